@@ -1,0 +1,285 @@
+"""A journal blob, read for people and tables: records become the events of the session log.
+
+See docs/formats/session-log.md for the events and docs/formats/journal.md for the blob. Reading
+checks the CRC first and every length after it: a damaged blob is reported, never guessed at.
+"""
+
+from struct import error as StructError
+from zlib import crc32
+
+from gateway.core import facts
+
+EventValue = int | str | bytes | bool | None
+Event = dict[str, EventValue]
+
+
+class DamagedBlob(ValueError):
+    """A blob that is not what a recorder wrote: cut, flipped, or of an unknown version."""
+
+
+class Blob:
+    """A blob taken apart: its header, the names of its sessions and where its records lie."""
+
+    def __init__(self, data: bytes) -> None:
+        if len(data) < facts.BLOB_HEADER.size + facts.CRC.size:
+            raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
+        if data[:4] != facts.BLOB_MAGIC:
+            raise DamagedBlob(f"begins with {data[:4]!r}, expected {facts.BLOB_MAGIC!r}")
+        if crc32(data[:-4]) != facts.CRC.unpack(data[-4:])[0]:
+            raise DamagedBlob("the CRC does not match the contents")
+        fields = facts.BLOB_HEADER.unpack_from(data)
+        self.data = data
+        self.store = bytes(fields[1]).hex()
+        self.boot = bytes(fields[2]).hex()
+        self.clock: int = fields[3]
+        self.time_ms: int = fields[4]
+        self.number: int = fields[5]
+        self.first_sequence: int = fields[6]
+        self.record_count: int = fields[7]
+        names_bytes: int = fields[8]
+        self.records_at = facts.BLOB_HEADER.size + names_bytes
+        self.records_end = self.records_at + int(fields[9])
+        if self.records_end + facts.CRC.size != len(data):
+            raise DamagedBlob("the lengths in the header do not add up to the blob's length")
+        self.names = self._names()
+
+    def _names(self) -> dict[int, str]:
+        names: dict[int, str] = {}
+        at = facts.BLOB_HEADER.size
+        while at < self.records_at:
+            number, length = facts.NAME_RECORD.unpack_from(self.data, at)
+            at += facts.NAME_RECORD.size
+            names[number] = self.data[at : at + length].decode()
+            at += length
+        return names
+
+
+class JournalBatch:
+    """A blob's events. Event `index` has the sequence number `first_sequence + index`."""
+
+    def __init__(self, blob: Blob, events: list[Event]) -> None:
+        self.number = blob.number
+        self.store = blob.store
+        self.boot = blob.boot
+        self.clock: str = facts.CLOCKS[blob.clock]
+        self.time_ms = blob.time_ms
+        self.first_sequence = blob.first_sequence
+        self.events = events
+
+
+def decode(data: bytes) -> JournalBatch:
+    """Return the batch in a blob; `payload` of a message is raw bytes.
+
+    Raises:
+        DamagedBlob: the blob is not what a recorder wrote.
+    """
+    blob = Blob(data)
+    reader = _Reader(blob)
+    events: list[Event] = []
+    try:
+        for _ in range(blob.record_count):
+            events.append(reader.next_event())
+    except (StructError, IndexError, KeyError, UnicodeDecodeError) as error:
+        raise DamagedBlob(f"record {len(events)} of {blob.record_count}: {error}") from error
+    if reader.at != blob.records_end:
+        raise DamagedBlob(f"{blob.records_end - reader.at} bytes after the last record")
+    return JournalBatch(blob, events)
+
+
+class _Reader:
+    """Walks over the records of a blob."""
+
+    def __init__(self, blob: Blob) -> None:
+        self.blob = blob
+        self.data = blob.data
+        self.at = blob.records_at
+
+    def text(self, length: int) -> str:
+        """Return the next `length` bytes as text."""
+        self.at += length
+        return self.data[self.at - length : self.at].decode("utf-8", "replace")
+
+    def next_event(self) -> Event:
+        """Read one record."""
+        kind = self.data[self.at]
+        if kind in (facts.RETAINED_SET, facts.RETAINED_CLEARED):
+            return self._retained(kind)
+        if kind == facts.BROKER_STARTED:
+            return self._started()
+        if kind == facts.BROKER_STOPPED:
+            self.at += facts.BROKER_STOPPED_RECORD.size
+            return {"event": "broker_stopped"}
+        if kind == facts.OBSERVED:
+            return self._observed()
+        number = int.from_bytes(self.data[self.at + 1 : self.at + 5], "little")
+        event: Event = {"event": "", "session": number, "client_id": self.blob.names[number]}
+        if kind <= facts.UNSUBSCRIBED:
+            self._session_record(kind, event)
+        elif kind in (facts.MESSAGE_HELD, facts.MESSAGE_PUBLISHED):
+            self._message_record(kind, event)
+        elif kind in (facts.WILL_SET, facts.WILL_CLEARED):
+            self._will_record(kind, event)
+        else:
+            self._step_record(kind, event)
+        return event
+
+    def _session_record(self, kind: int, event: Event) -> None:
+        data = self.data
+        if kind in (facts.SESSION_OPENED, facts.SESSION_RESUMED):
+            fields = facts.CONNECT_RECORD.unpack_from(data, self.at)
+            self.at += facts.CONNECT_RECORD.size
+            event["event"] = "session_opened" if kind == facts.SESSION_OPENED else "session_resumed"
+            event["clean"] = bool(fields[2])
+            event["protocol"] = fields[3]
+            event["keep_alive_seconds"] = fields[4]
+            event["address"] = self.text(fields[5])
+        elif kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
+            fields = facts.REASON_RECORD.unpack_from(data, self.at)
+            self.at += facts.REASON_RECORD.size
+            closed = kind == facts.SESSION_CLOSED
+            event["event"] = "session_closed" if closed else "session_ended"
+            event["reason"] = (facts.CLOSE_REASONS if closed else facts.END_REASONS)[fields[2]]
+        elif kind == facts.SUBSCRIBED:
+            fields = facts.SUBSCRIBED_RECORD.unpack_from(data, self.at)
+            self.at += facts.SUBSCRIBED_RECORD.size
+            event["event"] = "subscribed"
+            event["filter"] = self.text(fields[4])
+            event["qos"] = fields[2] & 3
+        elif kind == facts.UNSUBSCRIBED:
+            fields = facts.FILTER_RECORD.unpack_from(data, self.at)
+            self.at += facts.FILTER_RECORD.size
+            event["event"] = "unsubscribed"
+            event["filter"] = self.text(fields[2])
+        else:
+            raise KeyError(f"unknown record kind {kind}")
+
+    def _message_record(self, kind: int, event: Event) -> None:
+        if kind == facts.MESSAGE_HELD:
+            fields = facts.HELD_RECORD.unpack_from(self.data, self.at)
+            self.at += facts.HELD_RECORD.size
+            event["event"] = "message_held"
+            event["packet_id"] = fields[2]
+            message = fields[3:]
+        else:
+            fields = facts.PUBLISHED_RECORD.unpack_from(self.data, self.at)
+            self.at += facts.PUBLISHED_RECORD.size
+            event["event"] = "message_published"
+            event["origin"] = facts.ORIGINS[fields[2]]
+            event["matched"] = fields[3]
+            message = fields[4:]
+        number, flags, topic_bytes, payload_bytes, properties_bytes = message
+        event["message"] = number
+        event["topic"] = self.text(topic_bytes)
+        event["qos"] = flags & 3
+        event["retain"] = bool(flags & 4)
+        event["payload"] = self.data[self.at : self.at + payload_bytes]
+        self.at += payload_bytes + properties_bytes
+
+    def _step_record(self, kind: int, event: Event) -> None:
+        data, at = self.data, self.at
+        if kind in _INBOUND_NAMES:
+            fields = facts.INBOUND_RECORD.unpack_from(data, at)
+            self.at += facts.INBOUND_RECORD.size
+            event["event"] = _INBOUND_NAMES[kind]
+            event["packet_id"], event["message"] = fields[2:]
+        elif kind == facts.MESSAGE_RELEASED:
+            fields = facts.RELEASED_RECORD.unpack_from(data, at)
+            self.at += facts.RELEASED_RECORD.size
+            event["event"] = "message_released"
+            event["packet_id"], event["message"], event["matched"] = fields[2:]
+        elif kind == facts.MESSAGE_QUEUED:
+            fields = facts.QUEUED_RECORD.unpack_from(data, at)
+            self.at += facts.QUEUED_RECORD.size
+            event["event"] = "message_queued"
+            event["message"], event["qos"], event["position"] = fields[2], fields[3] & 3, fields[4]
+        elif kind == facts.DELIVERY_STARTED:
+            fields = facts.STARTED_RECORD.unpack_from(data, at)
+            self.at += facts.STARTED_RECORD.size
+            event["event"] = "delivery_started"
+            event["packet_id"], event["message"] = fields[2], fields[3]
+            event["qos"], event["position"] = fields[4] & 3, fields[5]
+        elif kind == facts.DELIVERY_RESENT:
+            fields = facts.RESENT_RECORD.unpack_from(data, at)
+            self.at += facts.RESENT_RECORD.size
+            event["event"] = "delivery_resent"
+            event["packet_id"], event["message"] = fields[2], fields[3]
+            event["packet"] = "pubrel" if fields[4] else "publish"
+        elif kind == facts.DELIVERED_AT_QOS0:
+            fields = facts.QOS0_RECORD.unpack_from(data, at)
+            self.at += facts.QOS0_RECORD.size
+            event["event"] = "delivery_completed"
+            event["packet_id"], event["message"] = 0, fields[2]
+        elif kind == facts.MESSAGE_DROPPED:
+            fields = facts.DROPPED_RECORD.unpack_from(data, at)
+            self.at += facts.DROPPED_RECORD.size
+            event["event"] = "message_dropped"
+            event["message"], event["reason"] = fields[2], facts.DROP_REASONS[fields[3]]
+        else:
+            raise KeyError(f"unknown record kind {kind}")
+
+    def _will_record(self, kind: int, event: Event) -> None:
+        if kind == facts.WILL_CLEARED:
+            fields = facts.REASON_RECORD.unpack_from(self.data, self.at)
+            self.at += facts.REASON_RECORD.size
+            event["event"] = "will_cleared"
+            event["reason"] = facts.WILL_CLEAR_REASONS[fields[2]]
+            return
+        fields = facts.WILL_RECORD.unpack_from(self.data, self.at)
+        self.at += facts.WILL_RECORD.size
+        event["event"] = "will_set"
+        event["topic"] = self.text(fields[3])
+        event["qos"] = fields[2] & 3
+        event["retain"] = bool(fields[2] & 4)
+        self.at += fields[4]
+
+    def _retained(self, kind: int) -> Event:
+        if kind == facts.RETAINED_SET:
+            fields = facts.RETAINED_RECORD.unpack_from(self.data, self.at)
+            self.at += facts.RETAINED_RECORD.size
+            return {"event": "retained_set", "topic": self.text(fields[2]), "message": fields[1]}
+        fields = facts.CLEARED_RECORD.unpack_from(self.data, self.at)
+        self.at += facts.CLEARED_RECORD.size
+        return {"event": "retained_cleared", "topic": self.text(fields[1])}
+
+    def _observed(self) -> Event:
+        fields = facts.OBSERVED_RECORD.unpack_from(self.data, self.at)
+        self.at += facts.OBSERVED_RECORD.size
+        kind = facts.OBSERVATIONS[fields[2]]
+        event: Event = {"event": kind}
+        if fields[1]:
+            event["session"] = fields[1]
+            event["client_id"] = self.blob.names[fields[1]]
+        subject = self.text(fields[3])
+        detail = self.text(fields[4])
+        if kind == "clock_stepped":
+            event["step_ms"] = int(detail)
+        elif kind == "log_truncated":
+            event["from_sequence"], event["to_sequence"] = int(subject), int(detail)
+        elif kind == "store_damaged":
+            event["detail"] = detail
+        else:
+            event[_SUBJECT_FIELDS[kind]] = subject
+            event["detail"] = detail
+        return event
+
+    def _started(self) -> Event:
+        fields = facts.BROKER_STARTED_RECORD.unpack_from(self.data, self.at)
+        self.at += facts.BROKER_STARTED_RECORD.size
+        event: Event = {"event": "broker_started", "recovery": facts.RECOVERIES[fields[1]]}
+        event["version"] = self.text(fields[2])
+        event["previous_boot"] = self.text(fields[3]) or None
+        return event
+
+
+_INBOUND_NAMES = {
+    facts.DUPLICATE_SUPPRESSED: "duplicate_suppressed",
+    facts.MESSAGE_ABANDONED: "message_abandoned",
+    facts.DELIVERY_RECEIVED: "delivery_received",
+    facts.DELIVERY_COMPLETED: "delivery_completed",
+}
+_SUBJECT_FIELDS = {
+    "limit_hit": "limit",
+    "protocol_error": "reason",
+    "serial_port_found": "port",
+    "serial_port_lost": "port",
+}

@@ -1,0 +1,324 @@
+"""Facts, recorded and applied: one method per fact.
+
+Each method writes the fact into the batch's blob and applies it to the state, so that no state
+changes unrecorded. Facts about clean sessions change the state only. Observations are only written.
+`seal` ends the batch: one blob, to be committed with one fsync.
+"""
+
+from zlib import crc32
+
+from gateway.core import facts
+from gateway.core.session import Connection, Delivery, Held, Message, Session, Subscription, Will
+from gateway.core.state import State
+
+
+class Recorder:
+    """Collects the facts of the batch that is being made."""
+
+    def __init__(
+        self, state: State, store: bytes, boot: bytes, batch_number: int, next_sequence: int
+    ) -> None:
+        self.state = state
+        self.store = store
+        self.boot = boot
+        self.batch_number = batch_number
+        self.next_sequence = next_sequence
+        self.records = bytearray()
+        self.record_count = 0
+        self.names = bytearray()
+
+    def seal(self, time_ms: int, clock: int) -> bytes | None:
+        """End the batch and return its blob; None when nothing was recorded."""
+        number = self.batch_number
+        self.batch_number = number + 1
+        if not self.record_count:
+            return None
+        header = facts.BLOB_HEADER.pack(
+            facts.BLOB_MAGIC,
+            self.store,
+            self.boot,
+            clock,
+            time_ms,
+            number,
+            self.next_sequence,
+            self.record_count,
+            len(self.names),
+            len(self.records),
+        )
+        body = b"".join((header, self.names, self.records))
+        self.next_sequence += self.record_count
+        self.record_count = 0
+        self.records = bytearray()
+        self.names = bytearray()
+        return body + facts.CRC.pack(crc32(body))
+
+    def _name(self, session: Session) -> int:
+        """Return the session's number, and see to it that the blob can tell its client id."""
+        self.record_count += 1
+        if session.named_in_batch != self.batch_number:
+            session.named_in_batch = self.batch_number
+            client_id = session.client_id_bytes
+            self.names += facts.NAME_RECORD.pack(session.number, len(client_id)) + client_id
+        return session.number
+
+    # -- sessions
+
+    def session_opened(self, session: Session, connection: Connection) -> None:
+        self._connected(facts.SESSION_OPENED, session, connection)
+        self.state.session_opened(session)
+
+    def session_resumed(self, session: Session, connection: Connection) -> None:
+        self._connected(facts.SESSION_RESUMED, session, connection)
+        self.state.session_resumed(session)
+
+    def _connected(self, kind: int, session: Session, connection: Connection) -> None:
+        number = self._name(session)
+        address = connection.address.encode()[:255]
+        self.records += (
+            facts.CONNECT_RECORD.pack(
+                kind,
+                number,
+                0 if session.durable else 1,
+                session.protocol,
+                connection.keep_alive_seconds,
+                len(address),
+            )
+            + address
+        )
+
+    def session_closed(self, session: Session, reason: int, time_ms: int) -> None:
+        number = self._name(session)
+        self.records += facts.REASON_RECORD.pack(facts.SESSION_CLOSED, number, reason)
+        self.state.session_closed(session, time_ms)
+
+    def session_ended(self, session: Session, reason: int) -> None:
+        number = self._name(session)
+        self.records += facts.REASON_RECORD.pack(facts.SESSION_ENDED, number, reason)
+        self.state.session_ended(session)
+
+    # -- subscriptions
+
+    def subscribed(self, session: Session, subscription: Subscription) -> None:
+        number = self._name(session)
+        text = subscription.topic_filter.encode()
+        self.records += (
+            facts.SUBSCRIBED_RECORD.pack(
+                facts.SUBSCRIBED, number, subscription.options, subscription.identifier, len(text)
+            )
+            + text
+        )
+        self.state.subscribed(session, subscription)
+
+    def unsubscribed(self, session: Session, topic_filter: str) -> None:
+        number = self._name(session)
+        text = topic_filter.encode()
+        self.records += facts.FILTER_RECORD.pack(facts.UNSUBSCRIBED, number, len(text)) + text
+        self.state.unsubscribed(session, topic_filter)
+
+    # -- receiving
+
+    def message_held(self, held: Held) -> None:
+        if held.session.durable:
+            message = held.message
+            topic = message.topic_field[2:]
+            payload = message.payload
+            self.records += facts.HELD_RECORD.pack(
+                facts.MESSAGE_HELD,
+                self._name(held.session),
+                held.packet_id,
+                message.number,
+                message.qos | (4 if message.retain else 0),
+                len(topic),
+                len(payload),
+                0,
+            )
+            self.records += topic
+            self.records += payload
+        self.state.message_held(held)
+
+    def duplicate_suppressed(self, held: Held) -> None:
+        if held.session.durable:
+            self.records += facts.INBOUND_RECORD.pack(
+                facts.DUPLICATE_SUPPRESSED,
+                self._name(held.session),
+                held.packet_id,
+                held.message.number,
+            )
+
+    def message_released(self, held: Held, matched: int) -> None:
+        if held.session.durable:
+            self.records += facts.RELEASED_RECORD.pack(
+                facts.MESSAGE_RELEASED,
+                self._name(held.session),
+                held.packet_id,
+                held.message.number,
+                matched,
+            )
+        self.state.message_released(held)
+
+    def message_abandoned(self, held: Held) -> None:
+        if held.session.durable:
+            self.records += facts.INBOUND_RECORD.pack(
+                facts.MESSAGE_ABANDONED,
+                self._name(held.session),
+                held.packet_id,
+                held.message.number,
+            )
+        self.state.message_released(held)
+
+    def message_published(
+        self, session: Session, message: Message, origin: int, matched: int
+    ) -> None:
+        """A message that was not held goes out: it is in the blob before anything refers to it."""
+        topic = message.topic_field[2:]
+        payload = message.payload
+        self.records += facts.PUBLISHED_RECORD.pack(
+            facts.MESSAGE_PUBLISHED,
+            self._name(session),
+            origin,
+            matched,
+            message.number,
+            message.qos | (4 if message.retain else 0),
+            len(topic),
+            len(payload),
+            0,
+        )
+        self.records += topic
+        self.records += payload
+
+    # -- delivering
+
+    def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
+        if delivery.session.durable:
+            self.records += facts.QUEUED_RECORD.pack(
+                facts.MESSAGE_QUEUED,
+                self._name(delivery.session),
+                delivery.message_number,
+                delivery.qos | (4 if delivery.retain else 0),
+                delivery.position,
+            )
+        self.state.message_queued(delivery, size_bytes)
+
+    def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
+        if delivery.session.durable:
+            self.records += facts.STARTED_RECORD.pack(
+                facts.DELIVERY_STARTED,
+                self._name(delivery.session),
+                packet_id,
+                delivery.message_number,
+                delivery.qos | (4 if delivery.retain else 0),
+                delivery.position,
+            )
+        self.state.delivery_started(delivery, packet_id)
+
+    def delivery_resent(self, delivery: Delivery, pubrel: bool) -> None:
+        if delivery.session.durable:
+            self.records += facts.RESENT_RECORD.pack(
+                facts.DELIVERY_RESENT,
+                self._name(delivery.session),
+                delivery.packet_id,
+                delivery.message_number,
+                1 if pubrel else 0,
+            )
+
+    def delivery_received(self, delivery: Delivery) -> None:
+        if delivery.session.durable:
+            self.records += facts.OUTBOUND_RECORD.pack(
+                facts.DELIVERY_RECEIVED,
+                self._name(delivery.session),
+                delivery.packet_id,
+                delivery.message_number,
+            )
+        self.state.delivery_received(delivery)
+
+    def delivery_completed(self, delivery: Delivery) -> None:
+        if delivery.session.durable:
+            self.records += facts.OUTBOUND_RECORD.pack(
+                facts.DELIVERY_COMPLETED,
+                self._name(delivery.session),
+                delivery.packet_id,
+                delivery.message_number,
+            )
+        self.state.delivery_completed(delivery)
+
+    def delivered_at_qos0(self, delivery: Delivery) -> None:
+        if delivery.session.durable:
+            self.records += facts.QOS0_RECORD.pack(
+                facts.DELIVERED_AT_QOS0,
+                self._name(delivery.session),
+                delivery.message_number,
+                delivery.position,
+            )
+        self.state.delivery_skipped(delivery)
+
+    def message_dropped(self, session: Session, message_number: int, reason: int) -> None:
+        """A message never entered a durable session's queue."""
+        if session.durable:
+            self.records += facts.DROPPED_RECORD.pack(
+                facts.MESSAGE_DROPPED, self._name(session), message_number, reason
+            )
+
+    # -- retained messages and wills
+
+    def retained_set(self, message: Message) -> None:
+        topic = message.topic_field[2:]
+        self.record_count += 1
+        self.records += (
+            facts.RETAINED_RECORD.pack(facts.RETAINED_SET, message.number, len(topic)) + topic
+        )
+        self.state.retained_set(message.topic, message)
+
+    def retained_cleared(self, topic: str) -> None:
+        text = topic.encode()
+        self.record_count += 1
+        self.records += facts.CLEARED_RECORD.pack(facts.RETAINED_CLEARED, len(text)) + text
+        self.state.retained_cleared(topic)
+
+    def will_set(self, session: Session, will: Will) -> None:
+        topic = will.topic_field[2:]
+        self.records += facts.WILL_RECORD.pack(
+            facts.WILL_SET,
+            self._name(session),
+            will.qos | (4 if will.retain else 0),
+            len(topic),
+            len(will.payload),
+        )
+        self.records += topic
+        self.records += will.payload
+        self.state.will_set(session, will)
+
+    def will_cleared(self, session: Session, reason: int) -> None:
+        number = self._name(session)
+        self.records += facts.REASON_RECORD.pack(facts.WILL_CLEARED, number, reason)
+        self.state.will_cleared(session)
+
+    # -- observations
+
+    def observed(self, session: Session | None, event: str, subject: str, detail: str) -> None:
+        """Write down what changed no state. Texts are cut at 1,000 bytes each."""
+        number = 0
+        if session is not None:
+            number = self._name(session)
+        else:
+            self.record_count += 1
+        first = subject.encode("utf-8", "replace")[:1000]
+        second = detail.encode("utf-8", "replace")[:1000]
+        self.records += facts.OBSERVED_RECORD.pack(
+            facts.OBSERVED, number, facts.OBSERVATIONS.index(event), len(first), len(second)
+        )
+        self.records += first
+        self.records += second
+
+    def broker_started(self, recovery: str, version: str, previous_boot: str) -> None:
+        self.record_count += 1
+        first = version.encode()[:255]
+        second = previous_boot.encode()[:255]
+        self.records += facts.BROKER_STARTED_RECORD.pack(
+            facts.BROKER_STARTED, facts.RECOVERIES.index(recovery), len(first), len(second)
+        )
+        self.records += first
+        self.records += second
+
+    def broker_stopped(self) -> None:
+        self.record_count += 1
+        self.records += facts.BROKER_STOPPED_RECORD.pack(facts.BROKER_STOPPED)

@@ -1,0 +1,235 @@
+"""What a session and a connection consist of (MQTT 3.1.1 section 4.1), as plain records.
+
+Only `state` changes sessions, and only through facts. A connection is what the session has while
+its client is there; it owns the bytes that wait to be sent.
+"""
+
+from collections import deque
+from typing import Final
+
+from gateway.wire.decoder import Decoder
+from gateway.wire.packets import Packet, Properties
+
+WAITING: Final = 0
+SENT: Final = 1
+RECEIVED: Final = 2
+DONE: Final = 3
+STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
+
+
+class Message:
+    """An application message as its publisher sent it. One object serves all its receivers."""
+
+    def __init__(
+        self,
+        number: int,
+        topic: str,
+        topic_field: bytes,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        properties: Properties | None = None,
+    ) -> None:
+        self.number = number
+        self.topic = topic
+        self.topic_field = topic_field
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.properties = properties
+        self.stored = False
+        """The message has a row of its own in the tables."""
+
+    def size_bytes(self) -> int:
+        """Return what the message weighs in a queue: topic and payload."""
+        return len(self.topic_field) + len(self.payload)
+
+
+class Subscription:
+    """A topic filter with the options of its SUBSCRIBE."""
+
+    def __init__(self, topic_filter: str, qos: int, options: int, identifier: int) -> None:
+        self.topic_filter = topic_filter
+        self.qos = qos
+        self.options = options
+        """The options byte as the standard draws it (5.0 section 3.8.3.1)."""
+        self.identifier = identifier
+
+
+class Will:
+    """A will message, held until its connection ends (3.1.1 section 3.1.2.5)."""
+
+    def __init__(self, topic: str, topic_field: bytes, payload: bytes, qos: int, retain: bool) -> None:
+        self.topic = topic
+        self.topic_field = topic_field
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+
+
+class Held:
+    """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
+
+    def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
+        self.session = session
+        self.packet_id = packet_id
+        self.message = message
+        self.since = now
+        self.done = False
+
+
+class Delivery:
+    """A message on its way to one session: first waiting in its queue, then in flight."""
+
+    def __init__(
+        self,
+        session: "Session",
+        message: Message | None,
+        message_number: int,
+        qos: int,
+        retain: bool,
+        position: int,
+    ) -> None:
+        self.session = session
+        self.message = message
+        """None while the contents are on disk only."""
+        self.message_number = message_number
+        self.qos = qos
+        self.retain = retain
+        self.position = position
+        self.packet_id = 0
+        self.state = WAITING
+        self.sent_at = 0.0
+        self.stored = False
+        """A row of it may be in the tables: it has gone through a checkpoint."""
+
+
+class Session:
+    """A client's session. `durable`: it outlives its connection and the power."""
+
+    def __init__(self, number: int, client_id: str, durable: bool) -> None:
+        self.number = number
+        self.client_id = client_id
+        self.client_id_bytes = client_id.encode()
+        self.durable = durable
+        self.protocol = 4
+        self.ended = False
+        self.connection: Connection | None = None
+        self.subscriptions: dict[str, Subscription] = {}
+        self.will: Will | None = None
+        # Received and sent identifiers are two worlds, never one map.
+        self.inbound: dict[int, Held] = {}
+        self.outbound: dict[int, Delivery] = {}
+        self.last_packet_id = 0
+        # The queue in order: `waiting`, then what is on disk only, then `recent`.
+        self.waiting: deque[Delivery] = deque()
+        self.stored_first = 0
+        self.stored_count = 0
+        self.recent: deque[Delivery] = deque()
+        self.first_position = 0
+        self.next_position = 0
+        self.frozen_position = 0
+        """Positions below this have gone through a checkpoint that was begun."""
+        self.queued_count = 0
+        self.queued_bytes = 0
+        self.loading = False
+        """Contents are being read from disk: nothing may be started before they are here."""
+        self.named_in_batch = -1
+        self.closed_ms = 0
+        self.overflow_noted = False
+        self.dropped_messages = 0
+        self.received_messages = 0
+        self.delivered_messages = 0
+
+    def enqueue(self, delivery: Delivery, size_bytes: int) -> None:
+        """Put a delivery at the end of the queue."""
+        if self.stored_count or self.recent:
+            self.recent.append(delivery)
+        else:
+            self.waiting.append(delivery)
+        self.queued_count += 1
+        self.queued_bytes += size_bytes
+
+    def front(self) -> Delivery | None:
+        """Return the next delivery if it is in memory; None: the queue is empty or on disk."""
+        if not self.waiting and not self.stored_count and self.recent:
+            self.waiting, self.recent = self.recent, self.waiting
+        return self.waiting[0] if self.waiting else None
+
+    def consume(self, position: int) -> None:
+        """Take everything up to and including `position` off the front of the queue."""
+        while self.waiting and self.waiting[0].position <= position:
+            delivery = self.waiting.popleft()
+            self.queued_count -= 1
+            if delivery.message is not None:
+                self.queued_bytes -= delivery.message.size_bytes()
+        if self.stored_count and self.stored_first <= position:
+            count = min(position + 1 - self.stored_first, self.stored_count)
+            self.stored_first += count
+            self.stored_count -= count
+            self.queued_count -= count
+        if not self.stored_count:
+            self.front()
+            if self.waiting and self.waiting[0].position <= position:
+                self.consume(position)
+        if position >= self.first_position:
+            self.first_position = position + 1
+
+    def evict(self, keep: int) -> None:
+        """Forget deliveries beyond the first `keep` that a finished checkpoint wrote to disk."""
+        waiting = self.waiting
+        if not self.stored_count and not self.recent:
+            if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:
+                return
+            while len(waiting) > keep:
+                self.recent.appendleft(waiting.pop())
+            self.stored_first = self.recent[0].position
+        while self.recent and self.recent[0].position < self.frozen_position:
+            self.recent.popleft()
+            self.stored_count += 1
+
+    def free_packet_id(self) -> int:
+        """Return a packet identifier that is not in flight, or 0 if all are [MQTT-2.3.1-2]."""
+        if len(self.outbound) >= 65_535:
+            return 0
+        packet_id = self.last_packet_id
+        while True:
+            packet_id = packet_id + 1 if packet_id < 65_535 else 1
+            if packet_id not in self.outbound:
+                self.last_packet_id = packet_id
+                return packet_id
+
+
+AWAITING_CONNECT: Final = 0
+AUTHENTICATING: Final = 1
+CONNECTED: Final = 2
+CLOSED: Final = 3
+
+
+class Connection:
+    """One network connection as the core sees it: a decoder in, two lists of bytes out."""
+
+    def __init__(self, address: str, decoder: Decoder, anonymous: bool, now: float) -> None:
+        self.address = address
+        self.decoder = decoder
+        self.anonymous = anonymous
+        """The listener lets clients in that name no user."""
+        self.state = AWAITING_CONNECT
+        self.session: Session | None = None
+        self.version = 0
+        self.keep_alive_seconds = 0
+        self.opened_at = now
+        self.connected_ms = 0
+        self.last_received = now
+        self.outgoing: list[bytes] = []
+        self.withheld: list[bytes] = []
+        self.withheld_batch = -1
+        """The youngest batch that bytes of this connection wait for."""
+        self.greeted = False
+        """CONNACK is on its way: nothing may overtake it [MQTT-3.2.0-1]."""
+        self.writable = True
+        """False while the peer reads more slowly than we write."""
+        self.closing = False
+        self.close_withheld = False
+        self.undecided: list[Packet] = []
+        """Packets that came while the client's password was being checked."""

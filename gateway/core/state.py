@@ -1,0 +1,245 @@
+"""The broker's state and the one meaning of each fact.
+
+Every method applies one fact, named as in `facts`. The live core and recovery call the same
+methods, so that what a restart rebuilds is what was there. Only durable sessions leave traces in
+`changes`; a clean session's state lives and dies with its connection.
+"""
+
+from gateway.core.changes import Changes
+from gateway.core.session import (
+    DONE,
+    RECEIVED,
+    SENT,
+    Delivery,
+    Held,
+    Message,
+    Session,
+    Subscription,
+    Will,
+)
+from gateway.core.topic_tree import TopicTree
+
+
+class State:
+    """Sessions, subscriptions, messages on their way, retained messages and wills."""
+
+    def __init__(self, logged_filters: list[str]) -> None:
+        self.sessions: dict[str, Session] = {}
+        self.numbers: dict[int, Session] = {}
+        self.tree = TopicTree(logged_filters)
+        self.retained: dict[str, Message] = {}
+        self.wills: dict[int, Session] = {}
+        self.changes = Changes()
+        self.next_session_number = 1
+        self.next_message_number = 1
+
+    def freeze(self) -> Changes:
+        """Hand over the changes for a checkpoint and begin new ones."""
+        frozen = self.changes
+        self.changes = Changes()
+        for session in frozen.sessions:
+            session.frozen_position = session.next_position
+        return frozen
+
+    # -- sessions
+
+    def session_opened(self, session: Session) -> None:
+        """A client connected for which there was no session."""
+        self.sessions[session.client_id] = session
+        self.numbers[session.number] = session
+        if session.number >= self.next_session_number:
+            self.next_session_number = session.number + 1
+        if session.durable:
+            self.changes.sessions.add(session)
+
+    def session_resumed(self, session: Session) -> None:
+        """A client connected and found its session."""
+        session.closed_ms = 0
+        if session.durable:
+            self.changes.sessions.add(session)
+
+    def session_closed(self, session: Session, time_ms: int) -> None:
+        """The connection ended; a durable session stays."""
+        session.closed_ms = time_ms
+        if session.durable:
+            self.changes.sessions.add(session)
+
+    def session_ended(self, session: Session) -> None:
+        """Everything the session had is discarded; a retained message is no part of it."""
+        session.ended = True
+        for topic_filter in session.subscriptions:
+            self.tree.unsubscribe(session, topic_filter)
+        if session.durable:
+            self._forget_rows(session)
+        session.subscriptions.clear()
+        session.inbound.clear()
+        session.outbound.clear()
+        session.waiting.clear()
+        session.recent.clear()
+        session.stored_count = 0
+        session.queued_count = 0
+        session.queued_bytes = 0
+        if self.sessions.get(session.client_id) is session:
+            del self.sessions[session.client_id]
+        self.numbers.pop(session.number, None)
+
+    def _forget_rows(self, session: Session) -> None:
+        changes = self.changes
+        changes.ended.append(session.number)
+        changes.sessions.discard(session)
+        changes.trimmed.discard(session)
+        for topic_filter in session.subscriptions:
+            changes.subscriptions.pop((session.number, topic_filter), None)
+        for held in session.inbound.values():
+            held.done = True
+            changes.held.discard(held)
+            changes.orphans.add(held.message.number)
+        for delivery in session.outbound.values():
+            self._forget_delivery(delivery)
+        for delivery in session.waiting:
+            self._forget_delivery(delivery)
+        for delivery in session.recent:
+            self._forget_delivery(delivery)
+
+    def _forget_delivery(self, delivery: Delivery) -> None:
+        delivery.state = DONE
+        self.changes.deliveries.discard(delivery)
+        self.changes.orphans.add(delivery.message_number)
+
+    # -- subscriptions
+
+    def subscribed(self, session: Session, subscription: Subscription) -> None:
+        """A subscription was made or replaced."""
+        session.subscriptions[subscription.topic_filter] = subscription
+        self.tree.subscribe(session, subscription)
+        if session.durable:
+            self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
+
+    def unsubscribed(self, session: Session, topic_filter: str) -> None:
+        """A subscription was removed from every place it stood in."""
+        session.subscriptions.pop(topic_filter, None)
+        self.tree.unsubscribe(session, topic_filter)
+        if session.durable:
+            self.changes.subscriptions[session.number, topic_filter] = None
+
+    # -- QoS 2, receiving
+
+    def message_held(self, held: Held) -> None:
+        """A QoS 2 PUBLISH came for the first time."""
+        held.session.inbound[held.packet_id] = held
+        if held.session.durable:
+            self.changes.held.add(held)
+
+    def message_released(self, held: Held) -> None:
+        """Its PUBREL came (or was given up): the packet identifier is free again."""
+        session = held.session
+        session.inbound.pop(held.packet_id, None)
+        held.done = True
+        if session.durable:
+            changes = self.changes
+            if held in changes.held:
+                changes.held.discard(held)
+            else:
+                changes.released.add((session.number, held.packet_id))
+                changes.orphans.add(held.message.number)
+
+    # -- delivering
+
+    def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
+        """A message waits at the end of the session's queue."""
+        session = delivery.session
+        if delivery.position >= session.next_position:
+            session.next_position = delivery.position + 1
+        session.enqueue(delivery, size_bytes)
+        if session.durable:
+            self.changes.deliveries.add(delivery)
+            self.changes.sessions.add(session)
+
+    def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
+        """The delivery, from the queue or new, is in flight under `packet_id`."""
+        session = delivery.session
+        delivery.packet_id = packet_id
+        delivery.state = SENT
+        session.outbound[packet_id] = delivery
+        session.last_packet_id = packet_id
+        position = delivery.position
+        if position >= session.next_position:
+            session.next_position = position + 1
+            session.first_position = position + 1
+        else:
+            session.consume(position)
+        if session.durable:
+            changes = self.changes
+            if position < session.frozen_position and delivery not in changes.deliveries:
+                delivery.stored = True
+                changes.trimmed.add(session)
+            changes.deliveries.add(delivery)
+            changes.sessions.add(session)
+
+    def delivery_received(self, delivery: Delivery) -> None:
+        """PUBREC came: from now on PUBREL is what is resent."""
+        delivery.state = RECEIVED
+        if delivery.session.durable:
+            changes = self.changes
+            if delivery not in changes.deliveries:
+                delivery.stored = True
+                changes.deliveries.add(delivery)
+
+    def delivery_completed(self, delivery: Delivery) -> None:
+        """PUBACK or PUBCOMP came: the packet identifier is free again."""
+        session = delivery.session
+        session.outbound.pop(delivery.packet_id, None)
+        delivery.state = DONE
+        if session.durable:
+            changes = self.changes
+            if delivery in changes.deliveries:
+                changes.deliveries.discard(delivery)
+                if not delivery.stored:
+                    return
+            changes.completed.add((session.number, delivery.packet_id))
+            changes.orphans.add(delivery.message_number)
+
+    def delivery_skipped(self, delivery: Delivery) -> None:
+        """The front of the queue needs no packet identifier: QoS 0, or dropped there."""
+        session = delivery.session
+        session.consume(delivery.position)
+        delivery.state = DONE
+        if session.durable:
+            changes = self.changes
+            if delivery in changes.deliveries:
+                changes.deliveries.discard(delivery)
+            else:
+                changes.trimmed.add(session)
+                changes.orphans.add(delivery.message_number)
+            changes.sessions.add(session)
+
+    # -- retained messages and wills
+
+    def retained_set(self, topic: str, message: Message) -> None:
+        """The topic has a new retained message."""
+        before = self.retained.get(topic)
+        if before is not None:
+            self.changes.orphans.add(before.number)
+        self.retained[topic] = message
+        self.tree.set_retained(topic, message)
+        self.changes.retained[topic] = message
+
+    def retained_cleared(self, topic: str) -> None:
+        """The topic has no retained message any more."""
+        before = self.retained.pop(topic, None)
+        if before is not None:
+            self.changes.orphans.add(before.number)
+        self.tree.set_retained(topic, None)
+        self.changes.retained[topic] = None
+
+    def will_set(self, session: Session, will: Will) -> None:
+        """The connection left a will. It survives even where its session does not."""
+        session.will = will
+        self.wills[session.number] = session
+        self.changes.wills[session.number] = session
+
+    def will_cleared(self, session: Session) -> None:
+        """The will was published, or its connection ended as it should."""
+        session.will = None
+        self.wills.pop(session.number, None)
+        self.changes.wills[session.number] = session

@@ -1,0 +1,225 @@
+"""Who subscribes to a topic, and which retained messages a filter selects.
+
+A tree of topic levels answers both; what a topic matched is kept as its `Route`, so that a topic
+that is published again costs one dictionary lookup.
+"""
+
+from typing import Final
+
+from gateway.core.session import Message, Session, Subscription
+
+ROUTES_CACHED_MAX: Final = 10_000
+"""Routes kept, in topics. A fleet of sensors has fewer; a flood of new topics empties the cache."""
+
+
+class Target:
+    """One session that a topic reaches, with the highest QoS its matching filters grant."""
+
+    def __init__(self, session: Session, qos: int) -> None:
+        self.session = session
+        self.qos = qos
+
+
+class Route:
+    """All sessions that a topic reaches, each once."""
+
+    def __init__(self, topic: str, logged: bool) -> None:
+        self.topic = topic
+        self.targets: list[Target] = []
+        self.durable = False
+        """A session among them keeps QoS 1 and 2 messages over a power cut."""
+        self.logged = logged
+        """The session log keeps the contents of messages with this topic."""
+
+
+class Node:
+    """One topic level."""
+
+    def __init__(self) -> None:
+        self.children: dict[str, Node] = {}
+        self.subscribers: dict[Session, Subscription] = {}
+        self.retained: Message | None = None
+
+    def is_empty(self) -> bool:
+        """Return whether nothing hangs on this level."""
+        return not (self.children or self.subscribers or self.retained is not None)
+
+
+class TopicTree:
+    """Subscriptions and retained messages by topic level."""
+
+    def __init__(self, logged_filters: list[str]) -> None:
+        self.root = Node()
+        self.routes: dict[str, Route] = {}
+        self.subscription_count = 0
+        self.retained_count = 0
+        self.logged = Node()
+        marker = Session(0, "", False)
+        for topic_filter in logged_filters:
+            node = _grow(self.logged, topic_filter)
+            node.subscribers[marker] = Subscription(topic_filter, 0, 0, 0)
+
+    def subscribe(self, session: Session, subscription: Subscription) -> None:
+        """Add a subscription, or replace the one with the same filter [MQTT-3.8.4-3]."""
+        node = _grow(self.root, subscription.topic_filter)
+        if session not in node.subscribers:
+            self.subscription_count += 1
+        node.subscribers[session] = subscription
+        self._forget_routes(subscription.topic_filter)
+
+    def unsubscribe(self, session: Session, topic_filter: str) -> None:
+        """Remove a subscription if it is there."""
+        path = _path(self.root, topic_filter)
+        if path is None or session not in path[-1].subscribers:
+            return
+        del path[-1].subscribers[session]
+        self.subscription_count -= 1
+        _prune(path, topic_filter)
+        self._forget_routes(topic_filter)
+
+    def route_of(self, topic: str) -> Route:
+        """Return everyone a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
+        route = self.routes.get(topic)
+        if route is None:
+            route = self._find_route(topic)
+            if len(self.routes) >= ROUTES_CACHED_MAX:
+                self.routes.clear()
+            self.routes[topic] = route
+        return route
+
+    def set_retained(self, topic: str, message: Message | None) -> None:
+        """Keep `message` as the topic's retained message; None removes it."""
+        if message is not None:
+            node = _grow(self.root, topic)
+            if node.retained is None:
+                self.retained_count += 1
+            node.retained = message
+            return
+        path = _path(self.root, topic)
+        if path is not None and path[-1].retained is not None:
+            path[-1].retained = None
+            self.retained_count -= 1
+            _prune(path, topic)
+
+    def retained_of(self, topic: str) -> Message | None:
+        """Return the topic's own retained message."""
+        path = _path(self.root, topic)
+        return None if path is None else path[-1].retained
+
+    def retained_matching(self, topic_filter: str) -> list[Message]:
+        """Return the retained messages that a filter selects, in order of their numbers."""
+        found: list[Message] = []
+        _collect_retained(self.root, topic_filter.split("/"), 0, found)
+        found.sort(key=_number_of)
+        return found
+
+    def _find_route(self, topic: str) -> Route:
+        levels = topic.split("/")
+        logged: list[Node] = []
+        _collect(self.logged, levels, 0, logged)
+        route = Route(topic, bool(logged))
+        nodes: list[Node] = []
+        _collect(self.root, levels, 0, nodes)
+        granted: dict[Session, int] = {}
+        for node in nodes:
+            for session, subscription in node.subscribers.items():
+                qos = granted.get(session, -1)
+                if subscription.qos > qos:
+                    granted[session] = subscription.qos
+        for session, qos in granted.items():
+            route.targets.append(Target(session, qos))
+            if session.durable and qos:
+                route.durable = True
+        return route
+
+    def _forget_routes(self, topic_filter: str) -> None:
+        if "+" in topic_filter or "#" in topic_filter:
+            self.routes.clear()
+        else:
+            self.routes.pop(topic_filter, None)
+
+
+def _number_of(message: Message) -> int:
+    return message.number
+
+
+def _grow(root: Node, topic_filter: str) -> Node:
+    node = root
+    for level in topic_filter.split("/"):
+        child = node.children.get(level)
+        if child is None:
+            child = Node()
+            node.children[level] = child
+        node = child
+    return node
+
+
+def _path(root: Node, topic_filter: str) -> list[Node] | None:
+    node = root
+    path = [root]
+    for level in topic_filter.split("/"):
+        child = node.children.get(level)
+        if child is None:
+            return None
+        path.append(child)
+        node = child
+    return path
+
+
+def _prune(path: list[Node], topic_filter: str) -> None:
+    levels = topic_filter.split("/")
+    for index in range(len(levels) - 1, -1, -1):
+        if not path[index + 1].is_empty():
+            return
+        del path[index].children[levels[index]]
+
+
+def _collect(node: Node, levels: list[str], index: int, found: list[Node]) -> None:
+    """Collect the nodes of all filters that match the topic's levels (section 4.7)."""
+    # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
+    wild = index > 0 or not levels[0].startswith("$")
+    if wild:
+        rest = node.children.get("#")
+        if rest is not None:  # "#" also matches its parent level (section 4.7.1.2)
+            found.append(rest)
+    if index == len(levels):
+        found.append(node)
+        return
+    child = node.children.get(levels[index])
+    if child is not None:
+        _collect(child, levels, index + 1, found)
+    if wild:
+        single = node.children.get("+")
+        if single is not None:
+            _collect(single, levels, index + 1, found)
+
+
+def _collect_retained(node: Node, levels: list[str], index: int, found: list[Message]) -> None:
+    if index == len(levels):
+        if node.retained is not None:
+            found.append(node.retained)
+        return
+    level = levels[index]
+    if level == "#":
+        _collect_below(node, index == 0, found)
+        return
+    if level == "+":
+        for name, child in node.children.items():
+            if index or not name.startswith("$"):
+                _collect_retained(child, levels, index + 1, found)
+        return
+    next_node = node.children.get(level)
+    if next_node is not None:
+        _collect_retained(next_node, levels, index + 1, found)
+
+
+def _collect_below(node: Node, is_root: bool, found: list[Message]) -> None:
+    # An explicit stack: a tree of 128 levels must not meet the interpreter's recursion limit.
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.retained is not None:
+            found.append(current.retained)
+        for name, child in current.children.items():
+            if not (is_root and current is node and name.startswith("$")):
+                stack.append(child)
