@@ -1,0 +1,116 @@
+"""Network addresses, paths, topic filters and URLs as the operator writes them.
+
+Companions of `quantities`: each annotates one field, converts nothing but paths, and refuses with a
+sentence that says what is allowed.
+"""
+
+import ipaddress
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gateway.configuration.quantities import Quantity, refusal
+
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9.-]{1,253}(?<!-)", re.ASCII)
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]+):([0-9]{1,5})", re.ASCII)
+_UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
+
+
+def is_loopback(bind: str) -> bool:
+    """Whether only this machine can reach a listener at `bind`."""
+    if bind == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(bind).is_loopback
+    except ValueError:
+        return False
+
+
+def host_and_port_of(address: str) -> tuple[str, int]:
+    """`127.0.0.1:1883` or `[::1]:1883` taken apart; ValueError where it is neither."""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or int(match[2]) > 65535:
+        raise ValueError(f"{address!r} is not HOST:PORT, like 127.0.0.1:1883 or [::1]:1883")
+    return match[1].strip("[]"), int(match[2])
+
+
+@dataclass(frozen=True, slots=True)
+class BindAddress(Quantity):
+    """An address to listen on: IPv4, IPv6 or `localhost`. Names are left out on purpose: what a
+    name resolves to can change, and with it who can reach the gateway."""
+
+    def value_of(self, written: object) -> str:
+        allowed = 'an IP address of this machine, like "127.0.0.1", "::1" or "0.0.0.0"'
+        if not isinstance(written, str):
+            raise refusal(allowed)
+        if written == "localhost":
+            return written
+        try:
+            return str(ipaddress.ip_address(written))
+        except ValueError:
+            raise refusal(allowed) from None
+
+
+@dataclass(frozen=True, slots=True)
+class HostAndPort(Quantity):
+    """An address to connect to, `HOST:PORT`."""
+
+    def value_of(self, written: object) -> str:
+        allowed = 'an address as HOST:PORT with a port from 1 to 65535, like "127.0.0.1:1883"'
+        try:
+            host, port = host_and_port_of(written if isinstance(written, str) else "")
+        except ValueError:
+            raise refusal(allowed) from None
+        if port == 0 or not (":" in host or _HOST_NAME.fullmatch(host)):
+            raise refusal(allowed)
+        return str(written)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePath(Quantity):
+    """A path; a relative one counts from the directory in which the command was started."""
+
+    def value_of(self, written: object) -> Path:
+        if isinstance(written, Path):
+            return written
+        if not isinstance(written, str) or not written or "\0" in written:
+            raise refusal("a path, as a text in quotes")
+        return Path(os.path.expanduser(written))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFilter(Quantity):
+    """An MQTT topic filter."""
+
+    def value_of(self, written: object) -> str:
+        allowed = 'a topic filter of MQTT, like "sensors/#" ("+" and "#" only as whole levels)'
+        if not isinstance(written, str) or not 1 <= len(written.encode()) <= 65535:
+            raise refusal(allowed)
+        *before, last = written.split("/")
+        # [MQTT-4.7.1-2] [MQTT-4.7.1-3] wildcards are whole levels, and "#" is the last one.
+        levels_are_whole = all(level == "+" or not set("+#") & set(level) for level in before)
+        last_is_whole = last in ("+", "#") or not set("+#") & set(last)
+        if "\0" in written or not levels_are_whole or not last_is_whole:
+            raise refusal(allowed)
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTarget(Quantity):
+    """Where sealed segments go: a URL of a directory or a bucket."""
+
+    def value_of(self, written: object) -> str:
+        allowed = (
+            'a URL such as "file:///srv/uploaded", "s3://bucket/prefix", "gs://bucket/prefix" or '
+            '"az://container/prefix"'
+        )
+        if not isinstance(written, str):
+            raise refusal(allowed)
+        parts = urlsplit(written)
+        if parts.scheme not in _UPLOAD_SCHEMES or not (parts.netloc or parts.path.strip("/")):
+            raise refusal(allowed)
+        if parts.scheme == "file" and (parts.netloc or not parts.path.startswith("/")):
+            raise refusal('three slashes after "file:", as in "file:///srv/uploaded"')
+        return written

@@ -1,0 +1,170 @@
+"""Where the configuration comes from: defaults, then the file, then the environment, then the
+command line.
+
+Later sources win key by key. Every key has an environment variable, `ONCEGATE_<SECTION>_<KEY>`
+(`ONCEGATE_LISTENERS` and `ONCEGATE_SERIAL` for the lists of tables), whose text is read as TOML
+would read the value; quotes around a text may be left out. Nothing is written and nothing is
+connected to.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from gateway.configuration.problems import (
+    ConfigurationError,
+    Location,
+    keys_of,
+    lines_of,
+    shown,
+    suggestion,
+)
+from gateway.configuration.sections import Configuration
+
+# A configuration is written by hand; a larger file is the wrong file.
+FILE_BYTES_MAX = 1 << 20
+COMMAND_LINE = "the command line"
+_PREFIX = "ONCEGATE_"
+
+
+def load(
+    path: Path | None, environment: Mapping[str, str], overrides: Mapping[str, object]
+) -> Configuration:
+    """The configuration from `path` (None: no file), `environment` and `overrides`.
+
+    `overrides` maps `"section.key"` (or `"listeners"`, `"serial"`) to values as the file would have
+    them; None means not given. Raises ConfigurationError with one line for each mistake.
+    """
+    sources: dict[Location, str] = {}
+    file_name = str(path) if path is not None else "the defaults"
+    tables = _read(path) if path is not None else {}
+    _add_environment(tables, sources, environment)
+    for name, value in overrides.items():
+        if value is not None:
+            _set(tables, sources, tuple(name.split(".")), value, COMMAND_LINE)
+
+    def source_of(location: Location) -> str:
+        return sources.get(tuple(location[:2])) or sources.get(tuple(location[:1])) or file_name
+
+    try:
+        return Configuration.model_validate(tables)
+    except ValidationError as error:
+        raise ConfigurationError(lines_of(error, source_of)) from None
+
+
+def variables() -> dict[str, Location]:
+    """Every environment variable of the configuration and the place that it sets."""
+    places: dict[str, Location] = {}
+    for section, field in Configuration.model_fields.items():
+        model = field.annotation
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            for key in model.model_fields:
+                places[f"{_PREFIX}{section}_{key}".upper()] = (section, key)
+        else:
+            places[f"{_PREFIX}{section}".upper()] = (section,)
+    return places
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise ConfigurationError([f"{path}: cannot be read: {error.strerror}"]) from error
+    if len(content) > FILE_BYTES_MAX:
+        raise ConfigurationError(
+            [f"{path}: longer than {FILE_BYTES_MAX} bytes: is it the right file?"]
+        )
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            [f"{path}: byte {error.start} is not UTF-8: save as UTF-8"]
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError([f"{path}: is not TOML: {error}"]) from None
+    except RecursionError:
+        raise ConfigurationError([f"{path}: is not a configuration: nested too deeply"]) from None
+
+
+def _add_environment(
+    tables: dict[str, Any], sources: dict[Location, str], environment: Mapping[str, str]
+) -> None:
+    places = variables()
+    sections = tuple(f"{_PREFIX}{name}_".upper() for name in Configuration.model_fields)
+    problems = []
+    for name in sorted(environment):
+        if name in places:
+            location = places[name]
+            value = _value_of(environment[name])
+            if isinstance(value, str) and location[0] in ("listeners", "serial"):
+                problems.append(
+                    f"{name} = {shown(value)} is not TOML: use [{{ key = value, ... }}, ...]"
+                )
+                continue
+            _set(
+                tables,
+                sources,
+                location,
+                _as_text_where_due(location, value, environment[name]),
+                name,
+            )
+        elif name.startswith(sections):
+            problems.append(f"{name} sets no key of this version: {suggestion(name, places)}")
+    if problems:
+        raise ConfigurationError(problems)
+
+
+def _value_of(text: str) -> object:
+    """The text as a TOML value, else as JSON, else as it is."""
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        table = {}
+    # A line end in the text could otherwise bring in further keys.
+    if set(table) == {"value"}:
+        return table["value"]
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
+def _as_text_where_due(location: Location, value: object, text: str) -> object:
+    """A password `12345` or a path `2024` is a text even though TOML would read a number."""
+    if isinstance(value, str | list | dict) or len(location) == 1:
+        return value
+    field = _field_at(location)
+    wants_text = field is not None and ("str" in field or "Path" in field)
+    return text if wants_text else value
+
+
+def _field_at(location: Location) -> str | None:
+    model = Configuration.model_fields[str(location[0])].annotation
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return None
+    if location[1] not in keys_of(location[:1]):
+        return None
+    return str(model.model_fields[str(location[1])].annotation)
+
+
+def _set(
+    tables: dict[str, Any],
+    sources: dict[Location, str],
+    location: Location,
+    value: object,
+    source: str,
+) -> None:
+    sources[tuple(location)] = source
+    if len(location) == 1:
+        tables[str(location[0])] = value
+        return
+    section = tables.setdefault(str(location[0]), {})
+    # A file that says `mqtt = 1` is refused as a whole later; there is nothing to set in it.
+    if isinstance(section, dict):
+        section[str(location[1])] = value

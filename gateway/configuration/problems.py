@@ -1,0 +1,134 @@
+"""Mistakes in a configuration, each as one line that a person can act on.
+
+`lines_of` turns pydantic's findings into lines of one shape::
+
+    gateway.toml: [mqtt] max_inflight = -1 is not allowed: use a whole number from 0 to 65535
+
+It leaves the choice of what is allowed to the annotations of the sections, and only words what
+they say.
+"""
+
+import difflib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gateway.configuration.sections import Configuration, Listener, Section, Serial
+
+_SHOWN_CHARACTERS_MAX = 60
+_TABLES: dict[str, type[Section]] = {"listeners": Listener, "serial": Serial}
+_SECRET_KEYS = frozenset({"username", "password_file", "target"})
+_ALLOWED = {
+    "bool_type": "true or false",
+    "string_type": "a text in quotes",
+    "too_short": "at least one",
+    "tuple_type": 'a list in brackets, like ["a", "b"]',
+    "model_type": "a table of keys and values",
+    "dict_type": "a table of keys and values",
+}
+
+Location = Sequence[int | str]
+
+
+class ConfigurationError(Exception):
+    """The configuration cannot be used; `problems` has one line for each mistake."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+def lines_of(error: ValidationError, source_of: Callable[[Location], str]) -> list[str]:
+    """One line for each finding; `source_of` names where the value at a location came from."""
+    return [
+        _line_of(details, source_of(details["loc"]))
+        for details in error.errors()
+        # A list whose tables are all wrong is reported as empty too: those tables have their lines.
+        if details["type"] != "too_short" or not details["input"]
+    ]
+
+
+def shown(value: object) -> str:
+    """A value as the file would have it, cut to a length that fits in a line."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", exclude_unset=True)
+    if isinstance(value, Path):
+        value = str(value)
+    try:
+        text = json.dumps(value, ensure_ascii=True)
+    except (TypeError, ValueError):
+        text = ascii(value)
+    too_long = len(text) > _SHOWN_CHARACTERS_MAX
+    return text[: _SHOWN_CHARACTERS_MAX - 3] + "..." if too_long else text
+
+
+def keys_of(location: Location) -> set[str]:
+    """The keys that are known at the table at `location`."""
+    if not location:
+        return set(Configuration.model_fields)
+    section = str(location[0])
+    if section in _TABLES:
+        return set(_TABLES[section].model_fields)
+    model = Configuration.model_fields[section].annotation
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return set(model.model_fields)
+    return set()
+
+
+def suggestion(unknown: str, known: Iterable[str]) -> str:
+    """A mend for a key that nobody knows: the nearest one, or all of them."""
+    names = sorted(known)
+    nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
+    if nearest:
+        return f'did you mean "{nearest[0]}"?'
+    return f"known are {', '.join(names)}"
+
+
+def place_of(location: Location) -> str:
+    """`("mqtt", "max_inflight")` as `[mqtt] max_inflight`, `("listeners", 1, "port")` as
+    `[[listeners]] (2nd) port`."""
+    if not location:
+        return "the configuration"
+    section, *rest = location
+    if section in _TABLES and rest and isinstance(rest[0], int):
+        head = f"[[{section}]] ({_ordinal(rest[0] + 1)})"
+        rest = rest[1:]
+    elif len(location) == 1:
+        return f"[[{section}]]" if section in _TABLES else f"[{section}]"
+    else:
+        head = f"[{section}]"
+    return " ".join([head, ".".join(str(part) for part in rest)]).strip()
+
+
+def _line_of(details: ErrorDetails, source: str) -> str:
+    location, kind, value = details["loc"], details["type"], details["input"]
+    if kind == "extra_forbidden":
+        mend = suggestion(str(location[-1]), keys_of(location[:-1]))
+        what = "section" if len(location) == 1 else "key"
+        return f"{source}: {place_of(location)} is not a {what} of this version: {mend}"
+    if kind == "missing":
+        return f"{source}: {place_of(location)} is missing: every such table needs it"
+    allowed = _allowed_of(details)
+    if not location:
+        return f"{source}: use {allowed}"
+    if kind == "not_allowed" and isinstance(value, BaseModel | dict):
+        return f"{source}: {place_of(location)}: use {allowed}"
+    given = "is set" if location[-1] in _SECRET_KEYS else f"= {shown(value)}"
+    return f"{source}: {place_of(location)} {given} is not allowed: use {allowed}"
+
+
+def _allowed_of(details: ErrorDetails) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    if kind == "not_allowed":
+        return str(context["allowed"])
+    if kind == "literal_error":
+        return str(context["expected"]).replace("'", '"')
+    return _ALLOWED.get(kind, details["msg"])
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number if number < 20 else number % 10, "th")
+    return f"{number}{ending}"

@@ -1,0 +1,228 @@
+"""The sections of the configuration file, one model each, with every key, default and limit.
+
+A key's name is the attribute's name. Durations are seconds (float, None for `"never"`), sizes are
+bytes (int), paths are `Path`. The models are immutable and refuse keys that they do not know. Why
+each default is what it is stands in `docs/configuration.md`; a test keeps the two in step.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gateway.configuration.addresses import (
+    BindAddress,
+    FilePath,
+    HostAndPort,
+    TopicFilter,
+    UploadTarget,
+    host_and_port_of,
+    is_loopback,
+)
+from gateway.configuration.quantities import Duration, Size, Text, Whole, refusal
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+YEAR_SECONDS = 365 * 86400.0
+
+Name = Annotated[
+    str,
+    Text(r"[a-z0-9][a-z0-9_-]{0,63}", "1 to 64 of a-z, 0-9, - and _, not beginning with - or _"),
+]
+Secret = Annotated[str, Text(r"[^\0]{1,1024}", "a text of 1 to 1024 characters")]
+
+
+class Section(BaseModel):
+    """What all sections share: immutable, unknown keys refused, nothing converted behind one's
+    back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Gateway(Section):
+    """Who this gateway is and where it keeps what must survive."""
+
+    id: Annotated[str, Text(r"[a-z0-9-]{1,64}", "1 to 64 of a-z, 0-9 and -")] | None = None
+    data_dir: Annotated[Path, FilePath()] = Path("./var")
+
+
+class Listener(Section):
+    """One door of the broker."""
+
+    bind: Annotated[str, BindAddress()] = "127.0.0.1"
+    port: Annotated[int, Whole(0, 65535)] = 1883
+    protocol: Literal["mqtt", "websocket", "unix"] = "mqtt"
+    anonymous: bool = True
+    allow_anonymous_network: bool = False
+    path: Annotated[Path, FilePath()] | None = None
+    tls: dict[str, Any] | None = None
+    max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
+
+    @model_validator(mode="after")
+    def _is_a_door_this_version_can_open(self) -> "Listener":
+        if self.protocol != "mqtt":
+            raise refusal(f'protocol = "mqtt": "{self.protocol}" is not available in this version')
+        if self.tls is not None:
+            raise refusal("no tls: TLS is not available in this version")
+        if self.path is not None:
+            raise refusal('no path: it belongs to protocol = "unix", not available in this version')
+        if self.anonymous and not self.allow_anonymous_network and not is_loopback(self.bind):
+            raise refusal(
+                "anonymous = false with [access] password_file, because "
+                f"{self.bind} can be reached from the network; allow_anonymous_network = true "
+                "opens it to everyone"
+            )
+        return self
+
+
+class Mqtt(Section):
+    """The limits of sessions and packets, under the names that brokers' operators know."""
+
+    max_inflight: Annotated[int, Whole(0, 65535)] = 32
+    max_mqueue_len: Annotated[int, Whole(1, 1_000_000_000)] = 10_000
+    max_mqueue_bytes: Annotated[int, Size(KIB, TIB)] = 64 * MIB
+    mqueue_store_qos0: bool = False
+    max_awaiting_rel: Annotated[int, Whole(1, 65535)] = 100
+    await_rel_timeout: Annotated[float | None, Duration(1, YEAR_SECONDS, never=True)] = None
+    retry_interval: Annotated[float | None, Duration(1, 86400, never=True)] = None
+    max_packet_size: Annotated[int, Size(128, 256 * MIB)] = 2 * MIB
+    max_topic_alias: Annotated[int, Whole(0, 65535)] = 16
+    max_keep_alive: Annotated[float, Duration(1, 65535)] = 65535.0
+    max_session_expiry: Annotated[float | None, Duration(1, 10 * YEAR_SECONDS, never=True)] = None
+    max_connections: Annotated[int, Whole(1, 1_000_000)] = 10_000
+    connect_timeout: Annotated[float, Duration(0.1, 3600)] = 10.0
+    max_subscriptions: Annotated[int, Whole(1, 1_000_000)] = 1000
+    max_topic_levels: Annotated[int, Whole(1, 65535)] = 128
+    max_write_buffer: Annotated[int, Size(4 * KIB, GIB)] = MIB
+    max_retained: Annotated[int, Whole(0, 100_000_000)] = 100_000
+    max_sessions: Annotated[int, Whole(1, 100_000_000)] = 100_000
+
+
+class Limits(Section):
+    """What the broker may gather before it writes, and how much it may keep."""
+
+    max_uncommitted: Annotated[int, Size(64 * KIB, GIB)] = 16 * MIB
+    commit_delay: Annotated[float, Duration(0, 1)] = 0.0
+    lazy_commit_delay: Annotated[float, Duration(0, 10)] = 0.05
+    checkpoint_interval: Annotated[float, Duration(0.01, 600)] = 1.0
+    max_journal: Annotated[int, Size(MIB, TIB)] = GIB
+
+
+class Access(Section):
+    """Who may connect."""
+
+    password_file: Annotated[Path, FilePath()] | None = None
+
+
+class SessionLog(Section):
+    """What is written down for the cloud, and when a segment is closed."""
+
+    payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Field(strict=False)] = (
+        "sensors/#",
+    )
+    seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0
+
+
+class Upload(Section):
+    """Where sealed segments go."""
+
+    target: Annotated[str, UploadTarget()] | None = None
+    sent_keep: Annotated[int, Size(0, TIB)] = 256 * MIB
+
+
+class Bridge(Section):
+    """The sensors' way into the broker."""
+
+    client_id: Annotated[str, Text(r"[^\0]{1,256}", "a text of 1 to 256 characters")] = (
+        "oncegate-bridge"
+    )
+    broker: Annotated[str, HostAndPort()] | None = None
+    username: Secret | None = None
+    password_file: Annotated[Path, FilePath()] | None = None
+    outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
+    window: Annotated[int, Whole(1, 65535)] = 100
+
+
+class Serial(Section):
+    """One serial port and what speaks on it."""
+
+    name: Name
+    path: Annotated[Path, FilePath()] | None = None
+    usb: (
+        Annotated[
+            str,
+            Text(
+                r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}(:.{1,128})?",
+                'a USB identity VID:PID or VID:PID:SERIAL, like "1546:01a7"',
+            ),
+        ]
+        | None
+    ) = None
+    framing: Literal["board", "nmea", "json", "keyvalue", "csv"] = "board"
+    baud_rate: Annotated[int, Whole(50, 4_000_000)] = 115_200
+    columns: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    units: dict[str, str] = Field(default_factory=dict)
+    device: Name | None = None
+
+    @model_validator(mode="after")
+    def _names_one_port(self) -> "Serial":
+        if (self.path is None) == (self.usb is None):
+            raise refusal("either path or usb, and not both: one of them says which port it is")
+        if self.framing == "csv" and not self.columns:
+            raise refusal('columns, the names of the values in a line, with framing = "csv"')
+        return self
+
+
+class Api(Section):
+    """The status page and the REST interface."""
+
+    bind: Annotated[str, BindAddress()] = "127.0.0.1"
+    port: Annotated[int, Whole(0, 65535)] = 8080
+
+
+class Configuration(Section):
+    """The whole configuration; immutable, in range, converted."""
+
+    gateway: Gateway = Gateway()
+    listeners: Annotated[tuple[Listener, ...], Field(strict=False, min_length=1)] = (Listener(),)
+    mqtt: Mqtt = Mqtt()
+    limits: Limits = Limits()
+    access: Access = Access()
+    session_log: SessionLog = SessionLog()
+    upload: Upload = Upload()
+    bridge: Bridge = Bridge()
+    serial: Annotated[tuple[Serial, ...], Field(strict=False)] = ()
+    api: Api = Api()
+
+    @property
+    def control_socket(self) -> Path:
+        """Where the broker answers `oncegate ctl`, the API, the bridge and the uploader."""
+        return self.gateway.data_dir / "control.sock"
+
+    @property
+    def upload_target(self) -> str:
+        """`[upload] target`, or `uploaded` in the data directory as a URL."""
+        return self.upload.target or (self.gateway.data_dir.absolute() / "uploaded").as_uri()
+
+    @property
+    def broker_address(self) -> tuple[str, int]:
+        """Host and port at which the bridge finds the broker: its own setting or the first
+        listener."""
+        if self.bridge.broker is not None:
+            return host_and_port_of(self.bridge.broker)
+        first = self.listeners[0]
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+        return everywhere.get(first.bind, first.bind), first.port
+
+    @model_validator(mode="after")
+    def _doors_differ_and_locks_have_keys(self) -> "Configuration":
+        doors = [(listener.bind, listener.port) for listener in self.listeners if listener.port]
+        for door in doors:
+            if doors.count(door) > 1:
+                raise refusal(f"one listener at {door[0]} port {door[1]}, not several")
+        names = [port.name for port in self.serial]
+        for name in names:
+            if names.count(name) > 1:
+                raise refusal(f'one [[serial]] with name = "{name}", not several')
+        if self.access.password_file is None and not all(door.anonymous for door in self.listeners):
+            raise refusal("[access] password_file where a listener has anonymous = false")
+        return self
