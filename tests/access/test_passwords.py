@@ -1,0 +1,136 @@
+"""The password file: what it accepts, what it refuses, and that it is replaced whole."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gateway.access.passwords import (
+    PasswordFile,
+    PasswordFileError,
+    remove_user,
+    set_password,
+)
+
+CHEAP_HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$OoIV6rKz/nP0LQ6hKfRkLg"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "passwords"
+
+
+def test_a_user_with_the_right_password_is_let_in(path: Path) -> None:
+    assert set_password(path, "sensor", b"secret")
+    users = PasswordFile.load(path)
+    assert users.verify("sensor", b"secret")
+    assert users.usernames == {"sensor"}
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("sensor", b"Secret"),
+        ("sensor", b""),
+        ("sensor", b"secret\0"),
+        ("nobody", b"secret"),
+        ("", b"secret"),
+        ("sensor ", b"secret"),
+    ],
+)
+def test_anyone_else_is_not(path: Path, username: str, password: bytes) -> None:
+    set_password(path, "sensor", b"secret")
+    assert not PasswordFile.load(path).verify(username, password)
+
+
+def test_a_password_may_be_any_bytes(path: Path) -> None:
+    set_password(path, "sensor", b"\xff\x00\n:")
+    assert PasswordFile.load(path).verify("sensor", b"\xff\x00\n:")
+
+
+def test_a_password_is_replaced_in_place_and_others_and_comments_stay(path: Path) -> None:
+    set_password(path, "a", b"1")
+    path.write_text("# the cellar\n" + path.read_text())
+    set_password(path, "b", b"2")
+    assert not set_password(path, "a", b"3")
+    users = PasswordFile.load(path)
+    assert users.verify("a", b"3")
+    assert users.verify("b", b"2")
+    lines = path.read_text().splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["# the cellar", "a", "b"]
+
+
+def test_a_user_is_removed(path: Path) -> None:
+    set_password(path, "a", b"1")
+    set_password(path, "ab", b"2")
+    assert remove_user(path, "a")
+    assert not remove_user(path, "a")
+    assert PasswordFile.load(path).usernames == {"ab"}
+
+
+def test_the_file_is_for_its_owner_only_and_nothing_is_left_beside_it(path: Path) -> None:
+    set_password(path, "a", b"1")
+    set_password(path, "a", b"2")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(path.parent) == ["passwords"]
+
+
+def test_no_password_is_in_the_file(path: Path) -> None:
+    set_password(path, "a", b"correct horse")
+    assert b"correct horse" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a:" + CHEAP_HASH.encode() + b"\nplain\n", "line 2: is not USER:HASH"),
+        (b"a:secret\n", "line 1: no Argon2 hash stands after 'a'"),
+        (b"\n\na:\n", "line 3: no Argon2 hash"),
+        (b":x\n", "line 1: is not USER:HASH"),
+        (b"\xff:x\n", "line 1: is not UTF-8"),
+        (f"a:{CHEAP_HASH}\na:{CHEAP_HASH}\n".encode(), "line 2: 'a' stands here twice"),
+        (f"a:{CHEAP_HASH.replace('m=8', 'm=9999999')}\n".encode(), "costs too much to check"),
+        (f"a:{CHEAP_HASH.replace('t=1', 't=999')}\n".encode(), "costs too much to check"),
+    ],
+)
+def test_a_malformed_line_is_refused_with_its_number(
+    path: Path, content: bytes, message: str
+) -> None:
+    path.write_bytes(content)
+    with pytest.raises(PasswordFileError) as refusal:
+        PasswordFile.load(path)
+    assert message in str(refusal.value)
+    assert str(path) in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_missing_file_is_refused_with_the_command_that_makes_it(path: Path) -> None:
+    with pytest.raises(PasswordFileError, match="oncegate passwd"):
+        PasswordFile.load(path)
+
+
+def test_a_file_that_anyone_may_write_is_refused(path: Path) -> None:
+    set_password(path, "a", b"1")
+    path.chmod(0o666)
+    with pytest.raises(PasswordFileError, match="chmod 600"):
+        PasswordFile.load(path)
+
+
+@pytest.mark.parametrize("username", ["", "a:b", "#a", "a\nb", "x" * 1025])
+def test_a_name_that_a_line_cannot_hold_is_refused(path: Path, username: str) -> None:
+    with pytest.raises(PasswordFileError, match="cannot be a user name"):
+        set_password(path, username, b"1")
+    assert not path.exists()
+
+
+def test_a_damaged_file_is_not_written_over(path: Path) -> None:
+    path.write_text("oops\n")
+    with pytest.raises(PasswordFileError, match="line 1"):
+        set_password(path, "a", b"1")
+    assert path.read_text() == "oops\n"
+
+
+def test_an_empty_password_is_refused(path: Path) -> None:
+    with pytest.raises(PasswordFileError, match="1 to 65535 bytes"):
+        set_password(path, "a", b"")
