@@ -1,5 +1,4 @@
 """The password file: one `user:hash` a line, hashed with Argon2id, replaced whole or not at all::
-all::
 
     # comments and empty lines are kept apart from users
     sensor-1:$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$...

@@ -1,0 +1,103 @@
+# Oncegate. `make run` and `make test` do all of their own set-up; a second start takes seconds.
+#
+#   make run       everything on this machine, with a simulated sensor board; Ctrl-C stops it
+#   make test      format, lint, types, import contracts and all tests
+#   make check     the same without the slow system tests
+#   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
+#   make format    puts the sources into shape
+#   make clean     removes what can be made again (never var/, which holds data)
+#
+# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+# uv lives apart from what it installs. It must use the Python it is given, never fetch one.
+UV_VENV := $(VENV)/uv
+UV := UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 $(UV_VENV)/bin/uv
+INSTALL := $(UV) pip install -q -p $(BIN)/python --no-build-isolation --require-hashes
+PACKAGES := requirements/install-debian-packages
+
+SOURCES := gateway firmware-bridge api cloud_jobs tests
+PYTHON ?=
+ARGUMENTS ?=
+UPGRADE ?=
+
+.PHONY: help run test check ingest format clean distclean requirements
+.PHONY: packages-run packages-test packages-cloud cloud static
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+run: $(VENV)/.ready-run
+	@exec $(BIN)/oncegate up $(ARGUMENTS)
+
+test: static
+	@exec $(BIN)/python -m pytest $(ARGUMENTS)
+
+check: static
+	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
+
+ingest: $(VENV)/.ready-run
+	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
+
+static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+	@$(BIN)/ruff format --check $(SOURCES)
+	@$(BIN)/ruff check $(SOURCES)
+	@$(BIN)/mypy $(SOURCES)
+	@$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.ready-test
+	@$(BIN)/ruff format $(SOURCES)
+	@$(BIN)/ruff check --fix $(SOURCES)
+
+# `oncegate ingest` calls this where Java or PySpark is missing.
+cloud: packages-cloud $(VENV)/.ready-cloud
+
+packages-run packages-test packages-cloud: packages-%:
+	@$(PACKAGES) $*
+
+$(UV_VENV)/.ready: requirements/uv.txt | packages-run
+	@python=$$(requirements/find-python $(PYTHON)); \
+	echo "Setting up $(VENV) with $$("$$python" -V) ..."; \
+	"$$python" -m venv --clear $(UV_VENV); \
+	$(UV_VENV)/bin/python -m pip install -q --disable-pip-version-check --no-input --no-deps \
+		--only-binary :all: --require-hashes -r requirements/uv.txt; \
+	$(UV) venv -q --allow-existing -p "$$python" $(VENV); \
+	touch $@
+
+$(VENV)/.ready-run: $(UV_VENV)/.ready requirements/build.txt requirements/runtime.txt pyproject.toml | packages-run
+	@echo "Installing the gateway's Python packages ..."
+	@$(INSTALL) -r requirements/build.txt
+	@$(INSTALL) -r requirements/runtime.txt
+	@$(UV) pip install -q -p $(BIN)/python --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt | packages-test
+	@echo "Installing the tests' Python packages ..."
+	@$(INSTALL) -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.ready-cloud: $(VENV)/.ready-run requirements/cloud.txt
+	@echo "Installing PySpark (about 450 MB, once) ..."
+	@$(INSTALL) -r requirements/cloud.txt
+	@touch $@
+
+# The files hold versions and hashes and no download address. UPGRADE=--upgrade takes newer versions.
+requirements: $(UV_VENV)/.ready
+	@for name in uv runtime dev cloud build; do \
+		$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header \
+			--no-emit-index-url --no-emit-find-links $(UPGRADE) \
+			requirements/$$name.in -o requirements/$$name.txt; \
+	done
+
+clean:
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	@rm -rf $(VENV)
