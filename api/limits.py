@@ -1,0 +1,65 @@
+"""Every limit of this room: its name, its unit and its reason, in one place.
+
+None of them is a setting: each one protects a small computer from its visitors, or a visitor from a
+gateway that hangs, and no site has a reason to want another value.
+"""
+
+from typing import Final
+
+# The contract of the control socket: a line is at most 1 MiB. Longer means that it is no broker.
+LINE_BYTES_MAX: Final = 1_048_576
+
+# A broker answers from memory within milliseconds. Two seconds leave room for an SD card that makes
+# the whole machine wait, and are less than a visitor's patience.
+ANSWER_SECONDS_MAX: Final = 2.0
+
+# However many people watch, the broker is asked the same question at most four times a second.
+ANSWER_REUSE_SECONDS: Final = 0.25
+
+# After a failure the broker is left alone for this long; whoever asks meanwhile hears the failure.
+RETRY_SECONDS: Final = 0.25
+
+# Different questions that may be open or remembered at a time (pages of sessions, single sessions).
+# An answer is at most 1 MiB, so that this also bounds memory.
+QUESTIONS_MAX: Final = 32
+
+# The standard's longest client identifier in bytes, so also the most characters one can have
+# [MQTT-1.5.3]. Escaped to ASCII in JSON it stays under LINE_BYTES_MAX.
+CLIENT_ID_CHARACTERS_MAX: Final = 65_535
+
+# The contract's bounds for one page of sessions.
+SESSIONS_PER_REQUEST_MAX: Final = 1000
+SESSIONS_PER_REQUEST_DEFAULT: Final = 100
+
+# Rows on the page for people: about ten screens of a phone.
+SESSIONS_PER_PAGE: Final = 50
+
+# Characters of a hostile name (client id, filter, path) that the page shows; the rest is counted.
+SHOWN_CHARACTERS_MAX: Final = 96
+
+# A longer client id gets no link on the page: fifty of them would make a page of megabytes.
+LINKED_CHARACTERS_MAX: Final = 512
+
+# The bridge and the uploader report once a second. Ten missed reports are no coincidence.
+REPORT_AGE_SECONDS_MAX: Final = 10.0
+
+# The page without JavaScript reloads this often. `assets/live.js` has its own, shorter beat.
+PAGE_REFRESH_SECONDS: Final = 5
+
+# What a client is told to wait before it asks again while the broker is away.
+RETRY_AFTER_SECONDS: Final = 2
+
+# Connections at a time. Each costs some 50 kB; a household of viewers uses ten.
+CONNECTIONS_MAX: Final = 100
+
+# A browser keeps a connection between two refreshes of the page.
+KEEP_ALIVE_SECONDS: Final = 15
+
+# No connection is older than this, so that one that sends or reads a byte a minute frees its place.
+CONNECTION_SECONDS_MAX: Final = 60.0
+
+# What a connection gets to finish its answer when its time has come, or when the process stops.
+FAREWELL_SECONDS: Final = 2.0
+
+# A request's line and headers. Room for a client id of the longest kind, percent-encoded.
+REQUEST_HEAD_BYTES_MAX: Final = 262_144

@@ -1,0 +1,157 @@
+"""Takes the TCP port, or says in one line who has it.
+
+Promise: a bound, listening socket, or a ``CannotListen`` whose message names the address, the holder
+where ``/proc`` can tell, and the option to change. Linux only in what it can find out, not in what
+it does.
+"""
+
+import errno
+import pwd
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from api.settings import ApiSettings
+
+_PORT_OPTION: Final = "Choose another with `[api] port`, `--port` or ONCEGATE_API_PORT."
+_BIND_OPTION: Final = "Choose another with `[api] bind` or ONCEGATE_API_BIND."
+
+# include/net/tcp_states.h
+_TCP_LISTEN: Final = "0A"
+
+# A command line is a hostile string of up to 2 MiB; this much tells which program it is.
+_COMMAND_CHARACTERS_MAX: Final = 80
+
+# Connections that may wait to be accepted: a burst of browsers, not a queue.
+_BACKLOG: Final = 64
+
+
+class CannotListen(OSError):
+    """The API cannot listen where it was told to; the message is one line with the mend."""
+
+
+class PortTaken(CannotListen):
+    """Somebody else listens there."""
+
+
+@dataclass(frozen=True)
+class _Listener:
+    inode: str
+    user_id: int
+
+
+def listen(settings: ApiSettings) -> socket.socket:
+    """Bind and listen. Raises CannotListen."""
+    where = f"{settings.bind}:{settings.port}"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            settings.bind, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError, OverflowError) as error:
+        raise CannotListen(
+            f"The API cannot listen on {where}: {settings.bind!r} is no address of a machine "
+            f"({error}). {_BIND_OPTION}"
+        ) from error
+    listener = socket.socket(family, kind, protocol)
+    try:
+        # A restart must not wait for the connections of the last run to leave TIME_WAIT.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise _explained(error, settings, where) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """The address as a browser takes it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListen:
+    match error.errno:
+        case errno.EADDRINUSE:
+            holder = holder_of(settings.port)
+            return PortTaken(
+                error.errno,
+                f"The API's port {settings.port} on {settings.bind} is taken"
+                f"{f' by {holder}' if holder else ''}. {_PORT_OPTION}",
+            )
+        case errno.EACCES:
+            return CannotListen(
+                error.errno,
+                f"The API may not listen on {where}: ports under 1024 need CAP_NET_BIND_SERVICE. "
+                f"{_PORT_OPTION}",
+            )
+        case errno.EADDRNOTAVAIL:
+            return CannotListen(
+                error.errno,
+                f"The API cannot listen on {where}: this machine has no such address. "
+                f"{_BIND_OPTION}",
+            )
+        case _:
+            return CannotListen(
+                error.errno, f"The API cannot listen on {where}: {error.strerror}. {_BIND_OPTION}"
+            )
+
+
+def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
+    """Who listens on a TCP port: ``process 812 (python -m http.server)``, or whose it is, or None."""
+    listeners = list(_listeners_on(port, proc))
+    for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):
+        if any(_holds(process, listener.inode) for listener in listeners):
+            return f"process {process.name} ({_command_of(process) or 'its command is hidden'})"
+    for listener in listeners:
+        return f"a process of user {_user_name_of(listener.user_id)}"
+    return None
+
+
+def _listeners_on(port: int, proc: Path) -> Iterator[_Listener]:
+    """From /proc/net/tcp: ``sl local_address rem_address st ... uid timeout inode ...``."""
+    for table in ("tcp", "tcp6"):
+        try:
+            lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]
+        except (OSError, UnicodeError):
+            continue
+        for line in lines:
+            fields = line.split()
+            if len(fields) > 9 and fields[3] == _TCP_LISTEN:
+                _, _, local_port = fields[1].partition(":")
+                if int(local_port, 16) == port:
+                    yield _Listener(inode=fields[9], user_id=int(fields[7]))
+
+
+def _holds(process: Path, inode: str) -> bool:
+    try:
+        return any(
+            str(descriptor.readlink()) == f"socket:[{inode}]"
+            for descriptor in (process / "fd").iterdir()
+        )
+    except OSError:  # another user's process, or one that has just ended
+        return False
+
+
+def _command_of(process: Path) -> str:
+    try:
+        words = (process / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
+    except OSError:
+        return ""
+    command = "".join(
+        character if character.isprintable() else "?"
+        for character in words.decode(errors="replace")
+    )
+    if len(command) > _COMMAND_CHARACTERS_MAX:
+        return command[:_COMMAND_CHARACTERS_MAX] + "…"
+    return command
+
+
+def _user_name_of(user_id: int) -> str:
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return str(user_id)

@@ -1,0 +1,163 @@
+"""Composition root of the API process.
+
+Promise: ``serve`` takes the port or raises ``PortTaken`` (or another ``CannotListen``) with the mend
+in one line, serves until ``stop`` is set, and leaves no task, socket or connection behind. It leaves
+signals, log format and configuration to its caller.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from importlib.metadata import version
+from typing import Any, Final, cast
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from api import limits
+from api.control_socket import ControlSocket
+from api.listening import CannotListen, PortTaken, listen, url_of
+from api.observer import Observer
+from api.page import page
+from api.problems import ProblemDetail, install_problem_handlers
+from api.reference_page import reference
+from api.rest import operation_id_of, probes, rest
+from api.settings import ApiSettings
+from api.shielding import Shield, is_loopback
+
+__all__ = ["CannotListen", "PortTaken", "create_app", "serve"]
+
+_log: Final = logging.getLogger(__name__)
+
+
+class _ShieldedApp(FastAPI):
+    """FastAPI with the shield outside of everything, its own error responses included."""
+
+    loopback_only: bool
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Shield(super().build_middleware_stack(), loopback_only=self.loopback_only)
+
+
+def create_app(settings: ApiSettings) -> FastAPI:
+    """The application, which asks the broker at ``settings.control_socket`` when it is asked."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        observer = Observer(ControlSocket(settings.control_socket))
+        app.state.observer = observer
+        try:
+            yield
+        finally:
+            await observer.close()
+
+    app = _ShieldedApp(
+        title="Oncegate",
+        version=version("oncegate"),
+        summary="What the gateway does: read-only.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=operation_id_of,
+        redirect_slashes=False,
+    )
+    app.loopback_only = is_loopback(settings.bind)
+    install_problem_handlers(app)
+    for router in (rest, probes, page, reference):
+        app.include_router(router)
+    _describe_problems(app)
+    return app
+
+
+async def serve(
+    settings: ApiSettings,
+    stop: asyncio.Event,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until ``stop`` is set; ``ready`` is called with the page's URL once it answers.
+
+    Raises CannotListen where the address cannot be had.
+    """
+    listener = listen(settings)
+    url = url_of(listener)
+    server = _Server(
+        uvicorn.Config(
+            create_app(settings),
+            http=_BoundedConnection,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=limits.CONNECTIONS_MAX,
+            timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=int(limits.FAREWELL_SECONDS),
+        ),
+        on_started=lambda: _announce(settings, url, ready),
+    )
+    stopping = asyncio.create_task(_stop_when_set(stop, server))
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        stopping.cancel()
+        listener.close()
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn without its own signal handlers: stopping is the caller's business."""
+
+    def __init__(self, config: uvicorn.Config, *, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+        yield
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
+
+
+class _BoundedConnection(HttpToolsProtocol):
+    """A connection that ends: uvicorn waits for ever for a request's last byte, and for a reader."""
+
+    _ending: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._ending = self.loop.call_later(limits.CONNECTION_SECONDS_MAX, self._say_farewell)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ending.cancel()
+        super().connection_lost(exc)
+
+    def _say_farewell(self) -> None:
+        self.shutdown()
+        self._ending = self.loop.call_later(limits.FAREWELL_SECONDS, self.transport.abort)
+
+
+async def _stop_when_set(stop: asyncio.Event, server: uvicorn.Server) -> None:
+    await stop.wait()
+    server.should_exit = True
+
+
+def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:
+    _log.info("status page at %s", url)
+    if not is_loopback(settings.bind):
+        _log.warning("the page at %s asks nobody who they are: whoever reaches it can read it", url)
+    if ready is not None:
+        ready(url)
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Put the schema of problem details into OpenAPI: FastAPI knows those of answers only."""
+    description = app.openapi()
+    schemas = cast("dict[str, Any]", description["components"]["schemas"])
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    schemas["ProblemDetail"] = ProblemDetail.model_json_schema()

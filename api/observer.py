@@ -1,0 +1,175 @@
+"""Asks the broker on behalf of every visitor, and remembers what was answered last.
+
+Promise: however many visitors ask, the broker hears one and the same question at most once in
+``ANSWER_REUSE_SECONDS``; visitors who come meanwhile share the answer, or the failure. Answers come
+as the types of ``models``; one that does not fit is a ``BrokerProblem``.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
+
+from api import limits
+from api.control_socket import BrokerProblem, ControlSocket
+from api.models import (
+    BridgeStatus,
+    BrokerStatus,
+    KeptReport,
+    Reports,
+    SerialReport,
+    SessionDetail,
+    SessionPage,
+    Told,
+    UploaderStatus,
+    UploadReport,
+)
+
+_Answer = TypeVar("_Answer")
+_Model = TypeVar("_Model", bound=Told)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """What the whole gateway said at one moment; ``answered_at`` is by the monotonic clock."""
+
+    broker: BrokerStatus
+    serial: SerialReport
+    upload: UploadReport
+    answered_at: float
+
+    def age_seconds(self) -> float:
+        """How long ago the broker said this."""
+        return time.monotonic() - self.answered_at
+
+
+@dataclass(frozen=True)
+class _Question:
+    task: "asyncio.Task[Any]"
+    asked_at: float
+
+
+class Observer:
+    """One per process; belongs to one event loop."""
+
+    def __init__(self, control_socket: ControlSocket) -> None:
+        self._control_socket: Final = control_socket
+        self._questions: Final[dict[Hashable, _Question]] = {}
+        self.last_overview: Overview | None = None
+
+    async def overview(self) -> Overview:
+        """Status and reports, at most ``ANSWER_REUSE_SECONDS`` old."""
+        return await self._asked_once("overview", self._ask_overview)
+
+    async def sessions(self, *, after: str | None, limit: int) -> SessionPage:
+        """One page of sessions, those whose client ids come after ``after``."""
+        command: dict[str, object] = {"command": "sessions", "limit": limit}
+        if after is not None:
+            command["after"] = after
+        return await self._asked_once(
+            ("sessions", after, limit), lambda: self._ask(command, SessionPage)
+        )
+
+    async def session(self, client_id: str) -> SessionDetail:
+        """One session. Raises RequestRefused where there is none."""
+        command: dict[str, object] = {"command": "session", "client_id": client_id}
+        return await self._asked_once(
+            ("session", client_id), lambda: self._ask(command, SessionDetail)
+        )
+
+    async def close(self) -> None:
+        """Give up what is being asked and close the connection."""
+        tasks = [question.task for question in self._questions.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._control_socket.close()
+
+    async def _ask_overview(self) -> Overview:
+        broker = await self._ask({"command": "status"}, BrokerStatus)
+        reports = await self._ask({"command": "reports"}, Reports)
+        self.last_overview = Overview(
+            broker=broker,
+            serial=_serial_report_of(reports.bridge),
+            upload=_upload_report_of(reports.uploader),
+            answered_at=time.monotonic(),
+        )
+        return self.last_overview
+
+    async def _ask(self, command: dict[str, object], model: type[_Model]) -> _Model:
+        result = await self._control_socket.request(command)
+        try:
+            return model.model_validate(result)
+        except ValidationError as error:
+            raise BrokerProblem(
+                f"The broker's answer to {command['command']!r} is not what this page expects: "
+                f"{_first_fault_of(error)}.",
+                "The broker and this page are probably of different versions: restart both after "
+                "an update.",
+                status_code=502,
+            ) from error
+
+    async def _asked_once(self, key: Hashable, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        self._forget_old_answers()
+        question = self._questions.get(key)
+        if question is None:
+            if len(self._questions) >= limits.QUESTIONS_MAX:
+                raise BrokerProblem(
+                    f"{limits.QUESTIONS_MAX} different questions to the broker are open already.",
+                    "Ask again in a moment, and less often.",
+                )
+            task = asyncio.ensure_future(ask())
+            task.add_done_callback(_look_at_failure)
+            question = _Question(cast("asyncio.Task[Any]", task), time.monotonic())
+            self._questions[key] = question
+        # The visitor who asked first may go away while others wait for the same answer.
+        return cast(_Answer, await asyncio.shield(question.task))
+
+    def _forget_old_answers(self) -> None:
+        reusable_from = time.monotonic() - limits.ANSWER_REUSE_SECONDS
+        for key, question in list(self._questions.items()):
+            if question.task.done() and question.asked_at < reusable_from:
+                del self._questions[key]
+
+
+def _look_at_failure(task: "asyncio.Future[Any]") -> None:
+    """Mark a failure as seen where every visitor has gone: it is no bug that nobody heard it."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _serial_report_of(kept: KeptReport | None) -> SerialReport:
+    if kept is None:
+        return SerialReport(time_ms=None, age_seconds=None, problem=None, status=None)
+    status, problem = _understood(kept.status, BridgeStatus, who="bridge")
+    return SerialReport(
+        time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
+    )
+
+
+def _upload_report_of(kept: KeptReport | None) -> UploadReport:
+    if kept is None:
+        return UploadReport(time_ms=None, age_seconds=None, problem=None, status=None)
+    status, problem = _understood(kept.status, UploaderStatus, who="uploader")
+    return UploadReport(
+        time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
+    )
+
+
+def _understood(
+    told: dict[str, object], model: type[_Model], *, who: str
+) -> tuple[_Model | None, str | None]:
+    """What a process reported, or why that cannot be read: the broker keeps it unexamined."""
+    try:
+        return model.model_validate(told), None
+    except ValidationError as error:
+        return None, f"The {who}'s report cannot be read: {_first_fault_of(error)}."
+
+
+def _first_fault_of(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])[: limits.SHOWN_CHARACTERS_MAX]
+    return f"{place or 'the whole'}: {fault['msg']}"

@@ -1,0 +1,181 @@
+"""The page for people: server-rendered, complete without JavaScript, bounded in size.
+
+Promise: 200 with everything the gateway told, how old it is and what needs a look; or the reason
+why nothing was told, with what mends it, as 502 or 503. Nothing from outside is written unescaped,
+and no name can disturb the layout or the words around it. Looks and layout are left to
+``templates/`` and ``assets/``.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from api import limits, wording
+from api.control_socket import BrokerProblem, RequestRefused
+from api.models import SessionDetail, SessionPage
+from api.observer import Observer, Overview
+from api.problems import retry_headers_of
+from api.rest import observer_of
+from api.verdict import Level, Verdict, verdict_of
+
+_ROOM: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file of the page: it is read once, and its address changes with its bytes."""
+
+    media_type: str
+    body: bytes
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.body).hexdigest()[:16]
+
+
+_MEDIA_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+ASSETS: Final = {
+    path.name: Asset(_MEDIA_TYPES[path.suffix], path.read_bytes())
+    for path in sorted((_ROOM / "assets").iterdir())
+}
+
+
+def asset_url_of(name: str) -> str:
+    """The address of an asset, which may be kept for ever."""
+    return f"/assets/{name}?v={ASSETS[name].digest}"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_ROOM / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        visible=wording.visible_of,
+        duration=wording.duration_of,
+        clock=wording.clock_of,
+        count=wording.count_of,
+        bytes=wording.bytes_of,
+        value=wording.value_of,
+        unit=wording.unit_of,
+        quantity_name=wording.quantity_name_of,
+        protocol=wording.protocol_of,
+    )
+    environment.globals.update(
+        age_of=wording.age_of, asset_url_of=asset_url_of, limits=limits, Level=Level
+    )
+    return environment
+
+
+_TEMPLATES: Final = _environment()
+
+page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def rendered(template: str, *, status_code: int = 200, **values: object) -> HTMLResponse:
+    """One template as a response."""
+    return HTMLResponse(
+        _TEMPLATES.get_template(template).render(values),
+        status_code=status_code,
+        headers=retry_headers_of(status_code),
+    )
+
+
+@page.get("/")
+async def overview_page(
+    request: Request,
+    after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
+) -> HTMLResponse:
+    """The gateway at a glance. ``after`` pages through the sessions."""
+    observer = observer_of(request)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return _down_page(problem, observer)
+    page_of_sessions, sessions_problem = await _sessions_of(observer, after)
+    verdict: Verdict = verdict_of(overview)
+    return rendered(
+        "overview.html",
+        overview=overview,
+        broker=overview.broker,
+        now_ms=overview.broker.time_ms,
+        verdict=verdict,
+        sessions=page_of_sessions,
+        sessions_problem=sessions_problem,
+        after=after,
+    )
+
+
+@page.get("/session")
+async def session_page(
+    request: Request,
+    client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
+) -> HTMLResponse:
+    """One session with its subscriptions and the messages on their way."""
+    observer = observer_of(request)
+    session: SessionDetail | None
+    try:
+        overview: Overview = await observer.overview()
+        session = await observer.session(client_id)
+    except BrokerProblem as problem:
+        return _down_page(problem, observer)
+    except RequestRefused:
+        session = None
+    return rendered(
+        "session.html",
+        status_code=200 if session is not None else 404,
+        overview=overview,
+        broker=overview.broker,
+        now_ms=overview.broker.time_ms,
+        client_id=client_id,
+        session=session,
+    )
+
+
+@page.get("/assets/{name}")
+async def asset(request: Request, name: str, v: str = "") -> Response:
+    """A style sheet, script or picture of the page."""
+    found = ASSETS.get(name)
+    if found is None:
+        raise HTTPException(404, "There is no such file.")
+    headers = {
+        "ETag": f'"{found.digest}"',
+        "Cache-Control": "public, max-age=31536000, immutable" if v == found.digest else "no-cache",
+    }
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(found.body, media_type=found.media_type, headers=headers)
+
+
+async def _sessions_of(
+    observer: Observer, after: str | None
+) -> tuple[SessionPage | None, str | None]:
+    """A page of sessions, or why there is none: the rest of the page does not depend on it."""
+    try:
+        return await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE), None
+    except BrokerProblem as problem:
+        return None, problem.reason
+    except RequestRefused as refusal:
+        return None, refusal.message
+
+
+def _down_page(problem: BrokerProblem, observer: Observer) -> HTMLResponse:
+    return rendered(
+        "down.html",
+        status_code=problem.status_code,
+        problem=problem,
+        last=observer.last_overview,
+    )

@@ -1,0 +1,97 @@
+"""Errors as programs read them: RFC 9457 problem details, each with the mend.
+
+Promise: whatever goes wrong under ``/api`` (a gateway that is down, an unknown session, a bad
+parameter, an unknown address) comes back as ``application/problem+json`` of one shape. The page for
+people has its own words for the same errors.
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from api import limits
+from api.control_socket import BrokerProblem, RequestRefused
+
+_STATUS_OF_CODE: Final = {"not_found": 404, "bad_request": 400}
+
+
+class ProblemDetail(BaseModel):
+    """RFC 9457, with one member of ours."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    """What happened."""
+    mend: str | None = None
+    """What a person can do about it."""
+
+
+def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The problems of an endpoint, for OpenAPI."""
+    return {
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {
+                "application/problem+json": {
+                    "schema": {"$ref": "#/components/schemas/ProblemDetail"}
+                }
+            },
+        }
+        for status in statuses
+    }
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Answer every expected error as a problem detail."""
+
+    @app.exception_handler(BrokerProblem)
+    async def broker_problem(_: Request, error: BrokerProblem) -> JSONResponse:
+        return problem_response(error.status_code, error.reason, mend=error.mend)
+
+    @app.exception_handler(RequestRefused)
+    async def refused(_: Request, error: RequestRefused) -> JSONResponse:
+        return problem_response(_STATUS_OF_CODE.get(error.code, 502), error.message)
+
+    @app.exception_handler(RequestValidationError)
+    async def bad_parameter(_: Request, error: RequestValidationError) -> JSONResponse:
+        fault = error.errors()[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        return problem_response(422, f"{place}: {fault['msg']}", mend="See /docs.")
+
+    @app.exception_handler(HTTPException)
+    async def http_error(_: Request, error: HTTPException) -> JSONResponse:
+        return problem_response(
+            error.status_code, str(error.detail), mend="See /docs.", headers=error.headers
+        )
+
+
+def problem_response(
+    status: int,
+    detail: str,
+    *,
+    mend: str | None = None,
+    headers: Any = None,
+) -> JSONResponse:
+    """One problem detail as a response; 503 says when to come again."""
+    problem = ProblemDetail(
+        title=HTTPStatus(status).phrase, status=status, detail=detail, mend=mend
+    )
+    return JSONResponse(
+        problem.model_dump(exclude_none=True),
+        status_code=status,
+        media_type="application/problem+json",
+        headers={**(headers or {}), **retry_headers_of(status)},
+    )
+
+
+def retry_headers_of(status: int) -> dict[str, str]:
+    """What goes with a 503, so that a program waits instead of hammering."""
+    return {"Retry-After": str(limits.RETRY_AFTER_SECONDS)} if status == 503 else {}

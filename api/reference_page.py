@@ -1,0 +1,135 @@
+"""The reference of the REST interface at ``/docs``, rendered here from its OpenAPI description.
+
+Promise: it needs no network, no JavaScript and no exception to the page's content security policy,
+and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is
+1.5 MB of script to show eight read-only endpoints; here each of them is a link to try.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from api.page import rendered
+
+# What the links to an endpoint with a parameter are tried with.
+_EXAMPLE_QUERIES: Final = {"limit": "10"}
+
+reference = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    name: str
+    place: str
+    required: bool
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    path: str
+    summary: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    answers: tuple[tuple[str, str, str], ...]
+    """Status code, what it means, name of the schema."""
+
+    @property
+    def can_be_tried(self) -> bool:
+        return not any(parameter.required for parameter in self.parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemaField:
+    name: str
+    type: str
+    schema: str | None
+    description: str
+
+
+@reference.get("/docs")
+async def docs(request: Request) -> HTMLResponse:
+    """The reference for people; programs read /openapi.json."""
+    description: dict[str, Any] = request.app.openapi()
+    return rendered(
+        "reference.html",
+        info=description["info"],
+        endpoints=endpoints_of(description),
+        schemas=schemas_of(description),
+    )
+
+
+def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
+    """The endpoints of an OpenAPI description that has GET operations only."""
+    return [
+        Endpoint(
+            path=path,
+            summary=operation["summary"],
+            description=operation.get("description", ""),
+            parameters=tuple(_parameter_of(told) for told in operation.get("parameters", ())),
+            answers=tuple(
+                (code, answer["description"], _schema_name_of(answer))
+                for code, answer in sorted(operation["responses"].items())
+            ),
+        )
+        for path, operations in description["paths"].items()
+        for operation in operations.values()
+    ]
+
+
+def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
+    """The named schemas with their fields."""
+    return {
+        name: [_field_of(field, told) for field, told in schema.get("properties", {}).items()]
+        for name, schema in sorted(description["components"]["schemas"].items())
+    }
+
+
+def _parameter_of(told: dict[str, Any]) -> Parameter:
+    return Parameter(
+        name=told["name"],
+        place=told["in"],
+        required=told.get("required", False),
+        type=_type_of(told["schema"]),
+        description=told.get("description", ""),
+    )
+
+
+def _field_of(name: str, told: dict[str, Any]) -> SchemaField:
+    return SchemaField(
+        name=name,
+        type=_type_of(told),
+        schema=_reference_of(told),
+        description=told.get("description", ""),
+    )
+
+
+def _schema_name_of(answer: dict[str, Any]) -> str:
+    for content in answer.get("content", {}).values():
+        return _reference_of(content.get("schema", {})) or ""
+    return ""
+
+
+def _reference_of(schema: dict[str, Any]) -> str | None:
+    """The name of the schema that this one is, or holds."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    inner = [schema["items"]] if "items" in schema else list(schema.get("anyOf", ()))
+    return next((name for name in map(_reference_of, inner) if name is not None), None)
+
+
+def _type_of(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "anyOf" in schema:
+        return " or ".join(_type_of(one) for one in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_type_of(schema['items'])}"
+    if isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {_type_of(schema['additionalProperties'])}"
+    if "const" in schema:
+        return f'"{schema["const"]}"'
+    return str(schema.get("type", "any"))

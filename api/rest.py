@@ -1,0 +1,149 @@
+"""The REST interface: what the control socket tells, as typed JSON. Read-only.
+
+Promise: GET and HEAD only, never cached, errors as ``problems`` says. ``/healthz`` says that this
+process lives and asks nobody; ``/readyz`` says whether the broker answers.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import BaseModel
+from starlette.convertors import Convertor, register_url_convertor
+
+from api import limits
+from api.models import BrokerStatus, SerialReport, SessionDetail, SessionPage, UploadReport
+from api.observer import Observer
+from api.problems import described
+
+_CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
+
+
+class _ClientIdConvertor(Convertor[str]):
+    """The rest of the path, whatever it holds.
+
+    Starlette's own ``path`` stops at a line feed, which a client id may contain: the session of
+    ``a`` would be shown for the client id ``a`` and a line feed.
+    """
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("client_id", _ClientIdConvertor())
+
+
+class Alive(BaseModel):
+    status: Literal["alive"] = "alive"
+
+
+class Ready(BaseModel):
+    status: Literal["ready"] = "ready"
+    broker_state: str
+
+
+rest = APIRouter(prefix="/api/v1", tags=["gateway"])
+probes = APIRouter(tags=["probes"])
+
+
+def observer_of(request: Request) -> Observer:
+    """The process's one observer."""
+    observer = request.app.state.observer
+    assert isinstance(observer, Observer)
+    return observer
+
+
+@rest.get("/status", responses=described(502, 503), summary="The broker's status")
+async def status(request: Request) -> BrokerStatus:
+    """Counters since the broker's start, its queues, its journal, and warnings a person can act on.
+
+    `time_ms` is the broker's clock when it said this; the answer is at most a quarter of a second
+    old.
+    """
+    return (await observer_of(request).overview()).broker
+
+
+@rest.get("/sessions", responses=described(422, 502, 503), summary="All sessions, page by page")
+async def sessions(
+    request: Request,
+    after: Annotated[
+        str | None,
+        Query(
+            max_length=limits.CLIENT_ID_CHARACTERS_MAX,
+            description="Start behind this client id: the `next` of the page before.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        Query(
+            ge=1, le=limits.SESSIONS_PER_REQUEST_MAX, description="Sessions on a page, at the most."
+        ),
+    ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
+) -> SessionPage:
+    """Connected or not, in the order of their client ids."""
+    return await observer_of(request).sessions(after=after, limit=limit)
+
+
+@rest.get(
+    "/session", responses=described(404, 422, 502, 503), summary="One session, whatever its id"
+)
+async def session_by_query(
+    request: Request,
+    client_id: Annotated[
+        str,
+        Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
+    ],
+) -> SessionDetail:
+    """The same as `/api/v1/sessions/{client_id}`, for ids that no URL path can carry (`.`, `..`)."""
+    return await observer_of(request).session(client_id)
+
+
+@rest.get(
+    "/sessions/{client_id:client_id}",
+    responses=described(404, 422, 502, 503),
+    summary="One session",
+)
+async def session(
+    request: Request,
+    client_id: Annotated[
+        str, Path(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION)
+    ],
+) -> SessionDetail:
+    """A session with its subscriptions and the messages that are on their way.
+
+    The client id may contain slashes.
+    """
+    return await observer_of(request).session(client_id)
+
+
+@rest.get("/serial", responses=described(502, 503), summary="Serial ports and latest readings")
+async def serial(request: Request) -> SerialReport:
+    """What the bridge reported last, and how long ago."""
+    return (await observer_of(request).overview()).serial
+
+
+@rest.get("/upload", responses=described(502, 503), summary="The session log's upload")
+async def upload(request: Request) -> UploadReport:
+    """What the uploader reported last, and how long ago."""
+    return (await observer_of(request).overview()).upload
+
+
+@probes.get("/healthz", summary="Does this process live?")
+async def healthz() -> Alive:
+    """Asks nobody else: a broker that is down is no reason to restart the page."""
+    return Alive()
+
+
+@probes.get("/readyz", responses=described(502, 503), summary="Does the broker answer?")
+async def readyz(request: Request) -> Ready:
+    """200 while the broker answers on its control socket."""
+    return Ready(broker_state=(await observer_of(request).overview()).broker.state)
+
+
+def operation_id_of(route: Any) -> str:
+    """The function's name: what a generated client calls its method."""
+    return str(route.name)

@@ -1,0 +1,22 @@
+"""What the API process needs to know before it starts.
+
+Promise: a value that never changes while the process runs. Where the values come from (file,
+environment, flags) is the business of the command that starts the process.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiSettings:
+    """Where to listen and whom to ask.
+
+    ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
+    ``control_socket`` the path of the broker's Unix socket. Loopback is the default because the
+    page asks nobody who they are.
+    """
+
+    control_socket: Path
+    bind: str = "127.0.0.1"
+    port: int = 8080

@@ -1,0 +1,159 @@
+"""Whether a gateway is well, and what needs a look. Pure.
+
+Promise: one verdict from everything that was told; each notice is one sentence that a person can act
+on. A part that was never started (no serial port, no uploader) is said but spoils nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from api import limits
+from api.models import (
+    BridgeStatus,
+    BrokerStatus,
+    Port,
+    Report,
+    SerialReport,
+    UploaderStatus,
+    UploadReport,
+)
+from api.observer import Overview
+from api.wording import duration_of, visible_of
+
+
+class Level(IntEnum):
+    """How bad, in order."""
+
+    GOOD = 0
+    INFORMATION = 1
+    ATTENTION = 2
+
+
+@dataclass(frozen=True)
+class Notice:
+    level: Level
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    level: Level
+    headline: str
+    notices: tuple[Notice, ...]
+
+
+def verdict_of(overview: Overview) -> Verdict:
+    """The gateway at a glance."""
+    notices = tuple(sorted(_notices_of(overview), key=lambda notice: notice.level, reverse=True))
+    attention_count = sum(notice.level is Level.ATTENTION for notice in notices)
+    if attention_count == 0:
+        return Verdict(level=Level.GOOD, headline="All is well", notices=notices)
+    things = "1 thing needs" if attention_count == 1 else f"{attention_count} things need"
+    return Verdict(level=Level.ATTENTION, headline=f"Running, and {things} a look", notices=notices)
+
+
+def _notices_of(overview: Overview) -> Iterator[Notice]:
+    yield from _notices_of_broker(overview.broker)
+    yield from _notices_of_serial(overview.serial, now_ms=overview.broker.time_ms)
+    yield from _notices_of_upload(overview.upload, now_ms=overview.broker.time_ms)
+
+
+def _notices_of_broker(broker: BrokerStatus) -> Iterator[Notice]:
+    if broker.state != "running":
+        yield Notice(Level.ATTENTION, f"The broker is {visible_of(broker.state)}.")
+    for warning in broker.warnings:
+        yield Notice(Level.ATTENTION, warning)
+    detail = broker.store.detail
+    if broker.store.recovery == "salvaged" and not any(
+        detail is None or detail in warning for warning in broker.warnings
+    ):
+        yield Notice(
+            Level.ATTENTION,
+            f"The database was damaged at the last start: {detail or 'see the log'}.",
+        )
+
+
+def _notices_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Notice]:
+    yield from _notices_of_report(
+        report, who="bridge", without_it="so no serial port is read", verb="bridge"
+    )
+    if report.status is not None and not _is_stale(report):
+        yield from _notices_of_bridge(report.status)
+        for port in report.status.ports:
+            yield from _notices_of_port(port, now_ms=now_ms)
+
+
+def _notices_of_bridge(status: BridgeStatus) -> Iterator[Notice]:
+    if not status.mqtt.connected:
+        yield Notice(
+            Level.ATTENTION,
+            f"The bridge is not connected to the broker at {visible_of(status.mqtt.address)}; "
+            f"{status.outbox.waiting:,} readings wait in its outbox.",
+        )
+
+
+def _notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
+    name = visible_of(port.name)
+    if port.state == "lost":
+        last = (
+            f", its last reading came {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)}"
+            " ago"
+            if port.last_reading_ms is not None
+            else ""
+        )
+        yield Notice(
+            Level.ATTENTION,
+            f"Serial port {name} is lost{last}. Check plug and power: it is opened again by "
+            "itself.",
+        )
+    elif port.state != "open":
+        yield Notice(
+            Level.ATTENTION,
+            f"Serial port {name} has not been found yet. Plug it in, or correct its path or usb "
+            "in the configuration.",
+        )
+
+
+def _notices_of_upload(report: UploadReport, *, now_ms: int) -> Iterator[Notice]:
+    yield from _notices_of_report(
+        report, who="uploader", without_it="so the session log stays here", verb="upload"
+    )
+    if report.status is not None and not _is_stale(report):
+        yield from _notices_of_uploader(report.status, now_ms=now_ms)
+
+
+def _notices_of_uploader(status: UploaderStatus, *, now_ms: int) -> Iterator[Notice]:
+    if status.failing_since_ms is not None or status.error is not None:
+        since = (
+            f" for {duration_of(max(now_ms - status.failing_since_ms, 0) / 1000)}"
+            if status.failing_since_ms is not None
+            else ""
+        )
+        reason = (status.error or "no reason was given").rstrip(".")
+        yield Notice(
+            Level.ATTENTION,
+            f"Uploading has failed{since}: {reason}. Nothing is lost: "
+            f"{status.sealed.count:,} segments wait here and are tried again.",
+        )
+
+
+def _notices_of_report(report: Report, *, who: str, without_it: str, verb: str) -> Iterator[Notice]:
+    if report.problem is not None:
+        yield Notice(Level.ATTENTION, report.problem)
+    elif report.age_seconds is None:
+        yield Notice(
+            Level.INFORMATION,
+            f"The {who} has not reported since the broker started, {without_it} "
+            f"(`oncegate {verb}` starts it).",
+        )
+    elif _is_stale(report):
+        yield Notice(
+            Level.ATTENTION,
+            f"The {who} has been silent for {duration_of(report.age_seconds)}; "
+            f"what is shown of it is as old. Look at its log, or start `oncegate {verb}`.",
+        )
+
+
+def _is_stale(report: Report) -> bool:
+    return report.age_seconds is not None and report.age_seconds > limits.REPORT_AGE_SECONDS_MAX

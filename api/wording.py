@@ -1,0 +1,125 @@
+"""Numbers, ages and names in words a person reads at a glance. Pure.
+
+Promise: whatever comes in, a name that comes out shows every character that could hide or reorder
+others, and is at most ``SHOWN_CHARACTERS_MAX`` characters long with the rest counted. Escaping for
+HTML is left to the templates.
+"""
+
+import unicodedata
+from datetime import UTC, datetime
+from typing import Final
+
+from api import limits
+
+# SenML's unit names (RFC 8428 section 12.1) that people write differently.
+_UNIT_SYMBOLS: Final = {
+    "Cel": "°C",
+    "%RH": "% RH",
+    "%EL": "% charge",
+    "lat": "° latitude",
+    "lon": "° longitude",
+    "m2": "m²",
+    "m3": "m³",
+    "m/s2": "m/s²",
+    "W/m2": "W/m²",
+    "Ohm": "Ω",
+    "/": "",
+}
+
+# Invisible or direction-changing: control, format, surrogate, private use, unassigned, separators.
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+# Combining marks beyond a couple on one letter run over the neighbouring lines.
+_MARKS_MAX: Final = 2
+
+
+def visible_of(text: str) -> str:
+    """A hostile name made readable: hidden characters as ``\\u{202e}``, long ones cut and counted."""
+    shown: list[str] = []
+    marks = 0
+    for character in text[: limits.SHOWN_CHARACTERS_MAX]:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        hidden = unicodedata.category(character) in _HIDDEN_CATEGORIES or marks > _MARKS_MAX
+        shown.append(f"\\u{{{ord(character):x}}}" if hidden else character)
+    rest = len(text) - limits.SHOWN_CHARACTERS_MAX
+    return "".join(shown) + (f"… and {rest:,} more characters" if rest > 0 else "")
+
+
+def duration_of(seconds: float) -> str:
+    """``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min``, ``4 days``: no more exact than useful."""
+    if seconds < 1:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{int(seconds)} s"
+    minutes = int(seconds // 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    days, hours = divmod(minutes // 60, 24)
+    return f"{days} d {hours} h" if days < 10 else f"{days:,} days"
+
+
+def age_of(then_ms: int, *, now_ms: int) -> str:
+    """How long ago by the broker's clock; a time ahead of it is said to be so, not made 0."""
+    seconds = (now_ms - then_ms) / 1000
+    if seconds < -1:
+        return f"{duration_of(-seconds)} ahead of the clock"
+    return f"{duration_of(max(seconds, 0.0))} ago"
+
+
+def time_of(milliseconds: int) -> datetime:
+    """A point in time, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def clock_of(milliseconds: int) -> str:
+    """``2026-11-21 09:14:03 UTC``."""
+    return time_of(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def count_of(number: int) -> str:
+    """``1,234``."""
+    return f"{number:,}"
+
+
+def bytes_of(number: int) -> str:
+    """``812 B``, ``40.0 KiB``, ``1.5 GiB``."""
+    if number < 1024:
+        return f"{number} B"
+    size = float(number)
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1024:,.1f} TiB"
+
+
+def value_of(value: float | bool | str | None) -> str:
+    """A reading to look at: seven significant digits, because a float32 has no more."""
+    match value:
+        case None:
+            return "no value"
+        case bool():
+            return "on" if value else "off"
+        case str():
+            return visible_of(value)
+        case int():
+            return visible_of(f"{value:,}") if abs(value) < 10**15 else f"{value:.6e}"
+        case _:
+            return f"{value:.7g}"
+
+
+def unit_of(unit: str | None) -> str:
+    """``Cel`` as ``°C``; what is not known stays as it is."""
+    return visible_of(_UNIT_SYMBOLS.get(unit, unit)) if unit is not None else ""
+
+
+def quantity_name_of(name: str) -> str:
+    """``water_level`` as ``water level``."""
+    return visible_of(name.replace("_", " "))
+
+
+def protocol_of(level: int) -> str:
+    """The protocol level of CONNECT as the version people say."""
+    return {3: "3.1", 4: "3.1.1", 5: "5.0"}.get(level, f"level {level}")
