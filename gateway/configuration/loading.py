@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.problems import (
     ConfigurationError,
     Location,
@@ -44,7 +45,9 @@ def load(
     tables = _read(path) if path is not None else {}
     _add_environment(tables, sources, environment)
     for name, value in overrides.items():
-        if value is not None:
+        if value is not None and name == "listen":
+            _listen_at(tables, sources, value)
+        elif value is not None:
             _set(tables, sources, tuple(name.split(".")), value, COMMAND_LINE)
 
     def source_of(location: Location) -> str:
@@ -54,6 +57,17 @@ def load(
         return Configuration.model_validate(tables)
     except ValidationError as error:
         raise ConfigurationError(lines_of(error, source_of)) from None
+
+
+def _listen_at(tables: dict[str, Any], sources: dict[Location, str], address: object) -> None:
+    try:
+        bind, port = host_and_port_of(str(address))
+    except ValueError as error:
+        raise ConfigurationError([f"{COMMAND_LINE}: --listen: {error}"]) from None
+    listeners = tables.get("listeners")
+    first = listeners[0] if isinstance(listeners, list) and listeners else {}
+    if isinstance(first, dict):
+        _set(tables, sources, ("listeners",), [first | {"bind": bind, "port": port}], COMMAND_LINE)
 
 
 def variables() -> dict[str, Location]:

@@ -24,9 +24,20 @@ from gateway.configuration.quantities import Duration, Size, Text, Whole, refusa
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
 
+# What may stand in a topic `sensors/<device>/<quantity>` and in a SenML name (RFC 8428, 4.5.1).
 Name = Annotated[
     str,
-    Text(r"[a-z0-9][a-z0-9_-]{0,63}", "1 to 64 of a-z, 0-9, - and _, not beginning with - or _"),
+    Text(
+        r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}",
+        "1 to 64 letters, digits, '.', ':', '_' or '-', beginning with a letter or digit",
+    ),
+]
+Column = Annotated[
+    str,
+    Text(
+        r"_|[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}",
+        "1 to 64 letters, digits, '.', ':', '_' or '-', or '_' alone to leave the column out",
+    ),
 ]
 Secret = Annotated[str, Text(r"[^\0]{1,1024}", "a text of 1 to 1024 characters")]
 
@@ -151,15 +162,15 @@ class Serial(Section):
         Annotated[
             str,
             Text(
-                r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}(:.{1,128})?",
+                r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.{1,128})?",
                 'a USB identity VID:PID or VID:PID:SERIAL, like "1546:01a7"',
             ),
         ]
         | None
     ) = None
-    framing: Literal["board", "nmea", "json", "keyvalue", "csv"] = "board"
+    framing: Literal["board", "nmea", "json", "key_value", "csv"] = "board"
     baud_rate: Annotated[int, Whole(50, 4_000_000)] = 115_200
-    columns: Annotated[tuple[Name, ...], Field(strict=False)] = ()
+    columns: Annotated[tuple[Column, ...], Field(strict=False)] = ()
     units: dict[str, str] = Field(default_factory=dict)
     device: Name | None = None
 
@@ -167,8 +178,12 @@ class Serial(Section):
     def _names_one_port(self) -> "Serial":
         if (self.path is None) == (self.usb is None):
             raise refusal("either path or usb, and not both: one of them says which port it is")
-        if self.framing == "csv" and not self.columns:
-            raise refusal('columns, the names of the values in a line, with framing = "csv"')
+        if (self.framing == "csv") != bool(self.columns):
+            raise refusal('columns, the names of the values in a line, with framing = "csv" only')
+        if self.framing == "board" and self.device is not None:
+            raise refusal('no device with framing = "board": boards name themselves')
+        if self.framing != "board" and (self.device or self.name).startswith("board-"):
+            raise refusal('another device: names that begin with "board-" belong to boards')
         return self
 
 
@@ -214,11 +229,14 @@ class Configuration(Section):
         return everywhere.get(first.bind, first.bind), first.port
 
     @model_validator(mode="after")
-    def _doors_differ_and_locks_have_keys(self) -> "Configuration":
+    def _fits_together(self) -> "Configuration":
         doors = [(listener.bind, listener.port) for listener in self.listeners if listener.port]
         for door in doors:
             if doors.count(door) > 1:
                 raise refusal(f"one listener at {door[0]} port {door[1]}, not several")
+        # More exchanges in flight than the broker holds for one client would end the connection.
+        if self.bridge.broker is None and self.bridge.window > self.mqtt.max_awaiting_rel:
+            raise refusal("a [bridge] window of at most [mqtt] max_awaiting_rel")
         names = [port.name for port in self.serial]
         for name in names:
             if names.count(name) > 1:
