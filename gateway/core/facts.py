@@ -54,7 +54,7 @@ STARTED_RECORD: Final = Struct("<BIHQBQ")  # packet id u16 | message u64 | flags
 RESENT_RECORD: Final = Struct("<BIHQB")  # packet id u16 | message u64 | 0 PUBLISH, 1 PUBREL
 OUTBOUND_RECORD: Final = Struct("<BIHQ")  # packet id u16 | message u64
 QOS0_RECORD: Final = Struct("<BIQQ")  # message u64 | position u64
-DROPPED_RECORD: Final = Struct("<BIQB")  # message u64 | reason u8
+DROPPED_RECORD: Final = Struct("<BIQBQ")  # message u64 | reason u8 | position u64
 RETAINED_RECORD: Final = Struct("<BQH")  # message u64 | topic text (no session)
 CLEARED_RECORD: Final = Struct("<BH")  # topic text (no session)
 WILL_RECORD: Final = Struct("<BIBHI")  # flags u8 | topic bytes u16 | payload bytes u32 | topic | payload
@@ -75,7 +75,9 @@ CLOSE_REASONS: Final = (
     "restart",
 )
 END_REASONS: Final = ("clean_start", "clean_session", "expired", "dropped")
-DROP_REASONS: Final = ("queue_full", "queue_bytes", "too_large", "expired")
+DROP_REASONS: Final = ("queue_full", "queue_bytes", "too_large", "expired", "contents_lost")
+NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
+"""The position of a message that was dropped before it entered a queue."""
 WILL_CLEAR_REASONS: Final = ("disconnect", "published", "replaced")
 ORIGINS: Final = ("client", "will", "gateway")
 RECOVERIES: Final = ("new", "clean", "unclean", "salvaged")

@@ -255,8 +255,24 @@ class Recorder:
         """A message never entered a durable session's queue."""
         if session.durable:
             self.records += facts.DROPPED_RECORD.pack(
-                facts.MESSAGE_DROPPED, self._name(session), message_number, reason
+                facts.MESSAGE_DROPPED,
+                self._name(session),
+                message_number,
+                reason,
+                facts.NEVER_QUEUED,
             )
+
+    def waiting_dropped(self, delivery: Delivery, reason: int) -> None:
+        """The front of the queue is dropped."""
+        if delivery.session.durable:
+            self.records += facts.DROPPED_RECORD.pack(
+                facts.MESSAGE_DROPPED,
+                self._name(delivery.session),
+                delivery.message_number,
+                reason,
+                delivery.position,
+            )
+        self.state.delivery_skipped(delivery)
 
     # -- retained messages and wills
 

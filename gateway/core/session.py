@@ -39,6 +39,8 @@ class Message:
         self.properties = properties
         self.stored = False
         """The message has a row of its own in the tables."""
+        self.batch = -1
+        """The batch whose facts entitle others to see it; -1: it needs none."""
 
     def size_bytes(self) -> int:
         """Return what the message weighs in a queue: topic and payload."""

@@ -28,6 +28,8 @@ class Route:
         self.targets: list[Target] = []
         self.durable = False
         """A session among them keeps QoS 1 and 2 messages over a power cut."""
+        self.persistent = False
+        """A durable session is among them, whatever QoS it was granted."""
         self.logged = logged
         """The session log keeps the contents of messages with this topic."""
 
@@ -128,8 +130,9 @@ class TopicTree:
                     granted[session] = subscription.qos
         for session, qos in granted.items():
             route.targets.append(Target(session, qos))
-            if session.durable and qos:
-                route.durable = True
+            if session.durable:
+                route.persistent = True
+                route.durable = route.durable or qos > 0
         return route
 
     def _forget_routes(self, topic_filter: str) -> None:

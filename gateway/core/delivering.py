@@ -1,0 +1,354 @@
+"""From the broker to a subscriber: queues, windows, packet identifiers, acknowledgements.
+
+A delivery is started (its packet identifier is a fact) before its PUBLISH leaves, and PUBREC is a
+fact before PUBREL leaves; so a restart resends the same thing under the same identifier.
+Messages are started in the order of the queue and resent in the order they were first sent
+[MQTT-4.6.0-1], [MQTT-4.6.0-5].
+"""
+
+from typing import Final
+
+from gateway.core.facts import DROP_REASONS
+from gateway.core.limits import WAITING_IN_MEMORY_MESSAGES, Limits
+from gateway.core.output import Output
+from gateway.core.recorder import Recorder
+from gateway.core.session import (
+    RECEIVED,
+    SENT,
+    STATE_NAMES,
+    Connection,
+    Delivery,
+    Message,
+    Session,
+)
+from gateway.core.statistics import Statistics
+from gateway.wire.encoder import publish_frame, pubrel
+
+QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
+QUEUE_BYTES: Final = DROP_REASONS.index("queue_bytes")
+CONTENTS_LOST: Final = DROP_REASONS.index("contents_lost")
+SLOW_READER: Final = "slow_reader"
+NOBODY_KNOWS: Final = "unknown_packet_id"
+
+
+class PageRequest:
+    """Contents that have to be read from disk before a session can go on."""
+
+    def __init__(self, session: Session, first_position: int) -> None:
+        self.session = session
+        self.first_position = first_position
+        self.contents: list[int] = []
+        """Numbers of messages in flight whose contents are on disk only."""
+
+
+class Deliverer:
+    """Everything that happens between a matched message and its acknowledgement."""
+
+    def __init__(
+        self, recorder: Recorder, output: Output, limits: Limits, statistics: Statistics
+    ) -> None:
+        self.recorder = recorder
+        self.output = output
+        self.limits = limits
+        self.statistics = statistics
+        self.page_requests: list[PageRequest] = []
+
+    # -- messages in
+
+    def deliver_qos0(self, session: Session, message: Message, frame: bytes) -> None:
+        """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`."""
+        connection = session.connection
+        if connection is None:
+            if session.durable and self.limits.mqueue_store_qos0:
+                self._queue(session, message, 0, False)
+            return
+        if not connection.writable:
+            self._drop_at_slow_reader(session)
+            return
+        self.statistics.sent_qos0 += 1
+        session.delivered_messages += 1
+        if message.batch > self.output.committed_batch:
+            self.output.withhold(connection, frame)
+        else:
+            self.output.send_at_once(connection, frame)
+
+    def _drop_at_slow_reader(self, session: Session) -> None:
+        self.statistics.count_drop(SLOW_READER)
+        session.dropped_messages += 1
+        self._note_overflow(session, "max_write_buffer", "QoS 0 messages are dropped")
+
+    def deliver(
+        self, session: Session, message: Message, qos: int, retain: bool, now: float
+    ) -> None:
+        """Start a QoS 1 or 2 delivery, or queue it behind those that wait."""
+        connection = session.connection
+        if (
+            connection is not None
+            and connection.writable
+            and not session.queued_count
+            and not session.loading
+            and len(session.outbound) < self.limits.window_of()
+        ):
+            delivery = Delivery(
+                session, message, message.number, qos, retain, session.next_position
+            )
+            self._start(session, connection, delivery, message, now)
+        else:
+            self._queue(session, message, qos, retain)
+
+    def _queue(self, session: Session, message: Message, qos: int, retain: bool) -> None:
+        # The newest message is the one that is dropped: what was accepted before stays.
+        size_bytes = message.size_bytes()
+        if session.queued_count >= self.limits.max_mqueue_len:
+            self._drop(session, message, QUEUE_FULL)
+        elif session.queued_bytes + size_bytes > self.limits.max_mqueue_bytes:
+            self._drop(session, message, QUEUE_BYTES)
+        else:
+            delivery = Delivery(
+                session, message, message.number, qos, retain, session.next_position
+            )
+            self.recorder.message_queued(delivery, size_bytes)
+
+    def _drop(self, session: Session, message: Message, reason: int) -> None:
+        self.statistics.count_drop(DROP_REASONS[reason])
+        session.dropped_messages += 1
+        self.recorder.message_dropped(session, message.number, reason)
+        limit = "max_mqueue_len" if reason == QUEUE_FULL else "max_mqueue_bytes"
+        self._note_overflow(session, limit, "new messages for this session are dropped")
+
+    def _note_overflow(self, session: Session, limit: str, detail: str) -> None:
+        if not session.overflow_noted:
+            session.overflow_noted = True
+            self.recorder.observed(session, "limit_hit", limit, detail)
+
+    # -- the window
+
+    def _start(
+        self,
+        session: Session,
+        connection: Connection,
+        delivery: Delivery,
+        message: Message,
+        now: float,
+    ) -> None:
+        packet_id = session.free_packet_id()
+        self.recorder.delivery_started(delivery, packet_id)
+        delivery.sent_at = now
+        frame = publish_frame(
+            message.topic_field,
+            message.payload,
+            delivery.qos,
+            delivery.retain,
+            False,
+            packet_id,
+            connection.version,
+            message.properties,
+        )
+        self._count_sent(session, delivery.qos)
+        if session.durable or message.batch > self.output.committed_batch:
+            self.output.withhold(connection, frame)
+        else:
+            self.output.send(connection, frame)
+
+    def _count_sent(self, session: Session, qos: int) -> None:
+        session.delivered_messages += 1
+        if qos == 1:
+            self.statistics.sent_qos1 += 1
+        else:
+            self.statistics.sent_qos2 += 1
+
+    def pump(self, session: Session, now: float) -> None:
+        """Start deliveries from the queue while the window is open."""
+        connection = session.connection
+        if connection is None or session.loading or not session.queued_count:
+            return
+        window = self.limits.window_of()
+        while connection.writable and len(session.outbound) < window:
+            delivery = session.front()
+            if delivery is None:
+                if session.stored_count:
+                    self._request_page(session)
+                return
+            if delivery.message is None:
+                self._drop_lost(delivery)
+            elif delivery.qos:
+                self._start(session, connection, delivery, delivery.message, now)
+            else:
+                self._send_stored_qos0(session, connection, delivery, delivery.message)
+        if not session.queued_count:
+            session.overflow_noted = False
+
+    def _send_stored_qos0(
+        self, session: Session, connection: Connection, delivery: Delivery, message: Message
+    ) -> None:
+        self.recorder.delivered_at_qos0(delivery)
+        self.statistics.sent_qos0 += 1
+        session.delivered_messages += 1
+        frame = publish_frame(
+            message.topic_field,
+            message.payload,
+            0,
+            delivery.retain,
+            False,
+            0,
+            connection.version,
+            message.properties,
+        )
+        # At most once: it must not leave before the queue is known to have lost it.
+        self.output.withhold(connection, frame)
+
+    # -- contents from disk
+
+    def _request_page(self, session: Session) -> None:
+        session.loading = True
+        self.page_requests.append(PageRequest(session, session.stored_first))
+
+    def page_loaded(
+        self,
+        request: PageRequest,
+        contents: dict[int, Message],
+        deliveries: list[Delivery],
+        now: float,
+    ) -> None:
+        """Take in what the store read: contents of messages in flight, and a page of the queue."""
+        session = request.session
+        if session.ended or not session.loading:
+            return
+        session.loading = False
+        if deliveries and session.stored_first == deliveries[0].position:
+            session.waiting.extend(deliveries)
+            session.stored_first += len(deliveries)
+            session.stored_count -= len(deliveries)
+        for delivery in list(session.outbound.values()):
+            if delivery.message is None and delivery.state == SENT:
+                delivery.message = contents.get(delivery.message_number)
+                if delivery.message is None:
+                    self._drop_lost(delivery)
+        connection = session.connection
+        if connection is not None:
+            if request.contents:
+                self._resend_all(session, connection, now)
+            self.pump(session, now)
+
+    def _drop_lost(self, delivery: Delivery) -> None:
+        """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
+        self.statistics.count_drop(DROP_REASONS[CONTENTS_LOST])
+        delivery.session.dropped_messages += 1
+        if delivery.state == SENT:
+            self.recorder.message_dropped(delivery.session, delivery.message_number, CONTENTS_LOST)
+            self.recorder.delivery_completed(delivery)
+        else:
+            self.recorder.waiting_dropped(delivery, CONTENTS_LOST)
+
+    def evict(self, session: Session) -> None:
+        """A checkpoint is on disk: keep of the queue in memory only what is needed soon."""
+        keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
+        if not session.loading:
+            session.evict(keep)
+
+    # -- resuming
+
+    def resume(self, session: Session, now: float) -> None:
+        """The client is back: resend what it has not acknowledged [MQTT-4.4.0-1], then go on."""
+        connection = session.connection
+        if connection is None:
+            return
+        session.loading = False
+        missing = [
+            delivery.message_number
+            for delivery in session.outbound.values()
+            if delivery.message is None and delivery.state == SENT
+        ]
+        if missing:
+            self._request_page(session)
+            self.page_requests[-1].contents = missing
+            return
+        self._resend_all(session, connection, now)
+        self.pump(session, now)
+
+    def _resend_all(self, session: Session, connection: Connection, now: float) -> None:
+        for delivery in session.outbound.values():
+            self._resend(session, connection, delivery, now)
+
+    def _resend(
+        self, session: Session, connection: Connection, delivery: Delivery, now: float
+    ) -> None:
+        delivery.sent_at = now
+        self.statistics.resent += 1
+        if delivery.state == RECEIVED:
+            self.recorder.delivery_resent(delivery, True)
+            self.output.send(connection, pubrel(delivery.packet_id))
+            return
+        message = delivery.message
+        if message is None:
+            return  # still on disk: `page_loaded` resends it
+        self.recorder.delivery_resent(delivery, False)
+        frame = publish_frame(
+            message.topic_field,
+            message.payload,
+            delivery.qos,
+            delivery.retain,
+            True,  # [MQTT-3.3.1-1]
+            delivery.packet_id,
+            connection.version,
+            message.properties,
+        )
+        self.output.send(connection, frame)
+
+    def retry(self, session: Session, interval_seconds: float, now: float) -> None:
+        """Resend what has been in flight for `retry_interval` (MQTT 3.1 section 4.2)."""
+        connection = session.connection
+        if connection is None or session.loading or not connection.writable:
+            return
+        for delivery in list(session.outbound.values()):
+            if now - delivery.sent_at >= interval_seconds:
+                self._resend(session, connection, delivery, now)
+
+    # -- acknowledgements in; each returns what was wrong, or None
+
+    def receive_puback(self, session: Session, packet_id: int, now: float) -> str | None:
+        """PUBACK ends a QoS 1 delivery (section 4.3.2)."""
+        delivery = session.outbound.get(packet_id)
+        if delivery is None:
+            self.statistics.count_error(NOBODY_KNOWS)
+            return None
+        if delivery.qos != 1:
+            return f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
+        self.recorder.delivery_completed(delivery)
+        self.pump(session, now)
+        return None
+
+    def receive_pubrec(
+        self, session: Session, connection: Connection, packet_id: int, now: float
+    ) -> str | None:
+        """PUBREC is recorded, then answered with PUBREL (section 4.3.3)."""
+        delivery = session.outbound.get(packet_id)
+        if delivery is None:
+            # The client believes in an exchange that we have finished: let it finish as well.
+            self.statistics.count_error(NOBODY_KNOWS)
+            self.output.send(connection, pubrel(packet_id))
+            return None
+        if delivery.qos != 2:
+            return f"PUBREC {packet_id} for a QoS 1 message"
+        if delivery.state == RECEIVED:
+            self.output.send(connection, pubrel(packet_id))
+            return None
+        self.recorder.delivery_received(delivery)
+        delivery.sent_at = now
+        if session.durable:
+            self.output.withhold(connection, pubrel(packet_id))
+        else:
+            self.output.send(connection, pubrel(packet_id))
+        return None
+
+    def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> str | None:
+        """PUBCOMP ends a QoS 2 delivery."""
+        delivery = session.outbound.get(packet_id)
+        if delivery is None:
+            self.statistics.count_error(NOBODY_KNOWS)
+            return None
+        if delivery.state != RECEIVED:
+            return f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
+        self.recorder.delivery_completed(delivery)
+        self.pump(session, now)
+        return None

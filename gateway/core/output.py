@@ -1,0 +1,88 @@
+"""Speak only after the commit: where bytes wait until what they say is true.
+
+`outgoing` bytes may leave in this turn of the loop. `withheld` bytes wait for the batch that is
+being collected; `seal` hands them over with that batch, `release` sets them free once it is durable.
+"""
+
+from gateway.core.recorder import Recorder
+from gateway.core.session import CLOSED, Connection
+
+
+class Withheld:
+    """What one connection may be told when a batch is durable."""
+
+    def __init__(self, connection: Connection, parts: list[bytes]) -> None:
+        self.connection = connection
+        self.parts = parts
+
+
+class Output:
+    """The two ways out, for all connections."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.committed_batch = recorder.batch_number - 1
+        self.dirty: list[Connection] = []
+        self.withholding: list[Connection] = []
+
+    def push(self, connection: Connection, data: bytes) -> None:
+        """Send in this turn, whatever waits."""
+        if not connection.outgoing:
+            self.dirty.append(connection)
+        connection.outgoing.append(data)
+
+    def send(self, connection: Connection, data: bytes) -> None:
+        """Send what needs no fact, behind whatever of this connection still waits for one."""
+        if connection.withheld_batch > self.committed_batch:
+            self.withhold(connection, data)
+        else:
+            self.push(connection, data)
+
+    def send_at_once(self, connection: Connection, data: bytes) -> None:
+        """Send what may overtake: QoS 0 and PINGRESP, but never CONNACK."""
+        if connection.greeted:
+            self.push(connection, data)
+        else:
+            self.withhold(connection, data)
+
+    def withhold(self, connection: Connection, data: bytes) -> None:
+        """Send when the batch that is being collected is durable."""
+        if not connection.withheld:
+            self.withholding.append(connection)
+        connection.withheld.append(data)
+        connection.withheld_batch = self.recorder.batch_number
+
+    def close(self, connection: Connection) -> None:
+        """Close once `outgoing` has been handed to the socket. Withheld bytes are dropped."""
+        if not connection.closing:
+            connection.closing = True
+            if not connection.outgoing:
+                self.dirty.append(connection)
+
+    def seal(self) -> list[Withheld]:
+        """Return what waits for the batch that ends now."""
+        sealed: list[Withheld] = []
+        for connection in self.withholding:
+            if connection.state != CLOSED:
+                sealed.append(Withheld(connection, connection.withheld))
+            connection.withheld = []
+        self.withholding = []
+        return sealed
+
+    def release(self, sealed: list[Withheld], batch_number: int) -> None:
+        """The batch is durable: let its bytes go."""
+        self.committed_batch = batch_number
+        for withheld in sealed:
+            connection = withheld.connection
+            if connection.state == CLOSED:
+                continue
+            connection.greeted = True
+            if not connection.outgoing:
+                self.dirty.append(connection)
+            connection.outgoing.extend(withheld.parts)
+
+    def take_dirty(self) -> list[Connection]:
+        """Return the connections that have something to send or are to be closed."""
+        dirty = self.dirty
+        self.dirty = []
+        return dirty
