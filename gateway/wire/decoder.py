@@ -1,0 +1,182 @@
+"""The Decoder: bytes in any pieces to packets, in order.
+
+It owes its caller: every packet that is complete so far and keeps the rules; at the first that
+does not, the packets before it and one Malformed; no exception for any bytes whatever; time
+linear in the bytes, however small the pieces; memory in the bytes that have come, never in the
+length that was declared. It leaves to others: everything that is not written on the packet
+itself.
+
+The same rules are checked in the same order for any split of the bytes (first byte, remaining
+length, packet size, fields from left to right), so that the outcome does not depend on the
+network.
+"""
+
+from typing import Literal
+
+from gateway.wire import malformed as wrong
+from gateway.wire.body_decoder import acknowledgement_of, decode_body
+from gateway.wire.connect_decoder import decode_connect
+from gateway.wire.fixed_header import check_first_byte, long_remaining_length, not_minimal
+from gateway.wire.kinds import KIND_NAMES, MQTT_5_0, PUBACK, PUBCOMP, PUBLISH
+from gateway.wire.malformed import PACKET_TOO_LARGE_CODE, Malformed
+from gateway.wire.packets import Packet
+from gateway.wire.publish_decoder import decode_publish, zero_packet_id
+from gateway.wire.reading import Reader
+from gateway.wire.writing import BYTE, variable_byte_integer
+
+
+class Decoder:
+    """Decodes what one peer sends on one connection.
+
+    `max_packet_size_bytes` counts the whole packet with its fixed header. `version` is the
+    protocol level; 0 is a server's start, where CONNECT is the only packet allowed and sets it.
+    `side` says which peer we are: a server reads what clients send. `error` is None until the
+    peer's first mistake.
+    """
+
+    def __init__(
+        self,
+        max_packet_size_bytes: int,
+        version: int = 0,
+        side: Literal["server", "client"] = "server",
+    ) -> None:
+        assert version in (0, 3, 4, 5), f"protocol level {version}: expected 3, 4, 5, or 0 for none"
+        assert version or side == "server", "a client's decoder needs the version it connected with"
+        self.version = version
+        self.error: Malformed | None = None
+        self._max_packet_size_bytes = max_packet_size_bytes
+        self._from_client = side == "server"
+        # The start of a packet whose end has not come, and its size once its length is known.
+        self._partial = bytearray()
+        self._partial_size_bytes = 0
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """The packets that are complete with these bytes."""
+        packets: list[Packet] = []
+        if self.error is not None:
+            return packets
+        try:
+            position = 0
+            if self._partial:
+                position = self._complete_partial(data, packets)
+            self._read_packets(data, position, packets)
+        except Malformed as malformed:
+            # The traceback would keep the peer's bytes alive as long as the connection.
+            malformed.__traceback__ = None
+            self.error = malformed
+            self._partial = bytearray()
+        return packets
+
+    def _read_packets(self, data: bytes, position: int, packets: list[Packet]) -> None:
+        """Reads all complete packets from `position` on and keeps what is left."""
+        end = len(data)
+        version = self.version
+        while end - position >= 2:
+            first = data[position]
+            remaining = data[position + 1]
+            start = position + 2
+            if remaining > 127:
+                remaining, start = long_remaining_length(
+                    data, position, end, version, self._from_client
+                )
+                if start < 0:
+                    break
+            stop = start + remaining
+            if stop - position > self._max_packet_size_bytes:
+                raise self._too_large(first, stop - position)
+            if stop > end:
+                break
+            kind = first >> 4
+            if version == 0:
+                packets.append(self._connect(data, position, start, stop))
+                version = self.version
+            elif start > position + 2 and data[start - 1] == 0:
+                self._read_shortened(data, position, start, stop, packets)
+            elif kind == PUBLISH:
+                packets.append(
+                    decode_publish(data, position, start, stop, version, self._from_client)
+                )
+            elif remaining == 2 and PUBACK <= kind <= PUBCOMP:
+                packets.append(self._short_acknowledgement(data, position))
+            else:
+                check_first_byte(first, version, self._from_client)
+                reader = Reader(data, start, stop, KIND_NAMES[kind])
+                packets.append(decode_body(kind, reader, version, self._from_client))
+            position = stop
+        if position < end:
+            self._keep(data, position)
+
+    def _short_acknowledgement(self, data: bytes, position: int) -> Packet:
+        first = data[position]
+        if first not in (0x40, 0x50, 0x62, 0x70):
+            check_first_byte(first, self.version, self._from_client)
+        packet_id = data[position + 2] << 8 | data[position + 3]
+        if packet_id == 0:
+            raise zero_packet_id(KIND_NAMES[first >> 4])
+        return acknowledgement_of(first >> 4, packet_id)
+
+    def _connect(self, data: bytes, position: int, start: int, stop: int) -> Packet:
+        check_first_byte(data[position], 0, self._from_client)
+        connect = decode_connect(Reader(data, start, stop, "CONNECT"))
+        # Only now it is known that this rule binds the peer. [MQTT5-1.5.5-1]
+        if connect.protocol_level == MQTT_5_0 and start > position + 2 and data[start - 1] == 0:
+            raise not_minimal()
+        self.version = connect.protocol_level
+        return connect
+
+    def _read_shortened(
+        self, data: bytes, position: int, start: int, stop: int, packets: list[Packet]
+    ) -> None:
+        """A remaining length with needless bytes is allowed in MQTT 3, but a Publish that is
+        forwarded as it came must not hand it on: read the packet as if it had been written
+        shortly."""
+        header = BYTE[data[position]] + variable_byte_integer(stop - start)
+        self._read_packets(header + data[start:stop], 0, packets)
+
+    def _too_large(self, first: int, size_bytes: int) -> Malformed:
+        check_first_byte(first, self.version, self._from_client)
+        # [MQTT5-3.1.2-24] for the client, [MQTT5-3.2.2-15] for the server
+        return Malformed(
+            wrong.PACKET_TOO_LARGE,
+            f"{KIND_NAMES[first >> 4]} of {size_bytes} bytes: expected at most "
+            f"{self._max_packet_size_bytes}",
+            PACKET_TOO_LARGE_CODE,
+        )
+
+    def _keep(self, data: bytes, position: int) -> None:
+        """Keeps the start of a packet until the rest has come, if it can become one."""
+        check_first_byte(data[position], self.version, self._from_client)
+        self._partial_size_bytes = self._declared_size_bytes(data, position)
+        self._partial += data[position:]
+
+    def _declared_size_bytes(self, data: bytes, position: int) -> int:
+        """The size of the packet that starts at `position`, 0 if its length is not complete."""
+        remaining, start = long_remaining_length(
+            data, position, len(data), self.version, self._from_client
+        )
+        if start < 0:
+            return 0
+        size_bytes = start - position + remaining
+        if size_bytes > self._max_packet_size_bytes:
+            raise self._too_large(data[position], size_bytes)
+        return size_bytes
+
+    def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
+        """Adds to the packet that was kept; returns how many bytes of `data` that took."""
+        taken = 0
+        while self._partial_size_bytes == 0:
+            if taken == len(data):
+                return taken
+            self._partial.append(data[taken])
+            taken += 1
+            self._partial_size_bytes = self._declared_size_bytes(bytes(self._partial), 0)
+        missing = self._partial_size_bytes - len(self._partial)
+        addition = data[taken : taken + missing]
+        self._partial += addition
+        taken += len(addition)
+        if len(addition) == missing:
+            packet = bytes(self._partial)
+            self._partial = bytearray()
+            self._partial_size_bytes = 0
+            self._read_packets(packet, 0, packets)
+        return taken

@@ -1,0 +1,33 @@
+"""Every limit of the wire room, with its unit and its reason. They are of the code, not of the
+configuration: what an operator may choose (the maximum packet size) is an argument of the
+Decoder."""
+
+from typing import Final
+
+# The standard's own: four bytes of seven bits. [MQTT5-1.5.5] table 1-1
+VARIABLE_BYTE_INTEGER_MAX: Final = 268_435_455
+VARIABLE_BYTE_INTEGER_BYTES_MAX: Final = 4
+
+# The standard's own: two bytes of length stand before each string and each binary field.
+STRING_BYTES_MAX: Final = 65_535
+
+PACKET_ID_MAX: Final = 65_535
+
+# A filter costs 4 bytes on the wire and some hundreds in memory: without a bound, one SUBSCRIBE
+# of 2 MiB would cost 100 MB. Ten thousand is more than any bridge subscribes to at once.
+FILTERS_PER_PACKET_MAX: Final = 10_000
+
+# The same for user properties (5 bytes on the wire): no known client sends more than a few dozen.
+USER_PROPERTIES_PER_PACKET_MAX: Final = 1_000
+
+# The same for the subscription identifiers of a PUBLISH (2 bytes on the wire): one per
+# subscription that matched it.
+SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX: Final = 10_000
+
+# Topics that were checked once are not checked again. Sensors publish to a few topics for ever,
+# so a few thousand are enough; the bytes bound what a client that invents topics can make us keep
+# (the decoded text and the bookkeeping come on top: about 2 MB in all at these figures).
+TOPIC_CACHE_COUNT_MAX: Final = 8_192
+TOPIC_CACHE_BYTES_MAX: Final = 524_288
+# One long topic must not push out a hundred short ones.
+TOPIC_CACHE_FIELD_BYTES_MAX: Final = 512

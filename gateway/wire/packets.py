@@ -1,0 +1,249 @@
+"""The packets of MQTT as plain values. ``packet.kind`` is the standard's packet type, 1 to 15.
+
+A packet owes its reader what the standard calls its fields, already checked; it knows nothing of
+bytes, except that a Publish keeps the ones that can be sent on as they came. ``properties`` and
+reason codes other than 0 exist in MQTT 5.0 only. Secrets never show in ``repr``.
+"""
+
+from gateway.wire.kinds import (
+    AUTH,
+    CONNACK,
+    CONNECT,
+    DISCONNECT,
+    PINGREQ,
+    PINGRESP,
+    PUBACK,
+    PUBCOMP,
+    PUBLISH,
+    PUBREC,
+    PUBREL,
+)
+from gateway.wire.properties import Properties
+from gateway.wire.subscription_packets import (
+    Suback,
+    Subscribe,
+    Subscription,
+    Unsuback,
+    Unsubscribe,
+)
+from gateway.wire.values import Packet, Value, topic_field_of
+
+__all__ = [
+    "Acknowledgement",
+    "Auth",
+    "Connack",
+    "Connect",
+    "Disconnect",
+    "Packet",
+    "Pingreq",
+    "Pingresp",
+    "Properties",
+    "Puback",
+    "Pubcomp",
+    "Publish",
+    "Pubrec",
+    "Pubrel",
+    "Suback",
+    "Subscribe",
+    "Subscription",
+    "Unsuback",
+    "Unsubscribe",
+    "Will",
+    "topic_field_of",
+]
+
+
+class Will(Value):
+    def __init__(
+        self,
+        topic: str,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        properties: Properties | None = None,
+    ) -> None:
+        self.topic = topic
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.properties = properties
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [
+            ("topic", self.topic),
+            ("payload", self.payload),
+            ("qos", self.qos),
+            ("retain", self.retain),
+            ("properties", self.properties),
+        ]
+
+
+class Connect(Packet):
+    """`clean_start` is the clean session flag of MQTT 3.1 and 3.1.1."""
+
+    kind: int = CONNECT
+
+    def __init__(  # noqa: PLR0917 - in the order of the wire
+        self,
+        protocol_level: int,
+        client_id: str,
+        clean_start: bool,
+        keep_alive_seconds: int,
+        will: Will | None,
+        username: str | None,
+        password: bytes | None,
+        properties: Properties | None = None,
+    ) -> None:
+        self.protocol_level = protocol_level
+        self.client_id = client_id
+        self.clean_start = clean_start
+        self.keep_alive_seconds = keep_alive_seconds
+        self.will = will
+        self.username = username
+        self.password = password
+        self.properties = properties
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [
+            ("protocol_level", self.protocol_level),
+            ("client_id", self.client_id),
+            ("clean_start", self.clean_start),
+            ("keep_alive_seconds", self.keep_alive_seconds),
+            ("will", self.will),
+            ("username", self.username),
+            ("password", self.password),
+            ("properties", self.properties),
+        ]
+
+
+class Connack(Packet):
+    """`reason_code` is the return code of MQTT 3.1 and 3.1.1."""
+
+    kind: int = CONNACK
+
+    def __init__(
+        self, session_present: bool, reason_code: int, properties: Properties | None = None
+    ) -> None:
+        self.session_present = session_present
+        self.reason_code = reason_code
+        self.properties = properties
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [
+            ("session_present", self.session_present),
+            ("reason_code", self.reason_code),
+            ("properties", self.properties),
+        ]
+
+
+class Publish(Packet):
+    """`packet_id` is 0 for QoS 0. `topic_field` is the topic as on the wire. `frame` is the
+    whole packet as it was received at QoS 0, so that it can be forwarded unchanged; else
+    empty."""
+
+    kind: int = PUBLISH
+
+    def __init__(  # noqa: PLR0917 - hot: keywords cost
+        self,
+        topic: str,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        dup: bool,
+        packet_id: int,
+        properties: Properties | None = None,
+        topic_field: bytes | None = None,
+        frame: bytes = b"",
+    ) -> None:
+        self.topic = topic
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.dup = dup
+        self.packet_id = packet_id
+        self.properties = properties
+        self.topic_field: bytes = topic_field_of(topic) if topic_field is None else topic_field
+        self.frame = frame
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [
+            ("topic", self.topic),
+            ("payload", self.payload),
+            ("qos", self.qos),
+            ("retain", self.retain),
+            ("dup", self.dup),
+            ("packet_id", self.packet_id),
+            ("properties", self.properties),
+        ]
+
+
+class Acknowledgement(Packet):
+    """What PUBACK, PUBREC, PUBREL and PUBCOMP have in common."""
+
+    def __init__(
+        self, packet_id: int, reason_code: int = 0, properties: Properties | None = None
+    ) -> None:
+        self.packet_id = packet_id
+        self.reason_code = reason_code
+        self.properties = properties
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [
+            ("packet_id", self.packet_id),
+            ("reason_code", self.reason_code),
+            ("properties", self.properties),
+        ]
+
+
+class Puback(Acknowledgement):
+    kind: int = PUBACK
+
+
+class Pubrec(Acknowledgement):
+    kind: int = PUBREC
+
+
+class Pubrel(Acknowledgement):
+    kind: int = PUBREL
+
+
+class Pubcomp(Acknowledgement):
+    kind: int = PUBCOMP
+
+
+class Pingreq(Packet):
+    kind: int = PINGREQ
+
+    def fields(self) -> list[tuple[str, object]]:
+        return []
+
+
+class Pingresp(Packet):
+    kind: int = PINGRESP
+
+    def fields(self) -> list[tuple[str, object]]:
+        return []
+
+
+class Disconnect(Packet):
+    kind: int = DISCONNECT
+
+    def __init__(self, reason_code: int = 0, properties: Properties | None = None) -> None:
+        self.reason_code = reason_code
+        self.properties = properties
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [("reason_code", self.reason_code), ("properties", self.properties)]
+
+
+class Auth(Packet):
+    """MQTT 5.0 only."""
+
+    kind: int = AUTH
+
+    def __init__(self, reason_code: int, properties: Properties | None = None) -> None:
+        self.reason_code = reason_code
+        self.properties = properties
+
+    def fields(self) -> list[tuple[str, object]]:
+        return [("reason_code", self.reason_code), ("properties", self.properties)]

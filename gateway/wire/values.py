@@ -1,0 +1,41 @@
+"""What all packets have in common: they are values, and they say what they are without saying
+secrets."""
+
+from typing import Final
+
+PAYLOAD_SHOWN_BYTES_MAX: Final = 32
+
+
+def topic_field_of(topic: str) -> bytes:
+    """A topic as it stands on the wire: length u16, UTF-8."""
+    raw = topic.encode("utf-8")
+    assert len(raw) <= 65_535, f"topic of {len(raw)} bytes: at most 65535 fit into a packet"
+    return len(raw).to_bytes(2, "big") + raw
+
+
+def _shown(name: str, value: object) -> str:
+    if name == "password":
+        return "password=None" if value is None else "password=<hidden>"
+    if isinstance(value, bytes) and len(value) > PAYLOAD_SHOWN_BYTES_MAX:
+        return f"{name}={value[:PAYLOAD_SHOWN_BYTES_MAX]!r}... ({len(value)} bytes)"
+    return f"{name}={value!r}"
+
+
+class Value:  # noqa: PLW1641 - mutable, so not to be hashed
+    """Equal when of one class and equal in every field."""
+
+    def fields(self) -> list[tuple[str, object]]:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value) or type(self) is not type(other):
+            return False
+        return self.fields() == other.fields()
+
+    def __repr__(self) -> str:
+        shown = ", ".join([_shown(name, value) for name, value in self.fields()])
+        return f"{type(self).__name__}({shown})"
+
+
+class Packet(Value):
+    kind: int = 0
