@@ -1,0 +1,63 @@
+"""The journal as a series of batches: bounded pages, and damage that does not stop the export."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from gateway.core.journal import DamagedBlob, JournalBatch, decode
+from gateway.history.damage import keep_damaged
+from gateway.history.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_MAX
+
+_log = logging.getLogger(__name__)
+
+Journal = Callable[[int, int], list[bytes]]
+"""``journal(after_sequence, bytes_max)``: blobs with events after a sequence, in order; raises
+`OSError` or `sqlite3.Error` when it cannot be read."""
+
+
+class JournalPages:
+    """Reads pages of batches. A blob that cannot be decoded is kept in log/damaged and skipped:
+    its events show as a gap."""
+
+    def __init__(self, journal: Journal, log_dir: Path) -> None:
+        self._journal = journal
+        self._log_dir = log_dir
+        self._bytes_max = PAGE_BYTES
+        # Digests of the latest damaged blobs: the same one is read again until it is passed.
+        self._seen_damaged: OrderedDict[str, None] = OrderedDict()
+
+    def after(self, sequence: int) -> list[JournalBatch]:
+        """The next batches with events after ``sequence``; [] when there are none (yet)."""
+        while True:
+            blobs = self._journal(sequence, self._bytes_max)
+            batches = [batch for blob in blobs if (batch := self._batch_of(blob)) is not None]
+            if batches or not blobs or self._bytes_max >= PAGE_BYTES_MAX:
+                self._bytes_max = PAGE_BYTES
+                return batches
+            self._bytes_max *= 2
+
+    def _batch_of(self, blob: bytes) -> JournalBatch | None:
+        try:
+            return decode(blob)
+        except DamagedBlob as damage:
+            self._note(blob, damage)
+            return None
+
+    def _note(self, blob: bytes, damage: DamagedBlob) -> None:
+        digest = hashlib.sha256(blob).hexdigest()[:16]
+        if digest in self._seen_damaged:
+            return
+        self._seen_damaged[digest] = None
+        if len(self._seen_damaged) > DAMAGED_FILES_MAX:
+            self._seen_damaged.popitem(last=False)
+        keep_damaged(self._log_dir, f"journal-{digest}.blob", blob)
+        _log.error(
+            "a blob of the journal is damaged and is kept as log/damaged/journal-%s.blob: %s; "
+            "its events are missing from the session log",
+            digest,
+            damage,
+        )

@@ -1,0 +1,113 @@
+"""The process `oncegate upload`: exporter, uploader and the line to the broker under one roof."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.history.chain import Head
+from gateway.history.control_link import ControlLink, Record
+from gateway.history.durable import make_directory
+from gateway.history.exporter import Exporter
+from gateway.history.journal_pages import Journal
+from gateway.history.redaction import shown_target
+from gateway.history.settings import HistorySettings
+from gateway.history.uploader import Uploader
+
+NICE = 10
+"""The broker, the bridge and their acknowledgements come first; the log has the journal's time."""
+
+
+class LogInUse(RuntimeError):
+    """Another process exports to this data directory; the message says which."""
+
+
+def lower_priority() -> None:
+    """Make this process polite. For an entry point only: it cannot be undone."""
+    os.nice(NICE)
+
+
+async def serve(settings: HistorySettings, journal: Journal, stop: asyncio.Event) -> None:
+    """Export and upload until ``stop``; returns when all is sealed and the last word is said.
+
+    ``journal`` is called on this thread, with `OSError` and `sqlite3.Error` as its failures.
+    Raises `LogInUse`, and `OSError` where the data directory cannot be used at all.
+    """
+    make_directory(settings.data_dir)
+    make_directory(settings.log_dir)
+    with _only_one(settings.log_dir):
+        history = _History(settings, journal)
+        await history.run(stop)
+
+
+class _History:
+    """Wires the three together; they stop one after the other, each with its work done."""
+
+    def __init__(self, settings: HistorySettings, journal: Journal) -> None:
+        self._settings = settings
+        self._uploader = Uploader(settings)
+        self._exporter = Exporter(
+            settings, journal, on_sealed=self._sealed, make_room=self._make_room
+        )
+        self._link = ControlLink(
+            settings.control_socket, status=self._status, on_broker=self._exporter.survey_soon
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        sealing_ended, uploading_ended = asyncio.Event(), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            exporting = group.create_task(self._exporter.run(stop))
+            uploading = group.create_task(self._uploader.run(sealing_ended))
+            group.create_task(self._link.run(uploading_ended))
+            await exporting
+            sealing_ended.set()
+            await uploading
+            uploading_ended.set()
+
+    def _sealed(self, head: Head) -> None:
+        self._link.sealed(head)
+        self._uploader.wake()
+
+    def _make_room(self) -> None:
+        """The disk is full: what the target already has goes first."""
+        self._uploader.prune_all()
+
+    def _status(self) -> Record:
+        troubles = [self._exporter.trouble, self._uploader.trouble]
+        sentences = [trouble.sentence for trouble in troubles if trouble.sentence is not None]
+        since = [trouble.since_ms for trouble in troubles if trouble.since_ms is not None]
+        head = self._exporter.head
+        return {
+            "target": shown_target(self._settings.target),
+            "open": self._exporter.open_segment,
+            "sealed": self._uploader.sealed,
+            "sent": self._uploader.sent,
+            "last_sealed_sequence": head.last_sequence if head is not None else 0,
+            "last_upload_ms": self._uploader.last_upload_ms,
+            "failing_since_ms": min(since, default=None),
+            "error": "; ".join(sentences) or None,
+        }
+
+
+@contextmanager
+def _only_one(log_dir: Path) -> Iterator[None]:
+    """Two exporters would write two chains: the second one is told who the first is."""
+    descriptor = os.open(log_dir / "lock", os.O_RDWR | os.O_CREAT, 0o640)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            raise LogInUse(
+                f"process {holder or '?'} already exports to {log_dir}: stop it, or give this one "
+                "another data directory"
+            ) from problem
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        yield
+    finally:
+        os.close(descriptor)

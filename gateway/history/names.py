@@ -1,0 +1,56 @@
+"""The name of a segment file, which says what is in it (docs/formats/session-log.md)::
+
+<gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAME = re.compile(
+    r"(?P<gateway>[a-z0-9-]{1,64})\.(?P<boot>[0-9a-f]{16})\.(?P<segment>[0-9]{8,19})"
+    r"\.(?P<first>[0-9]{12,19})-(?P<last>[0-9]{12,19})\.(?P<sha256>[0-9a-f]{64})\.jsonl\.zst"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentName:
+    gateway: str
+    boot: str
+    segment: int
+    first_sequence: int
+    last_sequence: int
+    sha256: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.gateway}.{self.boot}.{self.segment:08d}."
+            f"{self.first_sequence:012d}-{self.last_sequence:012d}.{self.sha256}.jsonl.zst"
+        )
+
+
+def segment_name_of(text: str) -> SegmentName | None:
+    """The parts of a file's name, None where it is no segment's name."""
+    match = _NAME.fullmatch(text)
+    if match is None:
+        return None
+    name = SegmentName(
+        gateway=match["gateway"],
+        boot=match["boot"],
+        segment=int(match["segment"]),
+        first_sequence=int(match["first"]),
+        last_sequence=int(match["last"]),
+        sha256=match["sha256"],
+    )
+    # One segment has one name: 13 digits where 12 would do name something else.
+    return name if str(name) == text else None
+
+
+def segments_in(directory: Path) -> list[SegmentName]:
+    """The segments of a directory in the order of the chain; other files are not looked at."""
+    names = [segment_name_of(path.name) for path in directory.iterdir()]
+    return sorted(
+        (name for name in names if name is not None), key=lambda name: (name.segment, str(name))
+    )

@@ -1,0 +1,111 @@
+"""What a caller may choose about the session log, and every limit of this room with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SEGMENT_BYTES_MAX = 8_000_000
+"""Uncompressed bytes of a segment: the format's limit (docs/formats/session-log.md)."""
+
+SEGMENT_BYTES_MIN = 1_000_000
+"""Smallest limit: the longest line without its payload (client id and topic of 65,535 bytes, each
+byte escaped to six) must always fit beside header and footer."""
+
+PAGE_BYTES = 1 << 20
+"""Journal read at once: some 20 ms of work, so that reports and uploads go on in between."""
+
+PAGE_BYTES_MAX = 64 << 20
+"""A page grows up to this when nothing in it can be decoded, to reach what is behind the damage."""
+
+CHUNK_BYTES = 256 << 10
+"""Lines encoded before they go to the compressor: bounds memory, large enough to be cheap."""
+
+TOPICS_REMEMBERED_MAX = 10_000
+"""Topics whose payload policy is kept: a gateway's sensors with room to spare, about 1 MB."""
+
+HEADS_KEPT = 8
+"""Chain heads remembered: as many damaged newest segments can be set aside and written again."""
+
+BOOTS_KEPT = 64
+"""Boots remembered: more starts than a journal can hold without one checkpoint between them."""
+
+DAMAGED_FILES_MAX = 16
+"""Files kept in log/damaged for people to look at; a dying card must not fill itself with them."""
+
+EXPORT_RETRY_SECONDS = (1.0, 30.0)
+"""First and longest wait after the journal or the disk failed: sealing must resume soon after."""
+
+UPLOAD_RETRY_SECONDS = (1.0, 300.0)
+"""First and longest wait after the target failed: a link that comes back is used within 5 min."""
+
+UPLOAD_RESCAN_SECONDS = 60.0
+"""log/sealed is looked at this often even when nobody says that there is something new."""
+
+UPLOAD_SECONDS_MAX = 600.0
+"""One request: 8 MB at 110 kbit/s, the slowest modem link that could ever keep up."""
+
+CONNECT_SECONDS_MAX = 20.0
+"""Connecting to the target: beyond this a retry does better than waiting."""
+
+FREE_BYTES_MIN = 64 << 20
+"""No segment is begun with less room on the disk: the broker's commits come before its log."""
+
+DRAIN_SECONDS_MAX = 2.0
+"""At a stop the journal is still exported for this long; the rest follows at the next start."""
+
+FAREWELL_SECONDS_MAX = 5.0
+"""At a stop what has been sealed is still uploaded for this long."""
+
+REPORT_SECONDS = 1.0
+"""Between two status reports to the broker."""
+
+ANSWER_SECONDS_MAX = 10.0
+"""For an answer of the control socket: a commit on a slow card takes a second or two."""
+
+ANSWER_BYTES_MAX = 1 << 20
+"""A line of the control socket (docs/formats/control-socket.md)."""
+
+SENTENCE_CHARACTERS_MAX = 300
+"""Of a library's error message: enough for a person, no page of XML in the status."""
+
+
+class SettingsError(ValueError):
+    """A setting is out of its range; the message names it and says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """Where the session log is written, how it is cut and where it goes.
+
+    ``target`` is a URL: ``file:///...``, ``s3://...``, ``gs://...``, ``az://...``, ``http(s)://...``.
+    ``payload_topics`` are MQTT topic filters whose payloads stand in the log themselves.
+    """
+
+    gateway: str
+    data_dir: Path
+    control_socket: Path
+    target: str
+    payload_topics: tuple[str, ...]
+    seal_after_seconds: float
+    segment_bytes_max: int = SEGMENT_BYTES_MAX
+    sent_bytes_keep: int = 0
+    poll_seconds: float = 0.25
+    free_bytes_min: int = FREE_BYTES_MIN
+
+    def __post_init__(self) -> None:
+        if not SEGMENT_BYTES_MIN <= self.segment_bytes_max <= SEGMENT_BYTES_MAX:
+            raise SettingsError(
+                f"segment_bytes_max is {self.segment_bytes_max}: "
+                f"set it between {SEGMENT_BYTES_MIN} and {SEGMENT_BYTES_MAX} bytes"
+            )
+        for name in ("seal_after_seconds", "poll_seconds"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}: set it above 0 s")
+        for name in ("sent_bytes_keep", "free_bytes_min"):
+            if getattr(self, name) < 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}: set 0 bytes or more")
+
+    @property
+    def log_dir(self) -> Path:
+        return self.data_dir / "log"

@@ -1,0 +1,179 @@
+"""Sealed segments reach their target, oldest first, and then stay on the device for a while.
+
+Owes the reader every segment under its name with its bytes, whatever is cut and repeated on the
+way. Owes the device bounded room: log/sent is pruned, log/sealed is never touched before its
+segments have arrived. It runs beside the exporter and never holds it up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import time
+from collections import deque
+from pathlib import Path
+
+from gateway.history.damage import set_aside
+from gateway.history.durable import make_directory, move_durably
+from gateway.history.names import SegmentName, segments_in
+from gateway.history.settings import (
+    FAREWELL_SECONDS_MAX,
+    UPLOAD_RESCAN_SECONDS,
+    UPLOAD_RETRY_SECONDS,
+    HistorySettings,
+)
+from gateway.history.target_error import TargetError
+from gateway.history.targets import Target, target_of
+from gateway.history.trouble import Trouble, kind_of, sentence_of
+from gateway.history.verify import DamagedSegment, load_segment_bytes
+from gateway.history.waiting import Backoff, either_within, happened_within
+
+_log = logging.getLogger(__name__)
+
+_UNREADABLE = frozenset({errno.EIO, errno.EBADMSG, errno.EUCLEAN})
+"""A file that the card cannot give back any more: waiting does not mend it."""
+
+
+class Uploader:
+    """One per data directory. `run` is its whole life; the attributes are for the status."""
+
+    def __init__(self, settings: HistorySettings) -> None:
+        self._settings = settings
+        self._sealed_dir = settings.log_dir / "sealed"
+        self._sent_dir = settings.log_dir / "sent"
+        self._target: Target | None = None
+        self._work = asyncio.Event()
+        self._sent: deque[tuple[SegmentName, int]] = deque()
+        self._sent_bytes = 0
+        self._sealed: dict[str, int] | None = None
+        self._is_listed = False
+        self.last_upload_ms: int | None = None
+        self.trouble = Trouble("uploading the session log")
+
+    @property
+    def sent(self) -> dict[str, int]:
+        """The status's `sent`: what of it is still on this device."""
+        return {"count": len(self._sent), "bytes": self._sent_bytes}
+
+    @property
+    def sealed(self) -> dict[str, int]:
+        """The status's `sealed`. Counted again only after a change: a target that is away for a
+        year leaves thousands of files, and the status is asked for every second."""
+        if self._sealed is None:
+            sizes = [_size_of(self._sealed_dir / str(name)) for name in _listed(self._sealed_dir)]
+            self._sealed = {"count": len(sizes), "bytes": sum(sizes)}
+        return self._sealed
+
+    def wake(self) -> None:
+        """There is a new sealed segment."""
+        self._sealed = None
+        self._work.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Upload until ``stop``, then, if the target answers, the rest within a limit."""
+        backoff = Backoff(UPLOAD_RETRY_SECONDS)
+        while not stop.is_set():
+            self._work.clear()
+            if await self._upload_all(stop):
+                backoff.reset()
+                await either_within(self._work, stop, UPLOAD_RESCAN_SECONDS)
+            else:
+                await happened_within(stop, backoff.next_seconds())
+        if self.trouble.sentence is None:
+            try:
+                async with asyncio.timeout(FAREWELL_SECONDS_MAX):
+                    await self._upload_all(asyncio.Event())
+            except TimeoutError:
+                _log.info("segments wait in log/sealed for the next start")
+
+    def prune_all(self) -> None:
+        """Give up every sent segment: their target has them, and the disk is full."""
+        try:
+            self._list_sent()
+            self._prune(0)
+        except OSError as problem:
+            _log.warning("log/sent could not be emptied: %s", problem)
+
+    def _prune(self, bytes_keep: int) -> None:
+        """Remove sent segments, oldest first, until what stays fits. Raises `OSError`."""
+        while self._sent and self._sent_bytes > bytes_keep:
+            name, size = self._sent[0]
+            (self._sent_dir / str(name)).unlink(missing_ok=True)
+            self._sent.popleft()
+            self._sent_bytes -= size
+
+    async def _upload_all(self, stop: asyncio.Event) -> bool:
+        """One pass over log/sealed; False when it ended with a failure."""
+        try:
+            self._list_sent()
+            for name in _listed(self._sealed_dir):
+                if stop.is_set():
+                    return True
+                await self._upload(name)
+            self._prune(self._settings.sent_bytes_keep)
+        except TargetError as problem:
+            self.trouble.begin(str(problem), problem.kind)
+            return False
+        except OSError as problem:
+            self.trouble.begin(sentence_of(problem), kind_of(problem))
+            return False
+        self.trouble.end()
+        return True
+
+    async def _upload(self, name: SegmentName) -> None:
+        path = self._sealed_dir / str(name)
+        try:
+            data = await asyncio.to_thread(load_segment_bytes, path)
+        except DamagedSegment as damage:
+            self._give_up(path, str(damage))
+            return
+        except OSError as problem:
+            if problem.errno not in _UNREADABLE:
+                raise
+            self._give_up(path, sentence_of(problem))
+            return
+        if self._target is None:
+            self._target = target_of(self._settings.target)
+        await self._target.put(path.name, data)
+        await asyncio.to_thread(move_durably, path, self._sent_dir / path.name)
+        self._sent.append((name, len(data)))
+        self._sent_bytes += len(data)
+        self._sealed = None
+        self.last_upload_ms = time.time_ns() // 1_000_000
+        self._prune(self._settings.sent_bytes_keep)
+
+    def _give_up(self, path: Path, reason: str) -> None:
+        """One segment that the card lost must not keep all others on the device."""
+        set_aside(self._settings.log_dir, path)
+        self._sealed = None
+        _log.error(
+            "%s cannot be uploaded and is in log/damaged, the chain shows a gap: %s",
+            path.name,
+            reason,
+        )
+
+    def _list_sent(self) -> None:
+        if self._is_listed:
+            return
+        make_directory(self._sealed_dir)
+        make_directory(self._sent_dir)
+        for name in segments_in(self._sent_dir):
+            size = (self._sent_dir / str(name)).stat().st_size
+            self._sent.append((name, size))
+            self._sent_bytes += size
+        self._is_listed = True
+
+
+def _listed(directory: Path) -> list[SegmentName]:
+    try:
+        return segments_in(directory)
+    except FileNotFoundError:
+        return []
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0  # It was sent in between.

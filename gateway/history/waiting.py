@@ -1,0 +1,42 @@
+"""Waits that end early: every pause of this room is a wait for something that may happen."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+
+async def happened_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for the event; False when the time is over first."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return event.is_set()
+    return True
+
+
+async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
+    """Wait until one of two things happens or the time is over."""
+    waits = [asyncio.create_task(event.wait()) for event in (one, other)]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+class Backoff:
+    """Waits that double between two limits, with jitter so that a fleet does not retry as one."""
+
+    def __init__(self, limits_seconds: tuple[float, float]) -> None:
+        self._first_seconds, self._longest_seconds = limits_seconds
+        self._seconds = self._first_seconds
+
+    def next_seconds(self) -> float:
+        seconds = self._seconds
+        self._seconds = min(2 * seconds, self._longest_seconds)
+        return seconds * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
+
+    def reset(self) -> None:
+        self._seconds = self._first_seconds
