@@ -1,9 +1,9 @@
 """One connection to the broker's control socket, kept open, asked one question at a time.
 
-Promise: ``request`` gives the broker's result or raises one ``BrokerProblem`` that says what happened
-and what mends it, within ``ANSWER_SECONDS_MAX`` of its turn, whatever the other side sends or fails
-to send. A connection that broke is replaced at the next question. What a result means is left to
-``observer``.
+Promise: ``request`` gives the broker's result or raises one ``BrokerProblem`` that says what
+happened and what mends it, within ``ANSWER_SECONDS_MAX`` of its turn, whatever the other side sends
+or fails to send. A connection that broke is replaced at the next question. What a result means is
+left to ``observer``.
 """
 
 import asyncio

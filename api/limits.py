@@ -37,6 +37,9 @@ SESSIONS_PER_PAGE: Final = 50
 # Characters of a hostile name (client id, filter, path) that the page shows; the rest is counted.
 SHOWN_CHARACTERS_MAX: Final = 96
 
+# Characters of another process's sentence (a warning, an error) that the page shows: a paragraph.
+SENTENCE_CHARACTERS_MAX: Final = 600
+
 # A longer client id gets no link on the page: fifty of them would make a page of megabytes.
 LINKED_CHARACTERS_MAX: Final = 512
 

@@ -1,8 +1,8 @@
 """Takes the TCP port, or says in one line who has it.
 
-Promise: a bound, listening socket, or a ``CannotListen`` whose message names the address, the holder
-where ``/proc`` can tell, and the option to change. Linux only in what it can find out, not in what
-it does.
+Promise: a bound, listening socket, or a ``CannotListen`` whose message names the address, the
+holder where ``/proc`` can tell, and the option to change. Where there is no ``/proc`` the holder
+stays unnamed.
 """
 
 import errno
@@ -78,30 +78,27 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
         case errno.EADDRINUSE:
             holder = holder_of(settings.port)
             return PortTaken(
-                error.errno,
                 f"The API's port {settings.port} on {settings.bind} is taken"
                 f"{f' by {holder}' if holder else ''}. {_PORT_OPTION}",
             )
         case errno.EACCES:
             return CannotListen(
-                error.errno,
                 f"The API may not listen on {where}: ports under 1024 need CAP_NET_BIND_SERVICE. "
                 f"{_PORT_OPTION}",
             )
         case errno.EADDRNOTAVAIL:
             return CannotListen(
-                error.errno,
                 f"The API cannot listen on {where}: this machine has no such address. "
                 f"{_BIND_OPTION}",
             )
         case _:
             return CannotListen(
-                error.errno, f"The API cannot listen on {where}: {error.strerror}. {_BIND_OPTION}"
+                f"The API cannot listen on {where}: {error.strerror}. {_BIND_OPTION}"
             )
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Who listens on a TCP port: ``process 812 (python -m http.server)``, or whose it is, or None."""
+    """Who listens on a TCP port: ``process 812 (python -m http.server)``, whose it is, or None."""
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):
         if any(_holds(process, listener.inode) for listener in listeners):
@@ -141,10 +138,8 @@ def _command_of(process: Path) -> str:
         words = (process / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
     except OSError:
         return ""
-    command = "".join(
-        character if character.isprintable() else "?"
-        for character in words.decode(errors="replace")
-    )
+    text = words.decode(errors="replace")
+    command = "".join(character if character.isprintable() else "?" for character in text)
     if len(command) > _COMMAND_CHARACTERS_MAX:
         return command[:_COMMAND_CHARACTERS_MAX] + "…"
     return command

@@ -1,23 +1,23 @@
 """Composition root of the API process.
 
-Promise: ``serve`` takes the port or raises ``PortTaken`` (or another ``CannotListen``) with the mend
-in one line, serves until ``stop`` is set, and leaves no task, socket or connection behind. It leaves
-signals, log format and configuration to its caller.
+Promise: ``serve`` takes the port or raises ``PortTaken`` (or another ``CannotListen``) with the
+mend in one line, serves until ``stop`` is set, and leaves no task, socket or connection behind. It
+leaves signals, log format and configuration to its caller.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 from typing import Any, Final, cast
 
 import uvicorn
 from fastapi import FastAPI
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api import limits
+from api.connections import BoundedConnection, Server
 from api.control_socket import ControlSocket
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.observer import Observer
@@ -83,13 +83,15 @@ async def serve(
     """
     listener = listen(settings)
     url = url_of(listener)
-    server = _Server(
+    server = Server(
         uvicorn.Config(
             create_app(settings),
-            http=_BoundedConnection,
+            http=BoundedConnection,
             ws="none",
             lifespan="on",
             log_config=None,
+            # A stranger must not be able to fill the SD card with lines about bad requests.
+            log_level="error",
             access_log=False,
             server_header=False,
             proxy_headers=False,
@@ -105,40 +107,6 @@ async def serve(
     finally:
         stopping.cancel()
         listener.close()
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn without its own signal handlers: stopping is the caller's business."""
-
-    def __init__(self, config: uvicorn.Config, *, on_started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_started = on_started
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
-        yield
-
-    async def startup(self, sockets: list[Any] | None = None) -> None:
-        await super().startup(sockets)
-        self._on_started()
-
-
-class _BoundedConnection(HttpToolsProtocol):
-    """A connection that ends: uvicorn waits for ever for a request's last byte, and for a reader."""
-
-    _ending: asyncio.TimerHandle
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._ending = self.loop.call_later(limits.CONNECTION_SECONDS_MAX, self._say_farewell)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._ending.cancel()
-        super().connection_lost(exc)
-
-    def _say_farewell(self) -> None:
-        self.shutdown()
-        self._ending = self.loop.call_later(limits.FAREWELL_SECONDS, self.transport.abort)
 
 
 async def _stop_when_set(stop: asyncio.Event, server: uvicorn.Server) -> None:

@@ -64,6 +64,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        address=wording.address_of,
+        marked=wording.marked_of,
+        sentence=wording.sentence_of,
         visible=wording.visible_of,
         duration=wording.duration_of,
         clock=wording.clock_of,

@@ -98,7 +98,7 @@ async def session_by_query(
         Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
     ],
 ) -> SessionDetail:
-    """The same as `/api/v1/sessions/{client_id}`, for ids that no URL path can carry (`.`, `..`)."""
+    """As `/api/v1/sessions/{client_id}`, also for ids that no URL path can carry (`.`, `..`)."""
     return await observer_of(request).session(client_id)
 
 

@@ -1,8 +1,8 @@
 """What stands between the network and the endpoints: headers, HEAD, and who may ask by what name.
 
-Promise: every response, errors included, carries the security headers; HEAD answers as GET without
-the body; and a page of another site cannot read this one by pointing its own name at this machine
-(DNS rebinding).
+Promise: every response of the application, errors included, carries the security headers;
+HEAD answers as GET without the body; and a page of another site cannot read this one by pointing
+its own name at this machine (DNS rebinding).
 """
 
 import ipaddress
@@ -65,7 +65,7 @@ class Shield:
 
 
 def is_own_name(host: str) -> bool:
-    """Whether a Host header holds an address or localhost: names that no stranger can point here."""
+    """Whether a Host header holds an address or localhost, which no stranger can point here."""
     name = host.rpartition(":")[0] if _has_port(host) else host
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]

@@ -1,7 +1,7 @@
 """Whether a gateway is well, and what needs a look. Pure.
 
-Promise: one verdict from everything that was told; each notice is one sentence that a person can act
-on. A part that was never started (no serial port, no uploader) is said but spoils nothing.
+Promise: one verdict from everything that was told; each notice is one sentence that a person can
+act on. A part that was never started (no serial port, no uploader) is said but spoils nothing.
 """
 
 from collections.abc import Iterator

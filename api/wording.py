@@ -9,7 +9,10 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Final
 
+from markupsafe import Markup
+
 from api import limits
+from api.models import Listener
 
 # SenML's unit names (RFC 8428 section 12.1) that people write differently.
 _UNIT_SYMBOLS: Final = {
@@ -33,16 +36,30 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS_MAX: Final = 2
 
 
-def visible_of(text: str) -> str:
-    """A hostile name made readable: hidden characters as ``\\u{202e}``, long ones cut and counted."""
+def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
+    """A hostile name made readable: hidden characters as ``\\u{202e}``, a long one cut."""
     shown: list[str] = []
     marks = 0
-    for character in text[: limits.SHOWN_CHARACTERS_MAX]:
+    for character in text[:characters_max]:
         marks = marks + 1 if unicodedata.combining(character) else 0
         hidden = unicodedata.category(character) in _HIDDEN_CATEGORIES or marks > _MARKS_MAX
         shown.append(f"\\u{{{ord(character):x}}}" if hidden else character)
-    rest = len(text) - limits.SHOWN_CHARACTERS_MAX
+    rest = len(text) - characters_max
     return "".join(shown) + (f"… and {rest:,} more characters" if rest > 0 else "")
+
+
+def sentence_of(text: str) -> str:
+    """A sentence of another process: as ``visible_of``, with room for a sentence."""
+    return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
+
+
+def marked_of(text: str) -> Markup:
+    """Our own prose as HTML: escaped, with `` `words` `` as code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if index % 2 else part
+        for index, part in enumerate(parts)
+    )
 
 
 def duration_of(seconds: float) -> str:
@@ -118,6 +135,14 @@ def unit_of(unit: str | None) -> str:
 def quantity_name_of(name: str) -> str:
     """``water_level`` as ``water level``."""
     return visible_of(name.replace("_", " "))
+
+
+def address_of(listener: Listener) -> str:
+    """``127.0.0.1:1883``, ``[::1]:8083 (websocket)`` or a path."""
+    bind = listener.bind or "*"
+    host = f"[{bind}]" if ":" in bind else bind
+    where = listener.path or f"{host}:{listener.port}"
+    return visible_of(where if listener.protocol == "mqtt" else f"{where} ({listener.protocol})")
 
 
 def protocol_of(level: int) -> str:

@@ -1,0 +1,60 @@
+"""A real API process's worth of server on an ephemeral port, in front of a contract broker."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.main import serve
+from api.settings import ApiSettings
+from tests.api.contract_broker import ContractBroker, running_broker
+
+DEADLINE_SECONDS = 10.0
+
+Serving = Callable[[Path], AbstractAsyncContextManager[str]]
+
+
+@asynccontextmanager
+async def serving(control_socket: Path) -> AsyncIterator[str]:
+    """The API's URL while it runs."""
+    stop = asyncio.Event()
+    url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    settings = ApiSettings(port=0, control_socket=control_socket)
+    task = asyncio.create_task(serve(settings, stop, url.set_result))
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await asyncio.wait({task, url}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            task.result()
+        yield url.result()
+    finally:
+        stop.set()
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await task
+
+
+@pytest.fixture
+def control_socket(tmp_path: Path) -> Path:
+    return tmp_path / "control.sock"
+
+
+@pytest.fixture
+async def broker(control_socket: Path) -> AsyncIterator[ContractBroker]:
+    async with running_broker(control_socket) as broker:
+        yield broker
+
+
+@pytest.fixture
+async def url(control_socket: Path) -> AsyncIterator[str]:
+    """The URL of an API whose broker may be there or not."""
+    async with serving(control_socket) as url:
+        yield url
+
+
+@pytest.fixture
+async def client(url: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as client:
+        yield client

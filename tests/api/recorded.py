@@ -1,0 +1,173 @@
+"""Answers of a broker as the contract (docs/formats/control-socket.md) shows them.
+
+They are made by functions, so that each test may bend its own copy.
+"""
+
+from typing import Any
+
+Json = dict[str, Any]
+
+NOW_MS = 1_795_252_443_000
+
+
+def status() -> Json:
+    return {
+        "gateway": "gw-5f3a91c2",
+        "boot": "0f3a77d1b2c94e65",
+        "version": "0.1.0",
+        "compiled": False,
+        "pid": 812,
+        "state": "running",
+        "time_ms": NOW_MS,
+        "started_ms": NOW_MS - 11_525_000,
+        "uptime_seconds": 11_525.0,
+        "listeners": [{"protocol": "mqtt", "bind": "127.0.0.1", "port": 1883}],
+        "connections": {"open": 3, "accepted": 10, "refused": 0, "limit": 10_000},
+        "sessions": {"connected": 3, "persistent": 2, "total": 4},
+        "subscriptions": 5,
+        "retained": 2,
+        "messages": {
+            "received": {"qos0": 120, "qos1": 48, "qos2": 18_423},
+            "sent": {"qos0": 96, "qos1": 48, "qos2": 36_846},
+            "dropped": {"queue_full": 0},
+            "duplicates_suppressed": 7,
+        },
+        "queued": {"messages": 12, "bytes": 2_304},
+        "inflight": 1,
+        "awaiting_release": 0,
+        "errors": {"malformed_packet": 0},
+        "journal": {
+            "batches": 9_214,
+            "facts": 92_880,
+            "first_sequence": 90_001,
+            "last_sequence": 92_880,
+            "exported_sequence": 92_850,
+            "bytes": 1_254_112,
+            "commit_ms_mean": 1.1,
+            "commit_ms_max": 9.04,
+            "wal_bytes": 412_000,
+        },
+        "store": {"recovery": "clean", "detail": None},
+        "warnings": [],
+    }
+
+
+def bridge_status() -> Json:
+    return {
+        "mqtt": {"connected": True, "address": "127.0.0.1:1883"},
+        "outbox": {"waiting": 0, "in_flight": 1, "published": 18_423, "bytes": 40_960},
+        "ports": [
+            {
+                "name": "greenhouse",
+                "path": "/dev/serial/by-id/usb-Oncegate_Board_2A-if00",
+                "framing": "board",
+                "state": "open",
+                "bytes": 812_340,
+                "frames": 6_142,
+                "readings": 6_140,
+                "damaged": {"checksum": 2, "too_long": 0},
+                "last_reading_ms": NOW_MS - 400,
+                "devices": [
+                    {
+                        "device": "board-0000002a",
+                        "boot": 3,
+                        "sequence": 6_140,
+                        "last_ms": NOW_MS - 400,
+                        "quantities": [
+                            quantity("temperature", 21.5, "Cel"),
+                            quantity("relative_humidity", 48.200000762939453, "%RH"),
+                            quantity("pressure", 101_325, "Pa"),
+                            quantity("pump", True, None),
+                        ],
+                    }
+                ],
+            },
+            {
+                "name": "gps",
+                "path": "/dev/serial/by-id/usb-u-blox_7-if00",
+                "framing": "nmea",
+                "state": "open",
+                "bytes": 5_812_340,
+                "frames": 12_283,
+                "readings": 12_283,
+                "damaged": {},
+                "last_reading_ms": NOW_MS - 1_200,
+                "devices": [
+                    {
+                        "device": "gps",
+                        "boot": 1,
+                        "sequence": 12_283,
+                        "last_ms": NOW_MS - 1_200,
+                        "quantities": [
+                            quantity("latitude", 48.1173, "lat"),
+                            quantity("longitude", 11.5166667, "lon"),
+                            quantity("fix", "3D", None),
+                        ],
+                    }
+                ],
+            },
+        ],
+    }
+
+
+def quantity(name: str, value: float | bool | str | None, unit: str | None) -> Json:
+    return {"name": name, "value": value, "unit": unit, "time_ms": NOW_MS - 400}
+
+
+def uploader_status() -> Json:
+    return {
+        "target": "file:///var/lib/oncegate/uploaded",
+        "open": {"segment": 13, "events": 20},
+        "sealed": {"count": 0, "bytes": 0},
+        "sent": {"count": 12, "bytes": 120_000},
+        "last_sealed_sequence": 92_850,
+        "last_upload_ms": NOW_MS - 42_000,
+        "failing_since_ms": None,
+        "error": None,
+    }
+
+
+def reports() -> Json:
+    return {
+        "bridge": {"time_ms": NOW_MS - 600, "age_seconds": 0.6, "status": bridge_status()},
+        "uploader": {"time_ms": NOW_MS - 900, "age_seconds": 0.9, "status": uploader_status()},
+    }
+
+
+def session(client_id: str, **bent: object) -> Json:
+    return {
+        "client_id": client_id,
+        "session": 5,
+        "connected": True,
+        "clean": False,
+        "protocol": 4,
+        "address": "127.0.0.1:53122",
+        "connected_since_ms": NOW_MS - 3_600_000,
+        "keep_alive_seconds": 60,
+        "subscription_count": 2,
+        "inflight": 1,
+        "awaiting_release": 0,
+        "queued_messages": 0,
+        "queued_bytes": 0,
+        "dropped_messages": 0,
+        "received_messages": 18_423,
+        "delivered_messages": 40,
+        **bent,
+    }
+
+
+def session_detail(client_id: str) -> Json:
+    return session(
+        client_id,
+        subscriptions=[{"filter": "sensors/#", "qos": 2}, {"filter": "commands/+", "qos": 1}],
+        inflight=[{"packet_id": 17, "message": 4_021, "qos": 2, "state": "awaiting_pubrec"}],
+    )
+
+
+def sessions() -> list[Json]:
+    return [
+        session("archive", queued_messages=12, queued_bytes=2_304, connected=False, address=None),
+        session("dashboard", clean=True, protocol=5, received_messages=0, delivered_messages=18_400),
+        session("oncegate-bridge"),
+        session("phone", dropped_messages=3, protocol=3),
+    ]
