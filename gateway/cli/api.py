@@ -1,0 +1,52 @@
+"""`oncegate api`: the REST interface and the status page."""
+
+from typing import Annotated
+
+import typer
+
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    QuietOption,
+    VerboseOption,
+    configuration_of,
+)
+
+PortOption = Annotated[
+    int | None, typer.Option("--port", metavar="PORT", help="Where the page listens: 8080.")
+]
+
+
+def api(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    port: PortOption = None,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Serve the status page and the REST interface.
+
+    It asks the broker through the control socket in the data directory, and only reads.
+
+    Examples:
+
+        oncegate api
+
+        oncegate api --port 8090 --data-dir /var/lib/oncegate
+    """
+    from api.main import serve
+    from api.settings import ApiSettings
+    from gateway.cli.processes import say_ready, serve_until_stopped
+
+    configuration = configuration_of(config, gateway__data_dir=data_dir, api__port=port)
+    settings = ApiSettings(
+        bind=configuration.api.bind,
+        port=configuration.api.port,
+        control_socket=configuration.control_socket,
+    )
+    serve_until_stopped(
+        "api",
+        lambda stop: serve(settings, stop, lambda url: say_ready()),
+        verbose=verbose,
+        quiet=quiet,
+    )

@@ -1,0 +1,96 @@
+"""`oncegate bridge`: the serial ports' way into the broker."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.options import (
+    EXIT_CONFIGURATION,
+    ConfigOption,
+    DataDirOption,
+    QuietOption,
+    VerboseOption,
+    configuration_of,
+)
+
+if TYPE_CHECKING:
+    from firmware_bridge.settings import BridgeSettings
+
+    from gateway.configuration import Configuration
+
+PASSWORD_BYTES_MAX = 65_535
+
+
+def bridge(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Read the configured serial ports and publish every reading, once.
+
+    A reading is on the disk before it is published, and leaves it when the broker has it.
+
+    Examples:
+
+        oncegate bridge --config gateway.toml
+
+        ONCEGATE_SERIAL='[{name="gps", usb="1546:01a7", framing="nmea", baud_rate=9600}]' oncegate
+        bridge
+    """
+    from firmware_bridge.main import serve
+
+    from gateway.cli.processes import serve_until_stopped
+
+    settings = bridge_settings_of(configuration_of(config, gateway__data_dir=data_dir))
+    serve_until_stopped("bridge", lambda stop: serve(settings, stop), verbose=verbose, quiet=quiet)
+
+
+def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
+    """The bridge's part of the configuration. Raises CommandFailed."""
+    from firmware_bridge.settings import BridgeSettings, PortSettings
+
+    section = configuration.bridge
+    broker_host, broker_port = configuration.broker_address
+    try:
+        return BridgeSettings(
+            data_dir=configuration.gateway.data_dir,
+            broker_host=broker_host,
+            broker_port=broker_port,
+            client_id=section.client_id,
+            username=section.username,
+            password=_password_of(section.password_file),
+            control_socket=configuration.control_socket,
+            ports=tuple(
+                PortSettings(
+                    name=port.name,
+                    path=str(port.path) if port.path is not None else None,
+                    usb=port.usb,
+                    framing=port.framing,
+                    baud_rate=port.baud_rate,
+                    columns=port.columns,
+                    units=dict(port.units),
+                    device=port.device,
+                )
+                for port in configuration.serial
+            ),
+            window=section.window,
+            outbox_bytes_max=section.outbox_max,
+        )
+    except ValueError as error:
+        raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None
+
+
+def _password_of(path: Path | None) -> str | None:
+    """The first line of the file, without its end."""
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            line = file.readline(PASSWORD_BYTES_MAX + 2).rstrip(b"\r\n")
+        return line.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        line_shown = line_of(error) if isinstance(error, OSError) else f"{path}: is not UTF-8"
+        raise CommandFailed(
+            f"[bridge] password_file: {line_shown}", exit_code=EXIT_CONFIGURATION
+        ) from None

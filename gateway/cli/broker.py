@@ -1,0 +1,46 @@
+"""`oncegate broker`: the MQTT broker."""
+
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    ListenOption,
+    QuietOption,
+    VerboseOption,
+    configuration_of,
+)
+
+LISTENER_MEND = "choose another with --listen HOST:PORT, [[listeners]] port or ONCEGATE_LISTENERS"
+
+
+def broker(
+    config: ConfigOption = None,
+    listen: ListenOption = None,
+    data_dir: DataDirOption = None,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run the MQTT broker until SIGTERM or Ctrl-C.
+
+    What it has acknowledged is on the disk. It needs no configuration file.
+
+    Examples:
+
+        oncegate broker
+
+        oncegate broker --listen 127.0.0.1:1884 --data-dir /tmp/gateway
+
+        oncegate broker --config /etc/oncegate/gateway.toml
+    """
+    from gateway.cli.ports import refuse_taken
+    from gateway.cli.processes import say_ready, serve_until_stopped
+    from gateway.server.main import serve
+
+    configuration = configuration_of(config, listen=listen, gateway__data_dir=data_dir)
+    for door in configuration.listeners:
+        refuse_taken(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+    serve_until_stopped(
+        "broker",
+        lambda stop: serve(configuration, stop, say_ready),
+        verbose=verbose,
+        quiet=quiet,
+    )

@@ -1,0 +1,152 @@
+"""`oncegate ctl`: looks into the running broker and tells it what to do."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+
+application = typer.Typer(
+    help="Look into the running broker: status, sessions; kick, drop, reload.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print the broker's answer as it is, for programs.")
+]
+ClientIdArgument = Annotated[str, typer.Argument(help="The client id, as `sessions` shows it.")]
+
+# What the broker gives in one answer at the most.
+PAGE_SESSIONS = 1000
+
+
+@application.command()
+def status(
+    config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """Show how the broker is: listeners, sessions, messages, journal, warnings.
+
+    Example:
+
+        oncegate ctl status
+    """
+    from gateway.cli.tables import status_table
+
+    _show(_asker(config, data_dir)("status"), status_table, as_json=as_json)
+
+
+@application.command()
+def sessions(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    limit: Annotated[
+        int, typer.Option("--limit", help="How many to show.", min=1, max=1_000_000)
+    ] = 100,
+    as_json: JsonOption = False,
+) -> None:
+    """List the sessions, connected or not, by client id.
+
+    Example:
+
+        oncegate ctl sessions --limit 20
+    """
+    from gateway.cli.tables import sessions_table
+
+    ask = _asker(config, data_dir)
+    found: list[object] = []
+    after: object = None
+    while True:
+        page: dict[str, object] = {"limit": min(PAGE_SESSIONS, limit - len(found))}
+        answer = ask("sessions", **page, **({} if after is None else {"after": after}))
+        found += answer.get("sessions", [])
+        after = answer.get("next")
+        if after is None or len(found) >= limit:
+            break
+    _show({"sessions": found, "next": after}, sessions_table, as_json=as_json)
+
+
+@application.command()
+def session(
+    client_id: ClientIdArgument,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one session with its subscriptions and what is in flight.
+
+    Example:
+
+        oncegate ctl session oncegate-bridge
+    """
+    from gateway.cli.tables import session_tables
+
+    answer = _asker(config, data_dir)("session", client_id=client_id)
+    _show(answer, session_tables, as_json=as_json)
+
+
+@application.command()
+def kick(
+    client_id: ClientIdArgument, config: ConfigOption = None, data_dir: DataDirOption = None
+) -> None:
+    """Close a client's connection; its session stays.
+
+    Example:
+
+        oncegate ctl kick probe-7
+    """
+    _asker(config, data_dir)("kick", client_id=client_id)
+    print(f"kicked: {client_id!a}")
+
+
+@application.command()
+def drop(
+    client_id: ClientIdArgument, config: ConfigOption = None, data_dir: DataDirOption = None
+) -> None:
+    """End a session, connected or not, with all that waits in it.
+
+    Example:
+
+        oncegate ctl drop probe-7
+    """
+    _asker(config, data_dir)("drop", client_id=client_id)
+    print(f"dropped: {client_id!a}")
+
+
+@application.command()
+def reload(config: ConfigOption = None, data_dir: DataDirOption = None) -> None:
+    """Have the broker read its configuration again.
+
+    Example:
+
+        oncegate ctl reload
+    """
+    answer = _asker(config, data_dir)("reload")
+    changed, needs_restart = answer.get("changed", []), answer.get("needs_restart", [])
+    print(f"changed: {', '.join(map(str, changed)) or 'nothing'}")
+    if needs_restart:
+        print(f"needs a restart of the broker: {', '.join(map(str, needs_restart))}")
+
+
+def _asker(config: ConfigOption, data_dir: DataDirOption) -> Callable[..., dict[str, Any]]:
+    from gateway.cli.control import ask
+
+    control_socket = configuration_of(config, gateway__data_dir=data_dir).control_socket
+
+    def ask_broker(command: str, **arguments: object) -> dict[str, Any]:
+        return ask(control_socket, command, **arguments)
+
+    return ask_broker
+
+
+def _show(
+    answer: dict[str, Any], drawn: Callable[[dict[str, Any]], object], *, as_json: bool
+) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(answer))
+        return
+    from rich.console import Console
+
+    Console().print(drawn(answer))

@@ -1,0 +1,123 @@
+"""`oncegate ingest`: the Spark job over what was uploaded, with its own set-up the first time."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.failures import CommandFailed
+from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+
+# Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
+JAVA_VERSIONS = (17, 21)
+
+
+def ingest(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="DIR", help="Uploaded segments: DATA_DIR/uploaded"),
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
+    ] = None,
+) -> None:
+    """Turn uploaded session logs into tables, and print what was found.
+
+    A second run adds what is new and nothing twice. Java and PySpark are set up the first time.
+
+    Examples:
+
+        oncegate ingest
+
+        oncegate ingest --source /srv/landing --tables /srv/tables
+    """
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    directory = configuration.gateway.data_dir.absolute()
+    _set_up_spark()
+
+    from cloud_jobs.main import render, run
+    from rich.console import Console
+
+    from cloud_jobs.settings import IngestSettings
+
+    settings = IngestSettings(
+        source=source or _directory_of(configuration.upload_target),
+        tables=tables or str(directory / "tables"),
+        cache_dir=None,
+    )
+    progress = Console(stderr=True, highlight=False)
+    report = run(settings, lambda line: progress.print(line, style="dim", markup=False))
+    Console().print(render(report))
+
+
+def _directory_of(target: str) -> str:
+    """A file URL's path; other URLs as they are."""
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(target)
+    return unquote(parts.path) if parts.scheme == "file" else target
+
+
+def _set_up_spark() -> None:
+    """Make sure that Java and PySpark are there. Raises CommandFailed with what to install."""
+    if find_spec("pyspark") is not None and _java_is_usable():
+        return
+    checkout = _checkout()
+    if checkout is None:
+        versions = " or ".join(map(str, JAVA_VERSIONS))
+        raise CommandFailed(
+            f"Spark needs Java {versions} (Debian: apt-get install openjdk-17-jre-headless) "
+            "and PySpark (pip install 'oncegate[cloud]')"
+        )
+    print("Setting up Spark, once: Java and PySpark ...", file=sys.stderr, flush=True)
+    outcome = subprocess.run(
+        ["make", "-C", str(checkout), "cloud"], check=False, stdin=subprocess.DEVNULL
+    )
+    if outcome.returncode != 0:
+        raise CommandFailed("Spark could not be set up: see above, then run oncegate ingest again")
+    # The interpreter looked at its package directory before PySpark was there.
+    import importlib
+
+    importlib.invalidate_caches()
+    if not _java_is_usable():
+        raise CommandFailed("Java is installed but `java` is not 17 or 21: set JAVA_HOME to one")
+
+
+def _checkout() -> Path | None:
+    """The source tree whose virtual environment runs this, if any."""
+    root = Path(__file__).resolve().parents[2]
+    is_its_own = Path(sys.prefix).resolve() == root / ".venv"
+    return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None
+
+
+def _java_is_usable() -> bool:
+    """Whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions; where
+    it is not, JAVA_HOME is set to one that Debian has put beside it."""
+    home = os.environ.get("JAVA_HOME")
+    if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:
+        return True
+    for version in JAVA_VERSIONS:
+        for other in sorted(Path("/usr/lib/jvm").glob(f"java-{version}-openjdk-*")):
+            if _java_version(str(other / "bin" / "java")) == version:
+                os.environ["JAVA_HOME"] = str(other)
+                return True
+    return False
+
+
+def _java_version(java: str) -> int | None:
+    try:
+        outcome = subprocess.run(
+            [java, "-version"], check=False, capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r'version "(\d+)', outcome.stderr)
+    return int(match[1]) if match else None

@@ -1,0 +1,49 @@
+"""One readable format for what the processes log to stderr::
+
+    2026-11-21 09:10:55 bridge  warning: serial port gps lost
+
+Under systemd the journal knows the time, so that lines carry a priority instead. Text from outside
+(client ids, topics, serial lines) can neither break a line nor colour a terminal.
+"""
+
+import logging
+import os
+import sys
+import time
+
+# sd-daemon(3): the level at the beginning of a line, as the journal reads it.
+_PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
+
+
+class Lines(logging.Formatter):
+    """Formats records as lines; control characters of the message are shown as escapes."""
+
+    def __init__(self, process: str, *, for_journal: bool) -> None:
+        super().__init__()
+        self._process = process
+        self._for_journal = for_journal
+
+    def format(self, record: logging.LogRecord) -> str:
+        message = "".join(
+            character if character.isprintable() else character.encode("unicode_escape").decode()
+            for character in record.getMessage()
+        )
+        if self._for_journal:
+            text = f"<{_PRIORITY.get(record.levelname, 6)}>{message}"
+        else:
+            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+            level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
+            text = f"{when} {self._process:<7} {level}{message}"
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return text
+
+
+def start(process: str, *, verbose: bool, quiet: bool) -> None:
+    """Send this process's log to stderr. `process` is the verb's name."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines(process, for_journal="JOURNAL_STREAM" in os.environ))
+    level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    # A terminal that has gone away must not bring a traceback for every line.
+    logging.raiseExceptions = False

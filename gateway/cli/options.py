@@ -1,0 +1,79 @@
+"""The options that verbs share, and how they become a configuration.
+
+Without `--config` the file is the one that ONCEGATE_CONFIG names, else /etc/oncegate/gateway.toml
+where that exists, else none: every key has a default.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.failures import CommandFailed
+
+if TYPE_CHECKING:
+    from gateway.configuration import Configuration
+
+INSTALLED_FILE = Path("/etc/oncegate/gateway.toml")
+FILE_VARIABLE = "ONCEGATE_CONFIG"
+EXIT_CONFIGURATION = 2
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help=f"The configuration file. Default: ${FILE_VARIABLE}, else {INSTALLED_FILE} if there.",
+    ),
+]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", help="Where the gateway keeps its data: ./var"),
+]
+ListenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--listen",
+        metavar="HOST:PORT",
+        help="Where the broker listens: 127.0.0.1:1883. Port 0: any.",
+    ),
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Log every step, for finding a fault.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")]
+
+
+def file_of(config: Path | None) -> Path | None:
+    """The configuration file that counts, or None."""
+    if config is not None:
+        return config
+    if os.environ.get(FILE_VARIABLE):
+        return Path(os.environ[FILE_VARIABLE])
+    return INSTALLED_FILE if INSTALLED_FILE.exists() else None
+
+
+def configuration_of(config: Path | None, **overrides: object) -> "Configuration":
+    """The configuration; `overrides` are named as in `load`, with `__` for the dot.
+
+    Raises CommandFailed with one line for each mistake.
+    """
+    from gateway.configuration import ConfigurationError, load
+
+    named = {name.replace("__", "."): value for name, value in overrides.items()}
+    try:
+        return load(file_of(config), os.environ, named)
+    except ConfigurationError as error:
+        raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None
+
+
+def gateway_id_of(configuration: "Configuration") -> str:
+    """The gateway's id, made and kept on the first start. Raises CommandFailed."""
+    from gateway.configuration import ConfigurationError, gateway_id
+
+    try:
+        return gateway_id(configuration)
+    except ConfigurationError as error:
+        raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None

@@ -1,0 +1,67 @@
+"""`oncegate passwd`: writes the password file."""
+
+import getpass
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.failures import CommandFailed
+from gateway.cli.options import ConfigOption, configuration_of
+
+
+def passwd(
+    file: Annotated[Path, typer.Argument(help="The password file; made where it is missing.")],
+    user: Annotated[str, typer.Argument(help="The name that the client gives.")],
+    password_stdin: Annotated[
+        bool,
+        typer.Option("--password-stdin", help="Read the password from the first line of stdin."),
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Take the user out of the file.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Set a user's password, or take the user out.
+
+    The file holds Argon2 hashes and is replaced as a whole. Name it in the configuration as
+    password_file in the section access, and let the broker know: oncegate ctl reload.
+
+    Examples:
+
+        oncegate passwd /etc/oncegate/passwords cellar
+
+        echo "$SECRET" | oncegate passwd passwords cellar --password-stdin
+
+        oncegate passwd passwords cellar --remove
+    """
+    from gateway.access.passwords import (
+        PasswordFileError,
+        refuse_username,
+        remove_user,
+        set_password,
+    )
+
+    if config is not None:
+        configuration_of(config)
+    try:
+        refuse_username(user)
+        if remove:
+            if not remove_user(file, user):
+                raise CommandFailed(f"{file}: there is no user {user!r}")
+            print(f"{user} is no longer in {file}")
+            return
+        is_new = set_password(file, user, _password(from_stdin=password_stdin))
+    except PasswordFileError as error:
+        raise CommandFailed(str(error)) from None
+    print(f"{'added' if is_new else 'changed'}: {user} in {file}")
+
+
+def _password(*, from_stdin: bool) -> bytes:
+    if from_stdin or not sys.stdin.isatty():
+        return sys.stdin.buffer.readline(65_537).rstrip(b"\r\n")
+    password = getpass.getpass("Password: ")
+    if getpass.getpass("Once more: ") != password:
+        raise CommandFailed("the two passwords differ: nothing was changed")
+    return password.encode()

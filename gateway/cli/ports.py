@@ -1,0 +1,32 @@
+"""Looks whether a port can be had before anything is started, and says who has it if not."""
+
+import errno
+import socket
+
+from api.listening import holder_of
+from gateway.cli.failures import CommandFailed, line_of
+
+
+def refuse_taken(bind: str, port: int, *, what: str, mend: str) -> None:
+    """Raise CommandFailed where `what` cannot listen on `bind`:`port`; `mend` names the options."""
+    if port == 0:
+        return
+    family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        # Connections of a former run may linger in TIME_WAIT; they hold nothing.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+            probe.listen(1)
+        except OSError as error:
+            raise CommandFailed(_explanation(error, bind, port, what, mend)) from None
+
+
+def _explanation(error: OSError, bind: str, port: int, what: str, mend: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        holder = holder_of(port) or "a process that cannot be seen from here"
+        return f"port {port} on {bind}, wanted by {what}, is taken by {holder}; stop it, or {mend}"
+    if error.errno == errno.EACCES:
+        reason = "ports below 1024 need root or CAP_NET_BIND_SERVICE"
+        return f"{what} may not listen on {bind} port {port}: {reason}; {mend}"
+    return f"{what} cannot listen on {bind} port {port}: {line_of(error)}; {mend}"

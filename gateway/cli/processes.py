@@ -1,0 +1,88 @@
+"""What every long-running verb does: signals, event loop, log, and a word to the one who started
+it.
+
+SIGTERM and SIGINT ask the process to stop; `serve` sees that as an event and ends in its own order.
+A process that `oncegate up` has started dies with it, whatever happens to the terminal.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from gateway.cli import logs
+from gateway.cli.failures import CommandFailed, line_of
+
+SUPERVISOR_VARIABLE = "ONCEGATE_SUPERVISOR_PID"
+READY_VARIABLE = "ONCEGATE_READY_FD"
+
+# prctl(2)
+_PR_SET_PDEATHSIG = 1
+
+Serve = Callable[[asyncio.Event], Awaitable[None]]
+
+
+def serve_until_stopped(
+    process: str,
+    serve: Serve,
+    *,
+    verbose: bool,
+    quiet: bool,
+    refusals: Sequence[type[Exception]] = (),
+) -> None:
+    """Run `serve` with an event that SIGTERM and SIGINT set; return when it returns.
+
+    `refusals` are the exceptions by which the room says in one line that it cannot go on; they and
+    OSError become CommandFailed.
+    """
+    foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
+    logs.start(process, verbose=verbose, quiet=quiet)
+    _die_with_supervisor()
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_until_stopped(serve))
+    except foreseen as error:
+        raise CommandFailed(f"oncegate {process}: {line_of(error)}") from error
+
+
+def say_ready() -> None:
+    """Tell `oncegate up`, if it started this process, that the process does its work now."""
+    descriptor = os.environ.pop(READY_VARIABLE, None)
+    if descriptor is None:
+        return
+    try:
+        os.write(int(descriptor), b"ready\n")
+        os.close(int(descriptor))
+    except (OSError, ValueError):
+        # Nobody waits for it any more.
+        return
+
+
+async def _until_stopped(serve: Serve) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await serve(stop)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's where it is installed: sockets cost a third there."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _die_with_supervisor() -> None:
+    """Have the kernel send SIGTERM when `oncegate up` ends, so that it leaves no orphan."""
+    supervisor = os.environ.pop(SUPERVISOR_VARIABLE, None)
+    if supervisor is None or not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if str(os.getppid()) != supervisor:
+        # It ended before the kernel knew of us.
+        raise CommandFailed("oncegate: the supervisor has ended")

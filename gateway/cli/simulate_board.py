@@ -1,0 +1,59 @@
+"""`oncegate simulate-board`: a sensor board on a pseudo-terminal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.failures import CommandFailed
+from gateway.cli.options import (
+    EXIT_CONFIGURATION,
+    ConfigOption,
+    QuietOption,
+    VerboseOption,
+    configuration_of,
+)
+
+
+def simulate_board(
+    link: Annotated[Path, typer.Argument(help="Where the link to the pseudo-terminal is made.")],
+    interval: Annotated[
+        str, typer.Option("--interval", metavar="DURATION", help="Time between two readings.")
+    ] = "1s",
+    device: Annotated[
+        int, typer.Option("--device", help="The board's number.", min=0, max=0xFFFFFFFF)
+    ] = 42,
+    config: ConfigOption = None,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Pretend to be a sensor board, for trying the gateway without one.
+
+    It speaks the boards' real framing: it numbers its frames, and sends again what the bridge has
+    not acknowledged.
+
+    Examples:
+
+        oncegate simulate-board ./var/board
+
+        oncegate simulate-board /tmp/board --interval 100ms --device 7
+    """
+    from firmware_bridge.simulator import serve
+    from pydantic_core import PydanticCustomError
+
+    from gateway.cli.processes import serve_until_stopped
+    from gateway.configuration.quantities import Duration
+
+    if config is not None:
+        configuration_of(config)
+    try:
+        interval_seconds = Duration(0.001, 86400).value_of(interval)
+    except PydanticCustomError as error:
+        raise CommandFailed(f"--interval: use {error}", exit_code=EXIT_CONFIGURATION) from None
+    assert interval_seconds is not None
+    serve_until_stopped(
+        "board",
+        lambda stop: serve(link, stop, interval_seconds=interval_seconds, device=device),
+        verbose=verbose,
+        quiet=quiet,
+    )

@@ -1,0 +1,156 @@
+"""Keeps a set of child processes running, and stops them in order.
+
+A child that ends by itself is started again, after a wait that doubles from one second to thirty. A
+child never outlives its supervisor: it asks the kernel for SIGTERM at the supervisor's death.
+Children have process groups of their own, so that Ctrl-C reaches the supervisor alone and the
+order holds.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gateway.cli.processes import READY_VARIABLE, SUPERVISOR_VARIABLE
+
+RESTART_SECONDS_MIN = 1.0
+RESTART_SECONDS_MAX = 30.0
+# A child that ran this long has not failed because of its start.
+SETTLED_SECONDS = 60.0
+# A stop flushes to the disk and says goodbye to the network; a card that is dying takes its time.
+STOP_SECONDS_MAX = 20.0
+# From a Python start to the first accepted connection; a Raspberry Pi Zero takes ten seconds.
+READY_SECONDS_MAX = 60.0
+
+Say = Callable[[str], None]
+
+
+class ChildEnded(Exception):
+    """A child ended before it was ready."""
+
+
+@dataclass
+class Child:
+    """One process: its name, what starts it, and whether it says when it is ready."""
+
+    name: str
+    command: Sequence[str]
+    says_ready: bool = False
+    _process: asyncio.subprocess.Process | None = field(default=None, init=False)
+    _watch: asyncio.Task[None] | None = field(default=None, init=False)
+
+
+class Supervisor:
+    """Starts children in order, restarts those that crash, stops all in reverse order of
+    `stages`."""
+
+    def __init__(self, environment: Mapping[str, str], say: Say) -> None:
+        self._environment = dict(environment) | {SUPERVISOR_VARIABLE: str(os.getpid())}
+        self._say = say
+        self._children: list[Child] = []
+        self._is_stopping = False
+
+    async def start(self, child: Child) -> None:
+        """Start the child, wait until it is ready if it says so, and keep it running.
+
+        Raises ChildEnded where it ends before that: starting it again would not help.
+        """
+        self._children.append(child)
+        await self._launch(child)
+        child._watch = asyncio.create_task(self._keep_running(child))
+
+    async def stop(self, *names: str) -> None:
+        """Stop these children together; return when they have ended. Unknown names are ignored."""
+        await asyncio.gather(*(self._end(child) for child in self._children if child.name in names))
+
+    def kill(self) -> None:
+        """End all children at once, for an operator who does not want to wait."""
+        self._is_stopping = True
+        for child in self._children:
+            _signal(child, signal.SIGKILL)
+
+    async def _launch(self, child: Child) -> None:
+        environment = dict(self._environment)
+        inherited: tuple[int, ...] = ()
+        read_end = write_end = -1
+        if child.says_ready:
+            read_end, write_end = os.pipe()
+            environment[READY_VARIABLE] = str(write_end)
+            inherited = (write_end,)
+        try:
+            child._process = await asyncio.create_subprocess_exec(
+                *child.command,
+                stdin=asyncio.subprocess.DEVNULL,
+                env=environment,
+                pass_fds=inherited,
+                process_group=0,
+            )
+        finally:
+            if write_end >= 0:
+                os.close(write_end)
+        if read_end >= 0 and not await _says_ready(read_end):
+            status = await child._process.wait()
+            raise ChildEnded(f"{child.name} {_ending_of(status)} before it was ready")
+
+    async def _keep_running(self, child: Child) -> None:
+        wait_seconds = RESTART_SECONDS_MIN
+        while True:
+            assert child._process is not None
+            started = time.monotonic()
+            status = await child._process.wait()
+            if self._is_stopping:
+                return
+            if time.monotonic() - started > SETTLED_SECONDS:
+                wait_seconds = RESTART_SECONDS_MIN
+            self._say(f"{child.name} {_ending_of(status)}: started again in {wait_seconds:g} s")
+            await asyncio.sleep(wait_seconds)
+            wait_seconds = min(2 * wait_seconds, RESTART_SECONDS_MAX)
+            # Its reason stands in its own log; it may be able to start the next time.
+            with contextlib.suppress(ChildEnded):
+                await self._launch(child)
+
+    async def _end(self, child: Child) -> None:
+        if child._watch is not None:
+            child._watch.cancel()
+            await asyncio.gather(child._watch, return_exceptions=True)
+        if child._process is None:
+            return
+        _signal(child, signal.SIGTERM)
+        try:
+            async with asyncio.timeout(STOP_SECONDS_MAX):
+                await child._process.wait()
+        except TimeoutError:
+            self._say(f"{child.name} did not stop within {STOP_SECONDS_MAX:g} s and is killed")
+            _signal(child, signal.SIGKILL)
+            await child._process.wait()
+
+
+async def _says_ready(read_end: int) -> bool:
+    """Wait for the child's word; False where it ends, or takes too long, without one."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb", buffering=0)
+    )
+    try:
+        async with asyncio.timeout(READY_SECONDS_MAX):
+            return bool(await reader.readline())
+    except TimeoutError:
+        return True
+    finally:
+        transport.close()
+
+
+def _signal(child: Child, number: signal.Signals) -> None:
+    if child._process is not None and child._process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            child._process.send_signal(number)
+
+
+def _ending_of(status: int) -> str:
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with exit code {status}"

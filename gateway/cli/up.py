@@ -1,0 +1,184 @@
+"""`oncegate up`: the whole gateway on this machine, with one command."""
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.cli.api import PortOption
+from gateway.cli.broker import LISTENER_MEND
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    ListenOption,
+    VerboseOption,
+    configuration_of,
+    file_of,
+    gateway_id_of,
+)
+
+if TYPE_CHECKING:
+    from gateway.cli.supervisor import Supervisor
+    from gateway.configuration import Configuration
+
+API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
+# A developer wants to see a table now, not when a segment has become worth sending.
+SEAL_AFTER_DEVELOPMENT = "5s"
+BOARD_LINK = "board"
+
+
+def up(
+    config: ConfigOption = None,
+    listen: ListenOption = None,
+    port: PortOption = None,
+    data_dir: DataDirOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Run everything on this machine: broker, bridge, page, uploader. Ctrl-C stops it.
+
+    Where no serial port is configured, a simulated sensor board speaks on a pseudo-terminal. The
+    next start goes on where this one ended.
+
+    Examples:
+
+        oncegate up
+
+        oncegate up --listen 127.0.0.1:1884 --port 8090 --data-dir /tmp/gateway
+    """
+    from gateway.cli.ports import refuse_taken
+
+    configuration = configuration_of(
+        config, listen=listen, gateway__data_dir=data_dir, api__port=port
+    )
+    for door in configuration.listeners:
+        refuse_taken(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+    refuse_taken(configuration.api.bind, configuration.api.port, what="the page", mend=API_MEND)
+    gateway_id_of(configuration)
+    environment = environment_of(configuration, os.environ)
+    sys.exit(asyncio.run(_run(configuration, environment, file_of(config), verbose=verbose)))
+
+
+def environment_of(configuration: "Configuration", around: Mapping[str, str]) -> dict[str, str]:
+    """The children's environment: what the options said, and what differs in development."""
+    environment = dict(around)
+    environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
+    environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
+    environment["ONCEGATE_LISTENERS"] = json.dumps(
+        [door.model_dump(mode="json", exclude_none=True) for door in configuration.listeners]
+    )
+    if "seal_after" not in configuration.session_log.model_fields_set:
+        environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
+    if not configuration.serial:
+        board = {"name": "board", "path": str(_board_link(configuration)), "framing": "board"}
+        environment["ONCEGATE_SERIAL"] = json.dumps([board])
+    return environment
+
+
+async def _run(
+    configuration: "Configuration",
+    environment: Mapping[str, str],
+    config: Path | None,
+    *,
+    verbose: bool,
+) -> int:
+    from gateway.cli.supervisor import Child, ChildEnded, Supervisor
+
+    stop = asyncio.Event()
+    supervisor = Supervisor(environment, _say)
+    _listen_to_signals(stop, supervisor)
+    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
+    oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
+    options = ["--config", str(config)] if config is not None else []
+    options += ["--verbose" if verbose else "--quiet"]
+    exit_code = 0
+    try:
+        await supervisor.start(Child("broker", [*oncegate, "broker", *options], says_ready=True))
+        await supervisor.start(Child("upload", [*oncegate, "upload", *options]))
+        await supervisor.start(Child("api", [*oncegate, "api", *options], says_ready=True))
+        if not configuration.serial:
+            link = str(_board_link(configuration))
+            await supervisor.start(Child("board", [*oncegate, "simulate-board", link, *options]))
+        await supervisor.start(Child("bridge", [*oncegate, "bridge", *options]))
+        if not stop.is_set():
+            _print_where_to_look(configuration)
+        await stop.wait()
+        _say("stopping ...")
+    except ChildEnded as error:
+        _say(str(error))
+        exit_code = 1
+    # Readings stop first, so that the broker has everybody's last words; the uploader goes last, so
+    # that the broker's own last words are in a segment.
+    for names in (("board", "bridge"), ("api",), ("broker",), ("upload",)):
+        await supervisor.stop(*names)
+    if exit_code == 0:
+        _say("stopped; the next start goes on from here")
+    return exit_code
+
+
+def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            _say("stopping at once; nothing that was acknowledged is lost")
+            supervisor.kill()
+        stop.set()
+
+    loop.add_signal_handler(signal.SIGINT, on_signal)
+    # A service manager, or a terminal that was closed.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop.set)
+
+
+def _print_where_to_look(configuration: "Configuration") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    host, port = configuration.broker_address
+    page = configuration.api
+    data_dir = configuration.gateway.data_dir
+    command = escape(_command())
+    at_data_dir = "" if data_dir == Path("./var") else f" --data-dir {shlex.quote(str(data_dir))}"
+    console = Console(highlight=False, soft_wrap=True)
+    console.print("\n[bold green]Oncegate runs.[/] Ctrl-C stops it.\n")
+    for name, value in (
+        ("page", f"http://{page.bind}:{page.port}/"),
+        ("readings", f"mosquitto_sub -h {host} -p {port} -t 'sensors/#' -v"),
+        ("status", f"{command} ctl status{escape(at_data_dir)}"),
+        ("tables", f"{command} ingest{escape(at_data_dir)}"),
+        ("data", escape(str(data_dir))),
+    ):
+        console.print(f"  {name:<9} [cyan]{value}[/]")
+    if not configuration.serial:
+        link = escape(str(_board_link(configuration)))
+        console.print(f"\n  No [[serial]] port is configured: a simulated board speaks on {link}.")
+    console.print()
+
+
+def _command() -> str:
+    """How the person at the terminal can call this command again."""
+    called = Path(sys.argv[0])
+    if called.name != "oncegate":
+        return "oncegate"
+    absolute = called.absolute()
+    try:
+        return str(absolute.relative_to(Path.cwd()))
+    except ValueError:
+        return str(called)
+
+
+def _board_link(configuration: "Configuration") -> Path:
+    return configuration.gateway.data_dir / BOARD_LINK
+
+
+def _say(line: str) -> None:
+    try:
+        print(f"oncegate: {line}", file=sys.stderr, flush=True)
+    except OSError:
+        # The terminal is gone; stopping cleanly matters more than saying so.
+        return
