@@ -31,6 +31,7 @@ from gateway.history.settings import (
     CHUNK_BYTES,
     DRAIN_SECONDS_MAX,
     EXPORT_RETRY_SECONDS,
+    LINE_BYTES_MAX,
     HistorySettings,
 )
 from gateway.history.trouble import Trouble
@@ -56,7 +57,7 @@ class Exporter:
         self._make_room = make_room
         self._encoder = LineEncoder(
             settings.payload_topics,
-            settings.segment_bytes_max - HEADER_BYTES_MAX - FOOTER_BYTES_MAX,
+            min(LINE_BYTES_MAX, settings.segment_bytes_max - HEADER_BYTES_MAX - FOOTER_BYTES_MAX),
         )
         self._chain = Chain(settings.log_dir, settings.gateway)
         self._writer: SegmentWriter | None = None

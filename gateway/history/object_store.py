@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import hashlib
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import ClientConfig, ObjectStore, RetryConfig, from_url
+from obstore.store import from_url
 
 from gateway.history.redaction import shown_error
 from gateway.history.settings import CONNECT_SECONDS_MAX, UPLOAD_SECONDS_MAX
 from gateway.history.target_error import TargetError
+
+if TYPE_CHECKING:
+    # Names that obstore has for type checkers only.
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 OBJECT_SCHEMES = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https"})
 

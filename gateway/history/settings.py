@@ -12,6 +12,10 @@ SEGMENT_BYTES_MIN = 1_000_000
 """Smallest limit: the longest line without its payload (client id and topic of 65,535 bytes, each
 byte escaped to six) must always fit beside header and footer."""
 
+LINE_BYTES_MAX = 1 << 20
+"""One event: readers refuse longer lines (docs/formats/session-log.md). A payload that does not fit
+is given by its hash."""
+
 PAGE_BYTES = 1 << 20
 """Journal read at once: some 20 ms of work, so that reports and uploads go on in between."""
 
