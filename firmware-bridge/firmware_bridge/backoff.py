@@ -1,0 +1,23 @@
+"""How long to wait before the next attempt: doubling, bounded, with a little chance in it."""
+
+import asyncio
+import random
+
+FIRST_SECONDS = 0.25
+# A cabinet's cable is plugged in again by someone who looks at the page: half a minute is bearable.
+LAST_SECONDS = 30.0
+# Gateways that lost one broker together must not come back in step.
+_JITTER_SHARE = 0.2
+
+
+class Backoff:
+    def __init__(self) -> None:
+        self._seconds = FIRST_SECONDS
+
+    def reset(self) -> None:
+        self._seconds = FIRST_SECONDS
+
+    async def wait(self) -> None:
+        seconds = self._seconds
+        self._seconds = min(LAST_SECONDS, seconds * 2)
+        await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

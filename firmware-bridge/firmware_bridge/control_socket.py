@@ -1,0 +1,119 @@
+"""The bridge's side of the broker's control socket: its status and what happened to its ports.
+
+The socket may be absent for as long as the broker is: a report is simply not made, an observation
+waits. Nothing here can hold up a reading.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+logger = logging.getLogger(__name__)
+
+# Ports that come and go while the broker is away; older observations give way to newer.
+OBSERVATIONS_MAX = 256
+# The broker accepts this much of a status (docs/formats/control-socket.md); a margin for the rest.
+STATUS_BYTES_MAX = 60 * 1024
+ANSWER_SECONDS_MAX = 5.0
+_LINE_BYTES_MAX = 1024 * 1024
+
+Observation = Literal["serial_port_found", "serial_port_lost"]
+Status = dict[str, object]
+
+
+class ControlSocket:
+    """`run` does not return by itself."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._observations: deque[Status] = deque(maxlen=OBSERVATIONS_MAX)
+        self._wake = asyncio.Event()
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    def observe(self, event: Observation, port: str, detail: str) -> None:
+        self._observations.append(
+            {"command": "observe", "event": event, "port": port, "detail": detail}
+        )
+        self._wake.set()
+
+    async def run(self, status: Callable[[], Status], report_seconds: float) -> None:
+        try:
+            while True:
+                with contextlib.suppress(OSError, TimeoutError, ValueError):
+                    await self._tell(status())
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(report_seconds):
+                        await self._wake.wait()
+                self._wake.clear()
+        finally:
+            self._disconnect()
+
+    async def _tell(self, status: Status) -> None:
+        try:
+            while self._observations:
+                observation = self._observations[0]
+                await self._ask(observation)
+                # Taken off only now: a broker that went away meanwhile hears it next time.
+                if self._observations and self._observations[0] is observation:
+                    self._observations.popleft()
+            report: Status = {"command": "report", "source": "bridge", "status": bounded(status)}
+            await self._ask(report)
+        except (OSError, TimeoutError, ValueError):
+            self._disconnect()
+            raise
+
+    async def _ask(self, request: Status) -> None:
+        async with asyncio.timeout(ANSWER_SECONDS_MAX):
+            if self._reader is None or self._writer is None:
+                self._reader, self._writer = await asyncio.open_unix_connection(
+                    str(self._path), limit=_LINE_BYTES_MAX
+                )
+            self._writer.write(json.dumps(request).encode() + b"\n")
+            await self._writer.drain()
+            line = await self._reader.readline()
+        if not line.endswith(b"\n"):
+            raise ConnectionResetError("the control socket was closed")
+        answer = json.loads(line)
+        if not isinstance(answer, dict) or not answer.get("ok"):
+            logger.debug("the broker refused %s: %s", request["command"], answer)
+
+    def _disconnect(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._reader = self._writer = None
+
+
+def bounded(status: Status) -> Status:
+    """The same status, with fewer values shown where it would be too long."""
+    for limit in (None, 8, 0):
+        if limit is not None:
+            status = _with_quantities(status, limit)
+        if len(json.dumps(status)) <= STATUS_BYTES_MAX:
+            return status
+    ports = status["ports"]
+    assert isinstance(ports, list)
+    return {**status, "ports": [{**port, "devices": []} for port in ports]}
+
+
+def _with_quantities(status: Status, limit: int) -> Status:
+    ports = status["ports"]
+    assert isinstance(ports, list)
+    return {
+        **status,
+        "ports": [
+            {
+                **port,
+                "devices": [
+                    {**device, "quantities": device["quantities"][:limit]}
+                    for device in port["devices"]
+                ],
+            }
+            for port in ports
+        ],
+    }

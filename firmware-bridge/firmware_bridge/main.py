@@ -1,0 +1,100 @@
+"""The bridge's composition root: one process, one outbox, one task a port.
+
+Stopping in order: no more bytes are read, what has been read becomes durable, what is durable is
+published as far as the broker takes it within a few seconds; the rest waits for the next start.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from firmware_bridge.control_socket import ControlSocket
+from firmware_bridge.outbox import Outbox
+from firmware_bridge.outbox_recovery import OutboxError, open_outbox_store
+from firmware_bridge.port import Port
+from firmware_bridge.publisher import Publisher
+from firmware_bridge.settings import BridgeSettings
+
+logger = logging.getLogger(__name__)
+
+OUTBOX_FILE = "outbox.db"
+LOCK_FILE = "bridge.lock"
+# systemd's patience is 90 s; a person's at Ctrl-C is shorter. What is left goes out next time.
+DRAIN_SECONDS_MAX = 5.0
+
+
+async def serve(settings: BridgeSettings, stop: asyncio.Event) -> None:
+    """Run until `stop` is set, then drain. Raises `OutboxError`: one line that says the mend."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    with _only_bridge_in(settings.data_dir):
+        store = await asyncio.to_thread(open_outbox_store, settings.data_dir / OUTBOX_FILE)
+        outbox = Outbox(store, window=settings.window, bytes_max=settings.outbox_bytes_max)
+        try:
+            await _serve(settings, outbox, stop)
+        except* OutboxError as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            await outbox.close()
+
+
+async def _serve(settings: BridgeSettings, outbox: Outbox, stop: asyncio.Event) -> None:
+    control = ControlSocket(settings.control_socket)
+    publisher = Publisher(settings, outbox)
+    sequences: Counter[str] = Counter()
+
+    def next_sequence(device: str) -> int:
+        sequences[device] += 1
+        return sequences[device]
+
+    ports = [Port(port, outbox, control, next_sequence) for port in settings.ports]
+
+    def status() -> dict[str, object]:
+        return {
+            "mqtt": publisher.status(),
+            "outbox": outbox.status(),
+            "ports": [port.status() for port in ports],
+        }
+
+    async with asyncio.TaskGroup() as tasks:
+        committing = tasks.create_task(outbox.run())
+        publishing = tasks.create_task(publisher.run())
+        reporting = tasks.create_task(control.run(status, settings.report_seconds))
+        reading = [tasks.create_task(port.run()) for port in ports]
+        logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
+        await stop.wait()
+        await _end(reading)
+        await outbox.wait_for_commit()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS_MAX if publisher.connected else 0):
+                await outbox.wait_until_empty()
+        await _end([publishing, reporting])
+        outbox.stop()
+        await committing
+    logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+async def _end(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextlib.contextmanager
+def _only_bridge_in(data_dir: Path) -> Iterator[None]:
+    """Two bridges on one outbox would take each other's packet identifiers."""
+    descriptor = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutboxError(
+                f"another bridge is using {data_dir}; stop it or choose another data_dir"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,186 @@
+"""One serial port from its device file to the outbox; lost and found again without a restart.
+
+A board's frame is acknowledged when the outbox says that it is durable. A board can wait, so its
+port is not read while the outbox is full; other sensors cannot, so what they say then is counted
+as dropped, and its numbers stay missing in `sequence` for everybody to see.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from firmware_bridge.backoff import Backoff
+from firmware_bridge.control_socket import ControlSocket
+from firmware_bridge.framings.board import BoardFraming, acknowledgement_of
+from firmware_bridge.framings.frames import BoardIdentity, Frame, Framing
+from firmware_bridge.framings.lines import LineFraming
+from firmware_bridge.framings.nmea import NmeaFraming
+from firmware_bridge.framings.text import csv_line_of, json_line, key_value_line
+from firmware_bridge.outbox import Outbox
+from firmware_bridge.port_identity import path_of
+from firmware_bridge.port_status import PortStatus
+from firmware_bridge.publications import Numbering, publications_of
+from firmware_bridge.serial_link import PortLost, SerialLink
+from firmware_bridge.settings import BOARD_DEVICE_PREFIX, PortSettings
+
+logger = logging.getLogger(__name__)
+
+# Opening empties the kernel's buffer; what comes sooner after it is the rest of a line.
+MID_LINE_SECONDS = 0.02
+# A line that stays silent this long will not complete what it has begun.
+IDLE_SECONDS = 1.0
+# A port that opens and fails at once must not start its back-off anew each time.
+STEADY_SECONDS = 5.0
+
+
+class Port:
+    """`run` does not return by itself. `next_sequence` numbers the lines of a device."""
+
+    def __init__(
+        self,
+        settings: PortSettings,
+        outbox: Outbox,
+        control: ControlSocket,
+        next_sequence: Callable[[str], int],
+    ) -> None:
+        self._settings = settings
+        self._outbox = outbox
+        self._control = control
+        self._next_sequence = next_sequence
+        self._framing = framing_of(settings)
+        self._trouble: str | None = None
+        self._dropping = False
+        self._status = PortStatus(
+            settings.name, settings.framing, settings.path or f"usb:{settings.usb}"
+        )
+
+    def status(self) -> dict[str, object]:
+        return self._status.as_json(self._framing.tally)
+
+    async def run(self) -> None:
+        backoff = Backoff()
+        while True:
+            opened_at: float | None = None
+            try:
+                link = await asyncio.to_thread(self._open)
+                opened_at = time.monotonic()
+                try:
+                    self._note_found(link)
+                    await self._read(link, opened_at)
+                finally:
+                    link.close()
+            except PortLost as lost:
+                self._note_lost(str(lost), was_open=opened_at is not None)
+            if opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS:
+                backoff.reset()
+            await backoff.wait()
+
+    def _open(self) -> SerialLink:
+        return SerialLink(path_of(self._settings), self._settings.baud_rate)
+
+    async def _read(self, link: SerialLink, opened_at: float) -> None:
+        can_wait = self._settings.framing == "board"
+        first = True
+        while True:
+            data = await self._next_data(link)
+            if first:
+                soon = time.monotonic() - opened_at < MID_LINE_SECONDS
+                self._framing.begin(mid_line=soon)
+                first = False
+            self._status.bytes_read += len(data)
+            for frame in self._framing.feed(data) if data else self._framing.flush():
+                self._take(frame, link)
+            if self._outbox.behind:
+                await self._outbox.wait_for_commit()
+            if can_wait and self._outbox.full:
+                await self._outbox.wait_for_room()
+
+    async def _next_data(self, link: SerialLink) -> bytes:
+        """The next bytes; none at all when the line has been silent for a while."""
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                return await link.read()
+        except TimeoutError:
+            return b""
+
+    def _take(self, frame: Frame, link: SerialLink) -> None:
+        self._status.frames += 1
+        arrival_seconds = time.time()
+        if frame.identity is not None:
+            self._take_board_frame(frame, frame.identity, link, arrival_seconds)
+            return
+        device = self._settings.device_name
+        # Also a reading that finds no room takes its number: the gap shows that it is missing.
+        numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
+        if self._outbox.full:
+            self._note_dropped("outbox_full", len(frame.quantities))
+            return
+        self._dropping = False
+        self._outbox.submit(
+            publications_of(
+                frame, numbering, arrival_seconds=arrival_seconds, units=self._settings.units
+            )
+        )
+        self._status.note(frame, numbering, arrival_seconds)
+
+    def _take_board_frame(
+        self, frame: Frame, identity: BoardIdentity, link: SerialLink, arrival_seconds: float
+    ) -> None:
+        if not self._outbox.knows_room_for(identity.device):
+            self._note_dropped("too_many_devices", len(frame.quantities))
+            return
+        numbering = Numbering(
+            f"{BOARD_DEVICE_PREFIX}{identity.device:08x}", identity.boot, identity.sequence
+        )
+        publications = publications_of(
+            frame, numbering, arrival_seconds=arrival_seconds, units=self._settings.units
+        )
+        durable, new = self._outbox.submit_frame(identity, publications)
+        durable.add_done_callback(lambda done: self._acknowledge(done, identity, link))
+        if new:
+            self._status.note(frame, numbering, arrival_seconds)
+        else:
+            self._status.duplicates += 1
+
+    def _acknowledge(
+        self, durable: "asyncio.Future[None]", identity: BoardIdentity, link: SerialLink
+    ) -> None:
+        if not durable.cancelled() and not link.write(acknowledgement_of(identity)):
+            # The board sends the frame again and is answered then.
+            self._status.dropped["acknowledgement"] += 1
+
+    def _note_dropped(self, reason: str, count: int) -> None:
+        self._status.dropped[reason] += count
+        if not self._dropping:
+            logger.error("serial port %s: readings are dropped (%s)", self._settings.name, reason)
+        self._dropping = True
+
+    def _note_found(self, link: SerialLink) -> None:
+        self._trouble = None
+        self._status.state = "open"
+        self._status.path = link.path
+        logger.info("serial port %s: open on %s", self._settings.name, link.path)
+        self._control.observe("serial_port_found", self._settings.name, link.path)
+
+    def _note_lost(self, trouble: str, *, was_open: bool) -> None:
+        if was_open:
+            self._status.state = "lost"
+            self._control.observe("serial_port_lost", self._settings.name, trouble)
+        if trouble != self._trouble:
+            logger.warning("serial port %s: %s; trying again", self._settings.name, trouble)
+        self._trouble = trouble
+
+
+def framing_of(settings: PortSettings) -> Framing:
+    match settings.framing:
+        case "json":
+            return LineFraming(json_line, can_mistake_part_of_line=False)
+        case "key_value":
+            return LineFraming(key_value_line, can_mistake_part_of_line=True)
+        case "csv":
+            return LineFraming(csv_line_of(settings.columns), can_mistake_part_of_line=True)
+        case "nmea":
+            return NmeaFraming()
+        case "board":
+            return BoardFraming()

@@ -1,0 +1,84 @@
+"""One open serial port: bytes in, bytes out, one exception when it is gone.
+
+pyserial opens and sets the port up (exclusively: two readers would each get half of the bytes);
+from then on the event loop watches the file descriptor. A pseudo-terminal works the same way.
+"""
+
+import asyncio
+import os
+
+import serial
+
+# The kernel hands out at most about 4 KiB of a terminal's input at once.
+_READ_BYTES = 65536
+
+
+class PortLost(Exception):
+    """The port is gone or cannot be opened: one sentence for people."""
+
+
+class SerialLink:
+    def __init__(self, path: str, baud_rate: int) -> None:
+        """Opens the port; may block for a moment. Raises `PortLost`."""
+        self.path = path
+        try:
+            self._port = serial.Serial(path, baud_rate, timeout=0, exclusive=True)
+        except (OSError, ValueError) as error:
+            raise PortLost(_sentence_of(path, error)) from error
+
+    async def read(self) -> bytes:
+        """Some bytes, as soon as there are any. Raises `PortLost`."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                data = os.read(self._port.fileno(), _READ_BYTES)
+            except BlockingIOError:
+                await self._wait_readable(loop)
+                continue
+            except OSError as error:
+                raise PortLost(_sentence_of(self.path, error)) from error
+            if data:
+                return data
+            # Some drivers answer "nothing" at once when there is nothing yet, and for ever when
+            # the device is gone: readable, and yet nothing, is the second.
+            if await self._wait_readable(loop) and not self._has_input():
+                raise PortLost(f"{self.path} was disconnected")
+
+    def write(self, data: bytes) -> bool:
+        """False when the port does not take it now; the other side has to ask again."""
+        try:
+            return os.write(self._port.fileno(), data) == len(data)
+        except OSError:
+            return False  # A port that is lost shows itself to the reader.
+
+    def close(self) -> None:
+        self._port.close()
+
+    def _has_input(self) -> bool:
+        try:
+            return bool(self._port.in_waiting)
+        except OSError:
+            return False
+
+    async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> bool:
+        readable = loop.create_future()
+        descriptor = self._port.fileno()
+        loop.add_reader(descriptor, _finish, readable)
+        try:
+            await readable
+        finally:
+            loop.remove_reader(descriptor)
+        return True
+
+
+def _finish(readable: "asyncio.Future[None]") -> None:
+    if not readable.done():
+        readable.set_result(None)
+
+
+def _sentence_of(path: str, error: Exception) -> str:
+    if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
+        return f"{path}: permission denied; add the bridge's user to the group that owns the port"
+    if getattr(error, "errno", None) == 11:
+        return f"{path} is used by another program; stop it, a port has one reader"
+    return str(error)

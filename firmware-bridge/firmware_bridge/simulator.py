@@ -1,0 +1,209 @@
+"""A simulated sensor board on a pseudo-terminal: the real frame, the real patience.
+
+It does what a board in a cabinet does: counts its starts, numbers its frames, measures whether or
+not anybody listens, and sends a frame again until its acknowledgement has come. So it shows every
+restart of the bridge without losing or doubling a reading, and it tests one.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+import os
+import random
+import time
+import tty
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware_bridge.framings.board import (
+    FRAME_BYTES_MAX,
+    frame_bytes_of,
+    read_acknowledgement,
+)
+from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+
+logger = logging.getLogger(__name__)
+
+RESEND_SECONDS = 0.5
+# What a board's RAM holds while the bridge is away; then the oldest measurements go.
+FRAMES_KEPT_MAX = 3600
+# docs/formats/board-frame.md allows 32; one at a time keeps the readings in order through losses.
+FRAMES_IN_FLIGHT_MAX = 1
+
+_READ_BYTES = 4096
+_DAY_SECONDS = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    sequence: int
+    measured_at_seconds: float
+    measurements: tuple[Measurement, ...]
+
+
+async def serve(
+    link: Path, stop: asyncio.Event, interval_seconds: float = 1.0, device: int = 42
+) -> None:
+    """Until `stop`: `link` points to the terminal that a bridge may open as its serial port."""
+    link.parent.mkdir(parents=True, exist_ok=True)
+    master, slave = os.openpty()
+    try:
+        # Without this the terminal would echo the board's own frames back to it.
+        tty.setraw(slave)
+        os.set_blocking(master, False)
+        board = SimulatedBoard(master, device, count_start(link.with_name(f"{link.name}.boot")))
+        _point(link, os.ttyname(slave))
+        logger.info("simulated board %08x on %s", device, link)
+        await board.run(stop, interval_seconds)
+    finally:
+        _unlink(link)
+        os.close(master)
+        os.close(slave)
+
+
+class SimulatedBoard:
+    """Measures each interval; keeps at most `FRAMES_IN_FLIGHT_MAX` frames on the line."""
+
+    def __init__(self, master: int, device: int, boot: int) -> None:
+        self._master = master
+        self._device = device
+        self._boot = boot
+        self._sequence = 0
+        self._kept: deque[_Sample] = deque()
+        self._sent_at: dict[int, float] = {}
+        self._part = bytearray()
+        self._random = random.Random(device * 1_000_003 + boot)  # noqa: S311 - weather, no secret
+        self._drift = 0.0
+        self.acknowledged = 0
+        self.given_up = 0
+
+    async def run(self, stop: asyncio.Event, interval_seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._master, self._read)
+        next_sample = loop.time()
+        try:
+            while not stop.is_set():
+                now = loop.time()
+                if now >= next_sample:
+                    self._measure()
+                    next_sample = max(next_sample + interval_seconds, now)
+                self._send_due(now)
+                pause = min(next_sample - now, RESEND_SECONDS)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(pause, 0.0)):
+                        await stop.wait()
+        finally:
+            loop.remove_reader(self._master)
+
+    def _measure(self) -> None:
+        if len(self._kept) >= FRAMES_KEPT_MAX:
+            oldest = self._kept.popleft()
+            self._sent_at.pop(oldest.sequence, None)
+            self.given_up += 1
+        self._sequence += 1
+        self._kept.append(_Sample(self._sequence, time.monotonic(), self._weather()))
+
+    def _weather(self) -> tuple[Measurement, ...]:
+        """A cabinet by a window: warmest after noon, drier when warm, a slow front passing."""
+        noise = self._random.gauss
+        self._drift = 0.995 * self._drift + noise(0.0, 0.02)
+        phase = 2 * math.pi * (time.time() % _DAY_SECONDS) / _DAY_SECONDS
+        warmth = math.sin(phase - 2.2) + self._drift
+        temperature = 21.5 + 2.5 * warmth + noise(0.0, 0.03)
+        humidity = min(95.0, max(10.0, 46.0 - 6.0 * warmth + noise(0.0, 0.15)))
+        pressure = 1013.2 + 4.0 * math.sin(phase / 3 + self._device) + 8 * self._drift / 10
+        return (
+            Measurement("temperature", round(temperature, 2), "Cel"),
+            Measurement("humidity", round(humidity, 1), "%RH"),
+            Measurement("pressure", round(pressure + noise(0.0, 0.03), 2), "hPa"),
+        )
+
+    def _send_due(self, now: float) -> None:
+        for sample in list(self._kept)[:FRAMES_IN_FLIGHT_MAX]:
+            if now - self._sent_at.get(sample.sequence, -math.inf) < RESEND_SECONDS:
+                continue
+            frame = frame_bytes_of(self._identity(sample.sequence), _aged(sample))
+            try:
+                os.write(self._master, frame)
+            except BlockingIOError:
+                return  # Nobody reads: the line is full, and the frame is sent again anyway.
+            self._sent_at[sample.sequence] = now
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._master, _READ_BYTES)
+        except OSError:
+            return  # The terminal's other end is being opened or closed.
+        *pieces, rest = data.split(b"\x00")
+        for piece in pieces:
+            self._part += piece
+            if self._part:
+                self._receive(bytes(self._part))
+            self._part.clear()
+        self._part += rest[: FRAME_BYTES_MAX - len(self._part)]
+
+    def _receive(self, stuffed: bytes) -> None:
+        try:
+            identity = read_acknowledgement(stuffed)
+        except Damaged:
+            return
+        if identity != self._identity(identity.sequence):
+            return  # For another board on this line, or for an earlier start of this one.
+        for sample in list(self._kept)[:FRAMES_IN_FLIGHT_MAX]:
+            if sample.sequence == identity.sequence:
+                self._kept.remove(sample)
+                self._sent_at.pop(sample.sequence, None)
+                self.acknowledged += 1
+        self._send_due(asyncio.get_running_loop().time())
+
+    def _identity(self, sequence: int) -> BoardIdentity:
+        return BoardIdentity(self._device, self._boot, sequence)
+
+
+def count_start(path: Path) -> int:
+    """The number of this start, kept in a file as a board keeps it in flash."""
+    try:
+        boot = int(path.read_text()) + 1
+    except FileNotFoundError:
+        boot = 1
+    except ValueError:
+        # A number given before must not come again; seconds are above any count of starts.
+        boot = int(time.time())
+    part = path.with_name(f"{path.name}.part")
+    with part.open("w") as file:
+        file.write(f"{boot}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    _fsync_directory(path.parent)
+    return boot
+
+
+def _aged(sample: _Sample) -> list[Measurement]:
+    """A board has no clock: it says how long ago it measured (RFC 8428 section 4.5.3)."""
+    age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
+    return [
+        Measurement(each.name, each.value, each.unit, age_seconds) for each in sample.measurements
+    ]
+
+
+def _point(link: Path, terminal: str) -> None:
+    """At once, so that nobody ever finds no link or half a link."""
+    part = link.with_name(f"{link.name}.part")
+    part.unlink(missing_ok=True)
+    part.symlink_to(terminal)
+    part.replace(link)
+
+
+def _unlink(link: Path) -> None:
+    link.unlink(missing_ok=True)
+
+
+def _fsync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
