@@ -8,6 +8,7 @@ repeat, because a name carries the sha256 of its bytes.
 from __future__ import annotations
 
 import hashlib
+import os
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -76,16 +77,19 @@ class ObjectStoreTarget:
 
 
 def _store_of(url: str) -> ObjectStore:
+    # Without TLS only where somebody wrote so: in the URL, or as object stores' users know it.
+    is_plain = url.startswith("http:") or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
+    client: ClientConfig = {**_CLIENT, "allow_http": is_plain}
     try:
         if url.startswith(("s3:", "s3a:")):
             # The server refuses bytes that changed on the way.
             return from_url(
                 url,
-                client_options=_CLIENT,
+                client_options=client,
                 retry_config=_RETRIES,
                 config={"checksum_algorithm": "sha256"},
             )
-        return from_url(url, client_options=_CLIENT, retry_config=_RETRIES)
+        return from_url(url, client_options=client, retry_config=_RETRIES)
     except _Failures as problem:
         raise _target_error(problem) from problem
 

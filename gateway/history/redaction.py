@@ -23,7 +23,8 @@ def shown_target(url: str) -> str:
 
 def shown_error(problem: BaseException) -> str:
     """A library's message on one line, cut, nothing in it that opens a door."""
-    text = " ".join(str(problem).split()) or type(problem).__name__
+    # What obstore adds after this is for its own developers.
+    text = " ".join(str(problem).partition("Debug source:")[0].split()) or type(problem).__name__
     text = _QUERY.sub(r"\1?...", _USER_PART.sub("//", text))
     text = _SECRET_PARAMETER.sub(r"\1\2...", text)
     if len(text) > SENTENCE_CHARACTERS_MAX:

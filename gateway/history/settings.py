@@ -16,7 +16,7 @@ LINE_BYTES_MAX = 1 << 20
 """One event: readers refuse longer lines (docs/formats/session-log.md). A payload that does not fit
 is given by its hash."""
 
-PAGE_BYTES = 1 << 20
+PAGE_BYTES = 256 << 10
 """Journal read at once: some 20 ms of work, so that reports and uploads go on in between."""
 
 PAGE_BYTES_MAX = 64 << 20
