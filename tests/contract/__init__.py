@@ -1,0 +1,1 @@
+"""What programs outside the project rely on, proved with those programs."""

@@ -1,0 +1,1 @@
+"""MQTT client libraries and commands that people use, on the real broker."""

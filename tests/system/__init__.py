@@ -1,0 +1,1 @@
+"""The whole broker as its users meet it: a process, sockets, files and nothing else."""

@@ -1,0 +1,197 @@
+"""The real broker as a process of its own: start it, stop it, kill it, ask it.
+
+Each has a data directory of its own under the system's directory for temporary files, with a short
+path: Unix socket addresses hold 108 bytes at most. Whoever starts a broker calls `remove` in the
+end, whatever happened in between.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+START_DEADLINE_SECONDS = 20.0
+STOP_DEADLINE_SECONDS = 15.0
+
+
+def oncegate_command() -> list[str]:
+    """The command as it is installed beside the Python that runs the tests."""
+    if "DEVELOPMENT_BROKER" in os.environ:
+        return [os.environ["DEVELOPMENT_BROKER"]]
+    return [str(Path(sys.executable).with_name("oncegate"))]
+
+
+def free_port() -> int:
+    """A free TCP port outside the range from which the kernel takes ports for outgoing connections.
+
+    A broker that comes back on its port must not find it taken by some client's local end.
+    """
+    for port in random.sample(range(20000, 30000), 100):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no free port among a hundred between 20000 and 30000")
+
+
+class BrokerProcess:
+    """`oncegate broker` on a loopback port.
+
+    `settings` is TOML beside the listener and the data directory, e.g. "[mqtt]\\nmax_inflight = 2";
+    without it the broker runs as it does for a user who has no configuration file.
+    """
+
+    def __init__(self, settings: str | None = None, *, listener_settings: str = "") -> None:
+        self.port = free_port()
+        self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
+        self.data_directory = self.directory / "data"
+        self._stderr_path = self.directory / "stderr"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._configuration: Path | None = None
+        if settings is not None or listener_settings:
+            self._configuration = self.directory / "gateway.toml"
+            self._configuration.write_text(
+                f'[gateway]\ndata_dir = "{self.data_directory}"\n'
+                f'[[listeners]]\nbind = "127.0.0.1"\nport = {self.port}\n{listener_settings}\n'
+                f"{settings or ''}\n"
+            )
+
+    def _command(self) -> list[str]:
+        if self._configuration is not None:
+            return [*oncegate_command(), "broker", "--config", str(self._configuration)]
+        listen = ["--listen", f"127.0.0.1:{self.port}"]
+        return [*oncegate_command(), "broker", *listen, "--data-dir", str(self.data_directory)]
+
+    # Processes
+
+    def start(self) -> None:
+        """Start the process and wait for its READY=1, as systemd does."""
+        with self._readiness_socket() as readiness:
+            self.spawn(notify_socket=str(readiness.getsockname()))
+            deadline = time.monotonic() + START_DEADLINE_SECONDS
+            while time.monotonic() < deadline and self.is_running:
+                try:
+                    if b"READY=1" in readiness.recv(4096).split(b"\n"):
+                        return
+                except TimeoutError:
+                    continue
+        raise AssertionError(f"the broker did not become ready: {self.standard_error()}")
+
+    def spawn(self, notify_socket: str | None = None) -> None:
+        """Start the process and do not wait for anything."""
+        assert not self.is_running, "the broker of this test runs already"
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+        if notify_socket is not None:
+            environment["NOTIFY_SOCKET"] = notify_socket
+        with self._stderr_path.open("ab") as stderr:
+            self._process = subprocess.Popen(
+                self._command(),
+                stdin=subprocess.DEVNULL,
+                stdout=stderr,
+                stderr=stderr,
+                env=environment,
+                cwd=self.directory,
+            )
+
+    def second_start_exit_code(self) -> int:
+        """Start a second process on the same port and data, and wait until it gives up."""
+        second = subprocess.run(
+            self._command(), capture_output=True, timeout=START_DEADLINE_SECONDS, check=False
+        )
+        return second.returncode
+
+    def _readiness_socket(self) -> socket.socket:
+        path = self.directory / "notify"
+        path.unlink(missing_ok=True)
+        readiness = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        readiness.bind(str(path))
+        # Short, so that a broker that dies at its start is noticed at once.
+        readiness.settimeout(0.1)
+        return readiness
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def process_id(self) -> int:
+        """The id of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    def stop(self) -> int:
+        """Stop it with SIGTERM; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def kill(self) -> None:
+        """Stop it with SIGKILL: nothing is tidied up."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def restart(self, how: str) -> None:
+        """End it (`terminated` or `killed`) and start it again on the same data."""
+        if how == "killed":
+            self.kill()
+        else:
+            assert self.stop() == 0, self.standard_error()
+        self.start()
+
+    def remove(self) -> None:
+        """Kill the process if it runs, and remove its directory."""
+        if self.is_running:
+            self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def standard_error(self) -> str:
+        """What the process wrote so far, in all its lives."""
+        if not self._stderr_path.exists():
+            return ""
+        return self._stderr_path.read_text(errors="replace")
+
+    def resident_bytes(self) -> int:
+        """The memory that the process occupies now."""
+        status = Path(f"/proc/{self.process_id}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+    # Questions
+
+    def ask(self, command: str, **arguments: object) -> Any:
+        """The result of a command on the control socket (docs/formats/control-socket.md)."""
+        answer = self.answer_of(command, **arguments)
+        assert answer["ok"], answer
+        return answer["result"]
+
+    def answer_of(self, command: str, **arguments: object) -> Any:
+        """The whole answer of the control socket, also when it is a refusal."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
+            control.settimeout(STOP_DEADLINE_SECONDS)
+            control.connect(str(self.data_directory / "control.sock"))
+            control.sendall(json.dumps({"command": command, **arguments}).encode() + b"\n")
+            with control.makefile("rb") as lines:
+                return json.loads(lines.readline())
+
+    def rows_of(self, *tables: str) -> dict[str, int]:
+        """How many rows these state tables hold; for a broker that has stopped."""
+        assert not self.is_running, "the tables are the broker's while it runs"
+        with sqlite3.connect(self.data_directory / "broker.db") as database:
+            return {
+                table: database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+                for table in tables
+            }

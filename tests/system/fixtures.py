@@ -1,0 +1,77 @@
+"""Fixtures of all black-box tests: brokers that never outlive their test, and clients on them."""
+
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+import pytest_asyncio
+
+from tests.system.broker_process import BrokerProcess
+from tests.system.stage import Stage
+
+_numbers = itertools.count(1)
+# The last few dozen lines of a broker tell what a failed test needs.
+REPORTED_CHARACTERS = 4000
+_running: list[BrokerProcess] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A failed test shows what its brokers wrote."""
+    report = yield
+    if report is not None and report.failed:
+        for broker in _running:
+            tail = broker.standard_error()[-REPORTED_CHARACTERS:]
+            report.sections.append((f"broker on port {broker.port}", tail))
+    return report
+
+
+@contextlib.contextmanager
+def running_broker(
+    settings: str | None = None, *, listener_settings: str = ""
+) -> Iterator[BrokerProcess]:
+    """A broker for as long as the block lasts; it must end well and must not have stumbled."""
+    broker = BrokerProcess(settings, listener_settings=listener_settings)
+    _running.append(broker)
+    try:
+        broker.start()
+        yield broker
+        if broker.is_running:
+            assert broker.stop() == 0, broker.standard_error()
+        assert "Traceback" not in broker.standard_error(), broker.standard_error()
+    finally:
+        _running.remove(broker)
+        broker.remove()
+
+
+@pytest.fixture(scope="session")
+def shared_broker() -> Iterator[BrokerProcess]:
+    """One broker for all tests that neither stop nor configure it."""
+    with running_broker() as broker:
+        yield broker
+
+
+@pytest_asyncio.fixture
+async def stage(shared_broker: BrokerProcess) -> AsyncIterator[Stage]:
+    """The shared broker with names of this test's own."""
+    async with Stage(shared_broker, prefix=f"t{next(_numbers)}") as stage:
+        yield stage
+    assert shared_broker.is_running, "the broker ended during the test"
+    assert "Traceback" not in shared_broker.standard_error(), shared_broker.standard_error()
+
+
+@pytest_asyncio.fixture
+async def new_stage() -> AsyncIterator[Callable[..., Stage]]:
+    """Starts brokers of this test's own, with settings, to be restarted and killed at will."""
+    async with contextlib.AsyncExitStack() as exits:
+
+        def start(settings: str | None = None, *, listener_settings: str = "") -> Stage:
+            broker = exits.enter_context(
+                running_broker(settings, listener_settings=listener_settings)
+            )
+            stage = Stage(broker, prefix=f"t{next(_numbers)}")
+            exits.push_async_callback(stage.close)
+            return stage
+
+        yield start

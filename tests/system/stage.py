@@ -1,0 +1,135 @@
+"""A broker and the clients that one test puts on it, under names that no other test uses."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from tests.system.broker_process import BrokerProcess
+from tests.system.mqtt_bytes import Kind, Will
+from tests.system.raw_client import DEADLINE_SECONDS, RawClient
+
+
+class Stage:
+    """Clients and topics of one test; every connection is cut when the test is over."""
+
+    def __init__(self, broker: BrokerProcess, prefix: str) -> None:
+        self.broker = broker
+        self.prefix = prefix
+        self._clients: list[RawClient] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Cut every connection that the test opened."""
+        for client in self._clients:
+            client.cut()
+        self._clients.clear()
+        # The transports close in the loop's next turn.
+        await asyncio.sleep(0)
+
+    def topic(self, name: str) -> str:
+        """A topic that no other test uses."""
+        return f"{self.prefix}/{name}"
+
+    def client_id(self, name: str) -> str:
+        """A client identifier that no other test uses."""
+        return f"{self.prefix}{name}"
+
+    async def open(self, *, receive_buffer_bytes: int | None = None) -> RawClient:
+        """A TCP connection without a CONNECT."""
+        client = await RawClient.open(self.broker.port, receive_buffer_bytes=receive_buffer_bytes)
+        self._clients.append(client)
+        return client
+
+    async def client(
+        self,
+        name: str,
+        *,
+        clean: bool = True,
+        keep_alive_seconds: int = 0,
+        will: Will | None = None,
+        level: int = 4,
+        receive_buffer_bytes: int | None = None,
+    ) -> RawClient:
+        """A client that the broker has accepted."""
+        client = await self.open(receive_buffer_bytes=receive_buffer_bytes)
+        connack = await client.connect(
+            self.client_id(name),
+            clean=clean,
+            keep_alive_seconds=keep_alive_seconds,
+            will=will,
+            level=level,
+        )
+        assert connack.return_code == 0, connack
+        client.session_present = connack.session_present
+        return client
+
+    async def deliver(
+        self, topic: str, *payloads: bytes, qos: int = 2, retain: bool = False
+    ) -> None:
+        """Publish these messages from a client of their own, every step of them."""
+        publisher = await self.client("publisher")
+        for payload in payloads:
+            await publisher.deliver(topic, payload, qos=qos, retain=retain)
+        await publisher.disconnect()
+
+    async def burst(self, topic: str, payloads: list[bytes], *, qos: int) -> None:
+        """Publish these messages at once and take every step of all of them."""
+        publisher = await self.client("publisher")
+        packet_ids = [await publisher.publish(topic, payload, qos=qos) for payload in payloads]
+        for packet_id in packet_ids if qos == 1 else []:
+            await publisher.expect(Kind.PUBACK, packet_id)
+        for packet_id in packet_ids if qos == 2 else []:
+            await publisher.expect(Kind.PUBREC, packet_id)
+        for packet_id in packet_ids if qos == 2 else []:
+            await publisher.acknowledge(Kind.PUBREL, packet_id)
+        for packet_id in packet_ids if qos == 2 else []:
+            await publisher.expect(Kind.PUBCOMP, packet_id)
+        await publisher.disconnect()
+
+    async def retained_of(self, topic_filter: str, *, wanted: int) -> list[bytes]:
+        """The payloads that a new subscription to this filter is given at once.
+
+        `wanted` messages are awaited; the retained message of a second topic, subscribed after it,
+        shows that no more of them would have come.
+        """
+        await self.deliver(self.topic("end of retained"), b"end", retain=True)
+        reader = await self.client("reader")
+        await reader.subscribe((topic_filter, 2))
+        payloads = [(await reader.take()).payload for _ in range(wanted)]
+        await reader.subscribe((self.topic("end of retained"), 2))
+        assert (await reader.take()).payload == b"end"
+        await reader.disconnect()
+        return payloads
+
+    async def status(self) -> Any:
+        """The broker's status from its control socket."""
+        return await asyncio.to_thread(self.broker.ask, "status")
+
+    async def session(self, name: str) -> Any:
+        """What the control socket says of a client's session."""
+        return await asyncio.to_thread(self.broker.ask, "session", client_id=self.client_id(name))
+
+    async def restart(self, how: str) -> None:
+        """End the broker (`terminated` or `killed`) and start it again on the same data."""
+        await asyncio.to_thread(self.broker.restart, how)
+
+    async def eventually(self, question: Callable[[Any], bool], expected: str) -> Any:
+        """Ask for the status until it satisfies the question; the status."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not question(status := await self.status()):
+            assert time.monotonic() < deadline, f"expected {expected} in {status}"
+            # The control socket has no way to wait for a change.
+            await asyncio.sleep(0.05)
+        return status
