@@ -31,6 +31,7 @@ from gateway.wire.malformed import PROTOCOL_ERROR, Malformed
 
 _DUP: Final = 0x08
 _QOS_1: Final = 0x02
+_TLS_HANDSHAKE: Final = 0x16
 
 
 def check_first_byte(first: int, version: int, from_client: bool) -> None:
@@ -38,10 +39,10 @@ def check_first_byte(first: int, version: int, from_client: bool) -> None:
     kind = first >> 4
     if version == 0:
         # [MQTT-3.1.0-1] [MQTT5-3.1.0-1]
-        if kind != CONNECT:
+        if kind != CONNECT or first == _TLS_HANDSHAKE:
             raise Malformed(
                 wrong.UNEXPECTED_PACKET,
-                f"{KIND_NAMES[kind]} before CONNECT: expected CONNECT first{_hint(first)}",
+                f"the connection begins with 0x{first:02X}: expected a CONNECT, 0x10{_hint(first)}",
                 PROTOCOL_ERROR,
             )
     elif not _may_come(kind, version, from_client):
@@ -59,7 +60,7 @@ def check_first_byte(first: int, version: int, from_client: bool) -> None:
 
 
 def _hint(first: int) -> str:
-    if first == 0x16:
+    if first == _TLS_HANDSHAKE:
         return " (this looks like TLS: use the listener for TLS, or turn TLS off in the client)"
     if chr(first) in "CDGHOP":
         # CONNECT, DELETE, GET, HEAD, OPTIONS, POST: only letters that start no MQTT client

@@ -1,0 +1,23 @@
+"""What a row of the tables of malformed packets says."""
+
+from typing import NamedTuple
+
+from tests.wire.vector import Sender
+
+
+class Bad(NamedTuple):
+    name: str
+    version: int
+    sender: Sender
+    wire: bytes
+    reason: str
+    reason_code: int
+
+
+def bad(name: str, version: int, wire: bytes, reason: str, code: int = 0x81) -> Bad:
+    """From a client, as most are."""
+    return Bad(name, version, "client", wire, reason, code)
+
+
+def bad_from_server(name: str, version: int, wire: bytes, reason: str, code: int = 0x81) -> Bad:
+    return Bad(name, version, "server", wire, reason, code)

@@ -1,0 +1,115 @@
+"""The Decoder as a stream: pieces, memory, frames."""
+
+import tracemalloc
+
+import pytest
+
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import publish_frame
+from gateway.wire.packets import Connect, Publish
+from gateway.wire.values import topic_field_of
+from tests.wire.notation import frame
+
+TWO_MEBIBYTES = 2 * 1024 * 1024
+MAX_PACKET_SIZE_BYTES = TWO_MEBIBYTES + 100
+
+
+def publish_of(packets: object) -> Publish:
+    assert isinstance(packets, list)
+    packet = packets[0]
+    assert isinstance(packet, Publish)
+    return packet
+
+
+@pytest.mark.parametrize(
+    ("wire", "version"),
+    [
+        (frame("10", "0006 'MQIsdp' 03 02 003c 0001 'a'"), 3),
+        (frame("10", "0004 'MQTT' 04 02 003c 0001 'a'"), 4),
+        (frame("10", "0004 'MQTT' 05 02 003c 00 0001 'a'"), 5),
+    ],
+)
+def test_connect_sets_the_version_of_what_follows_it(wire: bytes, version: int) -> None:
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES)
+    topic = topic_field_of("a")
+    following = publish_frame(topic, b"x", 1, False, False, 9, version, None)
+    packets = decoder.feed(wire + following)
+    assert decoder.error is None
+    assert isinstance(packets[0], Connect)
+    assert packets[1] == Publish("a", b"x", 1, False, False, 9)
+    assert decoder.version == version
+
+
+def test_a_packet_of_two_mebibytes_may_come_in_single_bytes() -> None:
+    # Quadratic copying would take hours here; the suite's time limit is the proof.
+    wire = publish_frame(topic_field_of("a"), b"p" * TWO_MEBIBYTES, 0, False, False, 0, 4)
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
+    for index in range(len(wire) - 1):
+        decoder.feed(wire[index : index + 1])
+    publish = publish_of(decoder.feed(wire[-1:]))
+    assert len(publish.payload) == TWO_MEBIBYTES
+    assert publish.frame == wire
+
+
+def test_a_declared_size_takes_no_memory_before_its_bytes_come() -> None:
+    decoder = Decoder(268_435_460, 4)
+    tracemalloc.start()
+    try:
+        decoder.feed(b"\x30\xff\xff\xff\x7f" + b"\x00\x01a" + b"p" * 1000)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert decoder.error is None
+    assert peak_bytes < 100_000
+
+
+def test_many_packets_in_pieces_of_every_size_come_out_in_order() -> None:
+    wire = b"".join(
+        publish_frame(topic_field_of(f"t/{index}"), b"p" * index, 1, False, False, index, 4)
+        for index in range(1, 200)
+    )
+    for size_bytes in (1, 2, 3, 7, 64, 127, 1000, len(wire)):
+        decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
+        seen: list[str] = []
+        for start in range(0, len(wire), size_bytes):
+            for packet in decoder.feed(wire[start : start + size_bytes]):
+                assert isinstance(packet, Publish)
+                assert len(packet.payload) == packet.packet_id
+                seen.append(packet.topic)
+        assert seen == [f"t/{index}" for index in range(1, 200)]
+        assert decoder.error is None
+
+
+def test_nothing_comes_of_nothing() -> None:
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
+    assert decoder.feed(b"") == []
+    assert decoder.feed(b"\xc0") == []
+    assert decoder.feed(b"") == []
+    assert len(decoder.feed(b"\x00")) == 1
+    assert decoder.error is None
+
+
+def test_a_publish_with_a_needless_length_byte_is_handed_on_without_it() -> None:
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
+    publish = publish_of(decoder.feed(b"\x30\x84\x80\x00\x00\x01ax"))
+    assert publish == Publish("a", b"x", 0, False, False, 0)
+    assert publish.frame == b"\x30\x04\x00\x01ax"
+
+
+def test_an_empty_topic_is_for_aliases_of_mqtt_5_only() -> None:
+    alias = frame("30", "0000 03 230001 'x'")
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 5)
+    publish = publish_of(decoder.feed(alias))
+    assert publish.properties is not None
+    assert publish.properties.topic_alias == 1
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
+    decoder.feed(alias)
+    assert decoder.error is not None
+    assert decoder.error.reason == "topic_name"
+
+
+def test_a_client_has_to_know_the_version_it_speaks() -> None:
+    with pytest.raises(AssertionError, match="needs the version"):
+        Decoder(MAX_PACKET_SIZE_BYTES, 0, "client")
+    with pytest.raises(AssertionError, match="protocol level 6"):
+        Decoder(MAX_PACKET_SIZE_BYTES, 6)
