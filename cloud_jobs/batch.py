@@ -1,0 +1,205 @@
+"""One numbered batch, step by step; every step can be repeated and none can be done twice.
+
+    stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
+    ledger     what each file was found to be                                      segments
+    events     the good lines, each identity once                                  events
+    readings   what the delivered messages among them carried                      sensor_readings
+    sessions   what they say about sessions                                        sessions
+    quarantine what was not believed                                               quarantine
+    settle     the ledger's segments are `ingested`                                segments
+    finish     the batch's counts; the batch is done                               batches
+    sweep      the staging table is removed
+
+The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
+to it. All other steps are functions of that commit and of the tables that the steps before wrote,
+and each write carries the batch's number as its application transaction. A run that died between
+any two steps (or within one) is continued by the next run: it finds the batch staged and not
+finished, and goes through all steps again; those that were committed are skipped by Delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs import events, ledger, quarantine, readings, sessions
+from cloud_jobs.delta_tables import IngestError, Tables
+from cloud_jobs.landing import Landed, read_and_verify
+
+STEPS: Final = (
+    "stage",
+    "ledger",
+    "events",
+    "readings",
+    "sessions",
+    "quarantine",
+    "settle",
+    "finish",
+    "sweep",
+)
+
+
+def last_finished(tables: Tables) -> int:
+    """The number of the last batch whose every step is committed; 0 when there is none."""
+    row = tables.read("batches").agg(F.max("batch").alias("batch")).first()
+    return int(row["batch"]) if row is not None and row["batch"] is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch and where its rows go. `after_step` is told each step when it is committed."""
+
+    tables: Tables
+    number: int
+    say: Callable[[str], None]
+    after_step: Callable[[str], None]
+
+    @property
+    def _staging(self) -> str:
+        return self.tables.path(f"_staging/{self.number:08d}")
+
+    def is_staged(self) -> bool:
+        return DeltaTable.isDeltaTable(self.tables.spark, self._staging)
+
+    def stage(self, files: list[Landed]) -> None:
+        """Read and verify the files; all their rows become durable in one commit, or none."""
+        rows = read_and_verify(self.tables.spark, files)
+        try:
+            # Mode `error`: the first commit of a table succeeds for one writer only.
+            rows.write.format("delta").mode("error").save(self._staging)
+        except AnalysisException as error:
+            if not self.is_staged():
+                raise
+            raise IngestError(
+                f"another ingest has just begun batch {self.number} in {self.tables.root}: "
+                "wait until it has ended, then run this one again"
+            ) from error
+        self.after_step("stage")
+
+    def complete(self) -> None:
+        """Do every step after `stage` that is not committed yet."""
+        staged = self._read_staged().persist()
+        try:
+            self._derive(staged)
+        finally:
+            staged.unpersist()
+        self.sweep()
+        self.after_step("sweep")
+
+    def _read_staged(self) -> DataFrame:
+        return self.tables.spark.read.format("delta").load(self._staging)
+
+    def _derive(self, staged: DataFrame) -> None:
+        tables, number = self.tables, self.number
+        self._commit_ledger(staged)
+        candidates = events.events_of(staged, number)
+        known = tables.read("events").where(F.col("batch") != number)
+        self.say(f"batch {number}: events")
+        tables.append("events", events.new_events(candidates, known), batch=number)
+        self.after_step("events")
+        delivered = readings.delivered_in(tables.read("events"), number)
+        records = readings.records_of(delivered).persist()
+        try:
+            self._commit_readings(records)
+            self._commit_sessions()
+            self._commit_quarantine(staged, candidates, records)
+        finally:
+            records.unpersist()
+        tables.update(
+            "segments",
+            where=f"batch = {number} AND state = 'verified'",
+            values={"state": "'ingested'"},
+            batch=number,
+        )
+        self.after_step("settle")
+        self._finish(staged)
+
+    def _commit_ledger(self, staged: DataFrame) -> None:
+        self.say(f"batch {self.number}: ledger of segments")
+        known = self.tables.read("segments").where(F.col("batch") != self.number)
+        rows = ledger.ledger_rows(staged, known, self.number)
+        self.tables.merge(
+            "segments", rows, on=ledger.ON, batch=self.number, clauses=ledger.merge_ledger
+        )
+        self.after_step("ledger")
+
+    def _commit_readings(self, records: DataFrame) -> None:
+        self.say(f"batch {self.number}: sensor readings")
+        known = self.tables.read("sensor_readings").where(F.col("batch") != self.number)
+        rows = readings.new_readings(readings.readings_of(records, self.number), known)
+        self.tables.append("sensor_readings", rows, batch=self.number)
+        self.after_step("readings")
+
+    def _commit_sessions(self) -> None:
+        self.say(f"batch {self.number}: sessions")
+        rows = sessions.sessions_in(self.tables.read("events"), self.number)
+        self.tables.merge(
+            "sessions", rows, on=sessions.ON, batch=self.number, clauses=sessions.merge_sessions
+        )
+        self.after_step("sessions")
+
+    def _commit_quarantine(
+        self, staged: DataFrame, candidates: DataFrame, records: DataFrame
+    ) -> None:
+        self.say(f"batch {self.number}: quarantine")
+        # Contradictions are looked for in the committed tables: the answer is then the same
+        # whether this is the first try or one after a crash.
+        mine = self.tables.read("segments").where(F.col("batch") == self.number)
+        conflicting = events.conflicting_events(candidates, self.tables.read("events"))
+        contradicting = readings.conflicting_readings(
+            readings.readings_of(records, self.number), self.tables.read("sensor_readings")
+        )
+        rows = (
+            quarantine.refused_segments(staged, mine, self.number)
+            .unionByName(quarantine.refused_lines(staged, self.number))
+            .unionByName(quarantine.refused_events(conflicting, self.number))
+            .unionByName(quarantine.refused_payloads(records, self.number))
+            .unionByName(quarantine.refused_readings(contradicting, self.number))
+        )
+        self.tables.append("quarantine", rows, batch=self.number)
+        self.after_step("quarantine")
+
+    def _finish(self, staged: DataFrame) -> None:
+        """Count what the batch did, in its own row: the commit that ends it."""
+        mine = F.col("batch") == self.number
+        refused = self.tables.read("quarantine").where(mine).groupBy("kind").count()
+        kinds = {row["kind"]: row["count"] for row in refused.collect()}
+        states_found = self.tables.read("segments").where(mine).groupBy("state").count().collect()
+        states = {row["state"]: row["count"] for row in states_found}
+        events_new = self.tables.read("events").where(mine).count()
+        good_lines = staged.where("line IS NOT NULL AND reason IS NULL").count()
+        delivered = readings.delivered_in(self.tables.read("events"), self.number)
+        records_good = readings.records_of(delivered).where("wrong IS NULL").count()
+        readings_new = self.tables.read("sensor_readings").where(mine).count()
+        values = {
+            "batch": self.number,
+            "segments_ingested": states.get("ingested", 0),
+            "segments_quarantined": states.get("quarantined", 0),
+            "segments_duplicate": states.get("duplicate", 0),
+            "events_new": events_new,
+            "events_duplicate": good_lines - events_new - kinds.get("event", 0),
+            "quarantined": sum(kinds.values()),
+            "readings_new": readings_new,
+            "readings_duplicate": records_good - readings_new - kinds.get("reading", 0),
+            "sessions": self.tables.read("sessions").where(mine).count(),
+        }
+        row = self.tables.spark.range(1).select(
+            *(F.lit(value).cast("long").alias(name) for name, value in values.items()),
+            F.current_timestamp().alias("finished_at"),
+        )
+        self.tables.append("batches", row, batch=self.number)
+        self.after_step("finish")
+
+    def sweep(self) -> None:
+        """Remove the staging table of a finished batch; nothing happens when there is none."""
+        spark = self.tables.spark
+        jvm = spark.sparkContext._jvm
+        assert jvm is not None
+        path = jvm.org.apache.hadoop.fs.Path(self._staging)
+        path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)

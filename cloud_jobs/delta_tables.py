@@ -1,0 +1,123 @@
+"""The job's Delta tables, and the one way to write to them.
+
+Each write belongs to a numbered batch and carries the application transaction (`txnAppId` =
+oncegate-ingest/<table>/<step>, `txnVersion` = batch). Delta records it in the very commit that
+adds the rows and skips a write whose version it has seen: a step done twice is a step done once,
+whoever does it the second time, and two writers of one version conflict instead of both
+succeeding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from delta.exceptions import DeltaConcurrentModificationException
+from delta.tables import DeltaMergeBuilder, DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cloud_jobs.limits import CONFLICT_RETRIES_MAX
+from cloud_jobs.schemas import PARTITIONS, TABLES
+
+APPLICATION: Final = "oncegate-ingest"
+_APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
+_VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
+
+
+class IngestError(RuntimeError):
+    """The run cannot go on. The text is for a person and ends with the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables under one root."""
+
+    spark: SparkSession
+    root: str
+
+    def path(self, name: str) -> str:
+        return f"{self.root.rstrip('/')}/{name}"
+
+    def create(self) -> None:
+        """Make the tables that are not there. Raises IngestError when one has other columns."""
+        for name, schema in TABLES.items():
+            if not DeltaTable.isDeltaTable(self.spark, self.path(name)):
+                builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name))
+                builder = builder.addColumns(schema).partitionedBy(*PARTITIONS.get(name, ()))
+                builder.execute()
+            found = self.read(name).schema
+            if [(f.name, f.dataType) for f in found] != [(f.name, f.dataType) for f in schema]:
+                raise IngestError(
+                    f"the table {self.path(name)} was written by another version of this job: "
+                    "give another tables directory (everything is ingested again into it)"
+                )
+
+    def read(self, name: str) -> DataFrame:
+        return self.spark.read.format("delta").load(self.path(name))
+
+    def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
+        """Add a batch's rows to a table, once however often this is called."""
+        contract = rows.select(*TABLES[name].fieldNames())
+
+        def write() -> None:
+            writer = contract.write.format("delta").mode("append")
+            writer = writer.option("txnAppId", f"{APPLICATION}/{name}")
+            writer.option("txnVersion", batch).save(self.path(name))
+
+        self._commit(name, write)
+
+    def merge(
+        self,
+        name: str,
+        rows: DataFrame,
+        *,
+        on: str,
+        batch: int,
+        clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
+    ) -> None:
+        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
+        contract = rows.select(*TABLES[name].fieldNames())
+
+        def write() -> None:
+            table = DeltaTable.forPath(self.spark, self.path(name))
+            with self._transaction(name, "merge", batch):
+                clauses(table.alias("old").merge(contract.alias("new"), on)).execute()
+
+        self._commit(name, write)
+
+    def update(self, name: str, *, where: str, values: dict[str, str], batch: int) -> None:
+        """Set columns (SQL expressions) of the rows `where` holds, once."""
+
+        def write() -> None:
+            table = DeltaTable.forPath(self.spark, self.path(name))
+            with self._transaction(name, "update", batch):
+                table.update(F.expr(where), {key: F.expr(value) for key, value in values.items()})
+
+        self._commit(name, write)
+
+    @contextmanager
+    def _transaction(self, name: str, step: str, batch: int) -> Iterator[None]:
+        # MERGE and UPDATE take the transaction from the session, not from an option.
+        self.spark.conf.set(_APP_CONF, f"{APPLICATION}/{name}/{step}")
+        self.spark.conf.set(_VERSION_CONF, str(batch))
+        try:
+            yield
+        finally:
+            self.spark.conf.unset(_APP_CONF)
+            self.spark.conf.unset(_VERSION_CONF)
+
+    def _commit(self, name: str, write: Callable[[], None]) -> None:
+        for attempt in range(1, CONFLICT_RETRIES_MAX + 1):
+            try:
+                return write()
+            except DeltaConcurrentModificationException as error:
+                # Whoever won may have committed this very batch: then the next try is skipped.
+                if attempt == CONFLICT_RETRIES_MAX:
+                    raise IngestError(
+                        f"another writer keeps changing the table {self.path(name)}: "
+                        "wait until the other ingest has ended, then run this one again"
+                    ) from error
+        return None

@@ -1,0 +1,157 @@
+"""The fields of an event, as docs/formats/session-log.md lists them: one table for two readers.
+
+`check_event` says what is wrong with one line, the Spark schema of `events` is made from the same
+table. A field that is not here is not refused: it is kept, as JSON, in the column `extra`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final, Literal
+
+from cloud_jobs.limits import TIME_MILLISECONDS_MAX
+
+FieldType = Literal["integer", "string", "boolean"]
+
+EVENT_FIELDS: Final[dict[str, FieldType]] = {
+    "session": "integer",
+    "client_id": "string",
+    "message": "integer",
+    "packet_id": "integer",
+    "topic": "string",
+    "qos": "integer",
+    "retain": "boolean",
+    "matched": "integer",
+    "origin": "string",
+    "position": "integer",
+    "packet": "string",
+    "reason": "string",
+    "payload_bytes": "integer",
+    "payload": "string",
+    "payload_base64": "string",
+    "payload_sha256": "string",
+    "clean": "boolean",
+    "protocol": "integer",
+    "keep_alive_seconds": "integer",
+    "address": "string",
+    "filter": "string",
+    "version": "string",
+    "recovery": "string",
+    "previous_boot": "string",
+    "limit": "string",
+    "detail": "string",
+    "step_ms": "integer",
+    "from_sequence": "integer",
+    "to_sequence": "integer",
+    "port": "string",
+}
+"""Name and type of every field beside `sequence`, `time` and `event`, which each event has."""
+
+KNOWN_EVENTS: Final = frozenset(
+    {
+        "broker_started",
+        "broker_stopped",
+        "session_opened",
+        "session_resumed",
+        "session_closed",
+        "session_ended",
+        "subscribed",
+        "unsubscribed",
+        "message_held",
+        "duplicate_suppressed",
+        "message_released",
+        "message_abandoned",
+        "message_published",
+        "message_queued",
+        "delivery_started",
+        "delivery_resent",
+        "delivery_received",
+        "delivery_completed",
+        "message_dropped",
+        "retained_set",
+        "retained_cleared",
+        "will_set",
+        "will_cleared",
+        "limit_hit",
+        "protocol_error",
+        "clock_stepped",
+        "store_damaged",
+        "log_truncated",
+        "serial_port_found",
+        "serial_port_lost",
+    }
+)
+
+_INTEGER_MAX: Final = 2**63 - 1
+_INTEGER_MIN: Final = -(2**63)
+_OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
+
+
+class BadLineError(ValueError):
+    """A line that is no event. `reason` is a word to count by, the text says what was expected."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+def _has_type(value: object, field_type: FieldType) -> bool:
+    if field_type == "integer":
+        return type(value) is int and _INTEGER_MIN <= value <= _INTEGER_MAX
+    return type(value) is (str if field_type == "string" else bool)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def object_of_line(line: bytes) -> dict[str, object]:
+    """The JSON object in one line. Raises BadLineError."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise BadLineError("not_utf8", f"byte {error.start} of the line is not UTF-8") from error
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:
+            # A lone surrogate is no character: it could not be written to a table as it is.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise BadLineError("not_json", f"the line is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadLineError("not_an_object", f"the line is a JSON {type(value).__name__}")
+    return value
+
+
+def check_event(event: dict[str, object]) -> None:
+    """Raise BadLineError unless each field of the contract has the contract's type."""
+    if not _has_type(event.get("sequence"), "integer"):
+        raise BadLineError("bad_field", "`sequence` is not an integer")
+    time = event.get("time")
+    if type(time) is not int or not 0 <= time <= TIME_MILLISECONDS_MAX:
+        raise BadLineError("bad_field", "`time` is no count of milliseconds before the year 10000")
+    if type(event.get("event")) is not str:
+        raise BadLineError("bad_field", "`event` is not a string")
+    if event["event"] not in KNOWN_EVENTS:
+        return
+    for name, value in event.items():
+        field_type = EVENT_FIELDS.get(name)
+        if field_type and value is not None and not _has_type(value, field_type):
+            raise BadLineError("bad_field", f"`{name}` of {event['event']} is not a {field_type}")
+
+
+def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
+    """The fields that have a column, and all others as JSON (None when there are none).
+
+    An event that this version does not know may use a known name with another type: that goes
+    with the others, so that nothing is lost and nothing is bent.
+    """
+    columns: dict[str, object] = {}
+    extra: dict[str, object] = {}
+    for name, value in event.items():
+        field_type = EVENT_FIELDS.get(name)
+        if name in _OWN_FIELDS or (field_type and (value is None or _has_type(value, field_type))):
+            columns[name] = value
+        else:
+            extra[name] = value
+    return columns, json.dumps(extra, sort_keys=True) if extra else None

@@ -1,0 +1,52 @@
+"""Every limit of the Spark job: its unit, its value and its reason. None stands anywhere else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SEGMENT_BYTES_MAX: Final = 8_000_000
+"""Uncompressed bytes of a segment. The contract's own limit; more is a bomb, and is not
+unpacked."""
+
+SEGMENT_FILE_BYTES_MAX: Final = 8_100_000
+"""Bytes of a segment file. What cannot be compressed grows by 3 bytes a block of 128 KiB; with
+headers that is far below this margin of 100 kB. A larger file is refused without being read."""
+
+WINDOW_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Memory that a zstd frame may ask for. Enough for twice the largest segment in one window."""
+
+LINE_BYTES_MAX: Final = 1024 * 1024
+"""Bytes of a line. An MQTT payload that is worth logging is smaller; what is longer is kept in
+quarantine by its beginning only."""
+
+RAW_CHARACTERS_MAX: Final = 16 * 1024
+"""Characters of raw text kept in one row of `quarantine`: enough to see what went wrong, and a
+flood of broken lines cannot fill the tables faster than good ones."""
+
+DETAIL_CHARACTERS_MAX: Final = 500
+"""Characters of one explanation. Hostile names and values are quoted in it."""
+
+SEGMENTS_PER_BATCH_MAX: Final = 500
+"""Segments in one batch: at most 4 GB of JSON in the staging area, and at most this much work is
+repeated after a crash. What is left over is taken by the next batch of the same run."""
+
+SEGMENTS_PER_PYTHON_BATCH_MAX: Final = 1
+"""Segment files handed to a Python worker at once: its memory is that of one segment's rows."""
+
+KEY_RANGES_MAX: Final = 64
+"""Ranges of keys that are written into one filter so that Delta skips files; more than this and the
+filter costs more than it saves."""
+
+GAPS_SHOWN_MAX: Final = 200
+"""Gaps that a report carries; all are counted."""
+
+GATEWAYS_SHOWN_MAX: Final = 200
+"""Gateways that a report carries; all are counted."""
+
+TIME_MILLISECONDS_MAX: Final = 253_402_300_799_999
+"""The end of the year 9999, in milliseconds since 1970-01-01 UTC: the last time that Spark's
+timestamps and everyone else's can show."""
+
+CONFLICT_RETRIES_MAX: Final = 3
+"""Times that a step is tried again when another writer committed beside it. A second run of the job
+conflicts once a step at most; more than that means that somebody else writes to the tables."""

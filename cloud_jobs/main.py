@@ -1,0 +1,176 @@
+"""The Spark job: run it as often as you like; the tables hold each event once.
+
+`run` is what the command `oncegate ingest` calls. It finishes the batch that a run before left
+unfinished, takes what has landed since, batch by batch, and reports what stands in the tables.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from cloud_jobs.batch import Batch, last_finished
+from cloud_jobs.delta_tables import IngestError, Tables
+from cloud_jobs.gaps import GAP_COLUMNS, gaps_of
+from cloud_jobs.landing import list_landed
+from cloud_jobs.limits import GAPS_SHOWN_MAX, GATEWAYS_SHOWN_MAX
+from cloud_jobs.report import Gap, GatewayRange, IngestReport, TableCount, render
+from cloud_jobs.run_lock import only_run
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark_session import spark_session
+
+__all__ = ["IngestError", "ingest", "render", "run"]
+
+
+def run(settings: IngestSettings, say: Callable[[str], None]) -> IngestReport:
+    """Ingest all that has landed. `say` gets a line at each step. Raises IngestError."""
+    with spark_session(settings.cache_dir, say) as spark:
+        return ingest(spark, settings, say, lambda _: None)
+
+
+def ingest(
+    spark: SparkSession,
+    settings: IngestSettings,
+    say: Callable[[str], None],
+    after_step: Callable[[str], None],
+) -> IngestReport:
+    """`run` in a session of the caller's; `after_step` is called when a step is committed."""
+    began = time.monotonic()
+    try:
+        with only_run(settings.tables):
+            tables = Tables(spark, settings.tables)
+            tables.create()
+            before, ignored = _ingest_batches(tables, settings, say, after_step)
+            say("counting")
+            return _report(tables, settings, since=before, ignored=ignored, began=began)
+    except PySparkException as error:
+        first_line = str(error).strip().splitlines()[0][:500]
+        raise IngestError(
+            f"Spark failed: {first_line} (nothing is lost: run it again; if it fails again, "
+            "Spark's log in the cache directory says more)"
+        ) from error
+
+
+def _ingest_batches(
+    tables: Tables,
+    settings: IngestSettings,
+    say: Callable[[str], None],
+    after_step: Callable[[str], None],
+) -> tuple[int, int]:
+    """All batches until nothing is left. Returns the last finished batch before, files ignored."""
+    before = finished = last_finished(tables)
+    Batch(tables, finished, say, after_step).sweep()
+    while True:
+        batch = Batch(tables, finished + 1, say, after_step)
+        if batch.is_staged():
+            say(f"batch {batch.number}: a run before did not finish it; going on")
+            more, ignored = True, 0
+        else:
+            listing = list_landed(tables, settings.source)
+            more, ignored = listing.more, listing.ignored
+            if not listing.files:
+                return before, ignored
+            say(f"batch {batch.number}: verifying {len(listing.files)} segments")
+            batch.stage(listing.files)
+        batch.complete()
+        finished += 1
+        if not more:
+            return before, ignored
+
+
+def _report(
+    tables: Tables, settings: IngestSettings, *, since: int, ignored: int, began: float
+) -> IngestReport:
+    sums = (
+        tables.read("batches")
+        .where(F.col("batch") > since)
+        .agg(
+            F.count("*").alias("batches"),
+            *(
+                F.coalesce(F.sum(name), F.lit(0)).alias(name)
+                for name in tables.read("batches").columns
+                if name not in ("batch", "finished_at")
+            ),
+        )
+        .first()
+    )
+    assert sums is not None
+    totals = {name: int(value) for name, value in sums.asDict().items()}
+    gaps, gaps_count = _gaps(tables)
+    gateways, gateways_count = _gateways(tables)
+    refused = tables.read("quarantine").groupBy("kind", "reason").count().collect()
+    return IngestReport(
+        source=settings.source,
+        tables_root=settings.tables,
+        batches=totals["batches"],
+        segments_ingested=totals["segments_ingested"],
+        segments_quarantined=totals["segments_quarantined"],
+        segments_duplicate=totals["segments_duplicate"],
+        events_new=totals["events_new"],
+        events_duplicate=totals["events_duplicate"],
+        readings_new=totals["readings_new"],
+        readings_duplicate=totals["readings_duplicate"],
+        quarantined_new=totals["quarantined"],
+        files_ignored=ignored,
+        tables=_table_counts(tables, totals, since),
+        quarantine={(row["kind"], row["reason"]): row["count"] for row in refused},
+        gateways=gateways,
+        gateways_count=gateways_count,
+        gaps=gaps,
+        gaps_count=gaps_count,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _table_counts(tables: Tables, totals: dict[str, int], since: int) -> dict[str, TableCount]:
+    segments = (
+        totals["segments_ingested"] + totals["segments_quarantined"] + totals["segments_duplicate"]
+    )
+    changed = {
+        "segments": (segments, totals["segments_duplicate"]),
+        "events": (totals["events_new"], totals["events_duplicate"]),
+        "sensor_readings": (totals["readings_new"], totals["readings_duplicate"]),
+        "sessions": (tables.read("sessions").where(F.col("batch") > since).count(), 0),
+        "quarantine": (totals["quarantined"], 0),
+    }
+    return {
+        name: TableCount(tables.read(name).count(), new, duplicates)
+        for name, (new, duplicates) in changed.items()
+    }
+
+
+def _gaps(tables: Tables) -> tuple[list[Gap], int]:
+    truncations = tables.read("events").where(F.col("event") == "log_truncated")
+    found = gaps_of(tables.read("segments"), truncations).persist()
+    try:
+        ordered = found.orderBy("gateway", "segment", "kind").limit(GAPS_SHOWN_MAX)
+        rows = ordered.select(*GAP_COLUMNS).collect()
+        return [Gap(*row) for row in rows], found.count()
+    finally:
+        found.unpersist()
+
+
+def _gateways(tables: Tables) -> tuple[list[GatewayRange], int]:
+    ledger = tables.read("segments").where("state = 'ingested'").groupBy("gateway")
+    read = ledger.agg(F.count("*").alias("segments"), F.sum("bad_lines").alias("bad_lines"))
+    events = (
+        tables.read("events")
+        .groupBy("gateway")
+        .agg(
+            F.count_distinct("boot").alias("boots"),
+            F.min("sequence").alias("first_sequence"),
+            F.max("sequence").alias("last_sequence"),
+            F.count("*").alias("events"),
+        )
+    )
+    columns = ("boots", "segments", "first_sequence", "last_sequence", "events", "bad_lines")
+    found = read.join(events, "gateway").select("gateway", *columns).persist()
+    try:
+        rows = found.orderBy("gateway").limit(GATEWAYS_SHOWN_MAX).collect()
+        return [GatewayRange(*row) for row in rows], found.count()
+    finally:
+        found.unpersist()

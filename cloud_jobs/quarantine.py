@@ -1,0 +1,118 @@
+"""What was not believed: every row says why, and none is silent about where it came from."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.limits import DETAIL_CHARACTERS_MAX, RAW_CHARACTERS_MAX
+from cloud_jobs.schemas import QUARANTINE
+
+
+def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
+    """Rows of `quarantine` from columns given by name; what is not given is null."""
+
+    def column(name: str) -> Column:
+        given = columns.get(name)
+        return F.lit(None) if given is None else F.col(given) if isinstance(given, str) else given
+
+    fixed = {"batch": F.lit(batch), "kind": F.lit(kind)}
+    bounded = {
+        "raw": F.substring(column("raw"), 1, RAW_CHARACTERS_MAX),
+        "detail": F.substring(column("detail"), 1, DETAIL_CHARACTERS_MAX),
+    }
+    chosen = fixed | bounded
+    return found.select(
+        *(
+            chosen.get(field.name, column(field.name)).cast(field.dataType).alias(field.name)
+            for field in QUARANTINE.fields
+        )
+    )
+
+
+def refused_segments(staged: DataFrame, ledger: DataFrame, batch: int) -> DataFrame:
+    """Files refused as a whole, but for those whose rows are known from another file."""
+    doubled = ledger.where("state = 'duplicate'").select("name", "file_sha256")
+    refused = staged.where("line IS NULL AND reason IS NOT NULL")
+    return _rows(
+        refused.join(doubled, ["name", "file_sha256"], "left_anti").dropDuplicates(
+            ["name", "file_sha256", "file_bytes"]
+        ),
+        batch,
+        "segment",
+        reason="reason",
+        detail="detail",
+        segment_name="name",
+        gateway="gateway",
+        boot="boot",
+        file_sha256="file_sha256",
+        file_bytes="file_bytes",
+    )
+
+
+def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
+    lines = staged.where("line IS NOT NULL AND reason IS NOT NULL")
+    return _rows(
+        lines.dropDuplicates(["file_sha256", "line"]),
+        batch,
+        "line",
+        reason="reason",
+        detail="detail",
+        segment_name="name",
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        line="line",
+        raw="raw",
+        file_sha256="file_sha256",
+        file_bytes="file_bytes",
+    )
+
+
+def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
+    detail = F.concat(F.lit("this event says something else in "), F.col("known_segment"))
+    return _rows(
+        conflicting,
+        batch,
+        "event",
+        reason=F.lit("conflict"),
+        detail=detail,
+        segment_name="segment_name",
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        line="line",
+        raw=F.to_json("told"),
+    )
+
+
+def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
+    """One row a delivered message that carries no SenML JSON."""
+    wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
+    return _rows(
+        wrong,
+        batch,
+        "payload",
+        reason=F.lit("not_senml"),
+        detail=F.concat("wrong", F.lit(" (topic "), "topic", F.lit(")")),
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        raw=F.coalesce("payload", "payload_base64"),
+    )
+
+
+def refused_readings(conflicting: DataFrame, batch: int) -> DataFrame:
+    return _rows(
+        conflicting,
+        batch,
+        "reading",
+        reason=F.lit("conflict"),
+        detail=F.concat(
+            F.lit("a reading with this identity has another value: "), F.col("identity")
+        ),
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        raw=F.to_json("told"),
+    )

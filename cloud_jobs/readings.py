@@ -1,0 +1,271 @@
+"""From delivered messages to sensor readings (docs/formats/readings.md, RFC 8428).
+
+A message is delivered by `message_published`, or by `message_released` together with the
+`message_held` of the same gateway, store and message. The two may have landed in different
+segments and in different runs, in any order: the pair belongs to the batch that completed it.
+
+A payload is refused or read as a whole. Its type is checked value by value through a variant,
+because a cast would turn the text "21.5" into a number and say nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.limits import KEY_RANGES_MAX
+from cloud_jobs.schemas import READINGS
+
+MESSAGE: Final = ("gateway", "store", "message")
+_CONTENT: Final = ("topic", "payload", "payload_base64")
+_RELATIVE_SECONDS_MAX: Final = 2**28
+_FIELDS: Final[dict[str, tuple[str, str]]] = {
+    # field of RFC 8428 or of ours: (its type in JSON, its type here)
+    "bn": ("text", "string"),
+    "bt": ("number", "double"),
+    "bu": ("text", "string"),
+    "bv": ("number", "double"),
+    "bs": ("number", "double"),
+    "n": ("text", "string"),
+    "t": ("number", "double"),
+    "u": ("text", "string"),
+    "v": ("number", "double"),
+    "vs": ("text", "string"),
+    "vb": ("truth", "boolean"),
+    "vd": ("text", "string"),
+    "s": ("number", "double"),
+    "device": ("text", "string"),
+    "boot": ("integer", "bigint"),
+    "sequence": ("integer", "bigint"),
+}
+_JSON_TYPES: Final = {
+    "text": "^(STRING|VOID)$",
+    "number": r"^(BIGINT|DOUBLE|DECIMAL\(.*|VOID)$",
+    "integer": "^(BIGINT|VOID)$",
+    "truth": "^(BOOLEAN|VOID)$",
+}
+
+
+def delivered_in(events: DataFrame, batch: int) -> DataFrame:
+    """Messages whose delivery became complete in this batch, with their contents where logged."""
+    carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
+    columns = [*MESSAGE, *_CONTENT, "boot", "sequence", "time", "day", "batch"]
+    published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
+    until_now = events.where(F.col("batch") <= batch)
+    held = until_now.where(F.col("event") == "message_held")
+    released = until_now.where(F.col("event") == "message_released")
+    released_now = released.where(F.col("batch") == batch)
+    held_now = held.where(F.col("batch") == batch)
+    pairs = _pairs(held.where(_messages_of(released_now)), released_now).unionByName(
+        _pairs(held_now, released.where(F.col("batch") < batch).where(_messages_of(held_now)))
+    )
+    delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
+    once = Window.partitionBy(*MESSAGE).orderBy("sequence", "boot")
+    return delivered.withColumn("nth", F.row_number().over(once)).where("nth = 1").drop("nth")
+
+
+def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
+    """What was said (held) with when it was delivered (released)."""
+    contents = held.select(*MESSAGE, *_CONTENT)
+    deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "day", "batch")
+    return contents.join(deliveries, list(MESSAGE))
+
+
+def _messages_of(rows: DataFrame) -> Column:
+    """A filter that holds for every message in `rows`: numbers rise, so old files are skipped."""
+    least = (
+        rows.groupBy("gateway", "store")
+        .agg(F.min("message").alias("least"))
+        .limit(KEY_RANGES_MAX + 1)
+        .collect()
+    )
+    if len(least) > KEY_RANGES_MAX:
+        return F.lit(True)
+    condition = F.lit(False)
+    for row in least:
+        condition = condition | (
+            (F.col("gateway") == row["gateway"])
+            & (F.col("store") == row["store"])
+            & (F.col("message") >= row["least"])
+        )
+    return condition
+
+
+def records_of(delivered: DataFrame) -> DataFrame:
+    """One row a SenML record, base fields resolved, `wrong` says what a payload's records break.
+
+    A payload without records gives one row with the reason.
+    """
+    # A JSON parser of Spark stops after the first value and ignores what follows it. What reads as
+    # the only value of an object and as the only values of an array has nothing after it.
+    payload = F.coalesce(F.col("payload"), F.lit(""))
+    in_object = F.try_parse_json(F.concat(F.lit('{"pack":'), payload, F.lit("}")))
+    in_array = F.try_parse_json(F.concat(F.lit("["), payload, F.lit("]")))
+    parsed = delivered.withColumn("pack", in_object).withColumn("array_pack", in_array)
+    records = F.expr("try_variant_get(pack, '$.pack', 'array<variant>')")
+    is_array = F.expr("schema_of_variant(try_variant_get(pack, '$.pack', 'variant'))").startswith(
+        "ARRAY<"
+    )
+    wrong = (
+        F.when(F.col("payload_base64").isNotNull(), "the payload is not UTF-8")
+        .when(F.col("pack").isNull() | F.col("array_pack").isNull(), "the payload is not JSON")
+        .when(~is_array, "the payload is no JSON array")
+        .when(F.coalesce(F.size(records), F.lit(0)) == 0, "the pack has no records")
+    )
+    whole = parsed.withColumn("wrong_pack", wrong).withColumn(
+        "records", F.when(F.col("wrong_pack").isNull(), records)
+    )
+    rows = whole.select(
+        *delivered.columns,
+        "wrong_pack",
+        F.posexplode_outer("records").alias("position", "record"),
+    )
+    typed = rows.select(
+        *delivered.columns,
+        "wrong_pack",
+        F.coalesce("position", F.lit(0)).cast("long").alias("position"),
+        *(_field(name, to).alias(f"senml_{name}") for name, (_, to) in _FIELDS.items()),
+        _mistyped().alias("wrong_field"),
+    )
+    return _resolved(typed)
+
+
+def _field(name: str, to: str) -> Column:
+    return F.expr(f"try_variant_get(record, '$.{name}', '{to}')")
+
+
+def _mistyped() -> Column:
+    """The first thing in a record that is not what RFC 8428 or readings.md says, or null."""
+    cases = F.when(
+        ~F.expr("schema_of_variant(record)").startswith("OBJECT<"), "a record is no JSON object"
+    )
+    for name, (json_type, _) in _FIELDS.items():
+        found = F.expr(f"schema_of_variant(try_variant_get(record, '$.{name}', 'variant'))")
+        cases = cases.when(
+            ~found.rlike(_JSON_TYPES[json_type]), f"`{name}` of a record is no {json_type}"
+        )
+    return cases
+
+
+def _resolved(typed: DataFrame) -> DataFrame:
+    """RFC 8428 section 4.6: a base field holds for its record and all that follow in the pack."""
+    so_far = Window.partitionBy(*MESSAGE).orderBy("position")
+    whole = Window.partitionBy(*MESSAGE)
+
+    def base(name: str) -> Column:
+        return F.last(f"senml_{name}", ignorenulls=True).over(so_far)
+
+    name = F.concat(F.coalesce(base("bn"), F.lit("")), F.coalesce(F.col("senml_n"), F.lit("")))
+    given = F.coalesce(base("bt"), F.lit(0.0)) + F.coalesce(F.col("senml_t"), F.lit(0.0))
+    # RFC 8428 section 4.5.3: a time below 2**28 is relative to now; now is when it was delivered.
+    received = F.col("time").cast("double")
+    seconds = F.when(given < _RELATIVE_SECONDS_MAX, received + given).otherwise(given)
+    value = F.when(
+        F.col("senml_v").isNotNull() | base("bv").isNotNull(),
+        F.coalesce(base("bv"), F.lit(0.0)) + F.coalesce(F.col("senml_v"), F.lit(0.0)),
+    )
+    has_other = F.coalesce("senml_vs", "senml_vd", F.col("senml_vb").cast("string")).isNotNull()
+    total = F.when(
+        F.col("senml_s").isNotNull(), F.coalesce(base("bs"), F.lit(0.0)) + F.col("senml_s")
+    )
+    resolved = (
+        typed.withColumn("name", name)
+        .withColumn("unit", F.coalesce("senml_u", base("bu")))
+        .withColumn("seconds", seconds)
+        .withColumn("value", F.when(~has_other, value))
+        .withColumn("sum", total)
+    )
+    checked = resolved.withColumn("wrong_record", _wrong_record())
+    wrong = F.coalesce("wrong_pack", F.min("wrong_record").over(whole))
+    return checked.withColumn("wrong", wrong)
+
+
+def _wrong_record() -> Column:
+    values = [F.col(name).isNotNull().cast("int") for name in ("value", "senml_vs", "senml_vb")]
+    count = values[0] + values[1] + values[2] + F.col("senml_vd").isNotNull().cast("int")
+    numbers = F.coalesce("value", F.lit(0.0)) + F.coalesce("sum", F.lit(0.0))
+    return (
+        F.when(F.col("wrong_pack").isNotNull(), F.lit(None))
+        .when(F.col("wrong_field").isNotNull(), F.col("wrong_field"))
+        .when(F.col("name") == "", "a record has no name")
+        .when(count > 1, "a record has more than one value")
+        .when((count == 0) & F.col("sum").isNull(), "a record has no value")
+        .when(F.isnan(numbers) | (F.abs(numbers) == float("inf")), "a number is out of range")
+        .when(~F.col("seconds").between(0, 253_402_300_799), "a time is out of range")
+    )
+
+
+def readings_of(records: DataFrame, batch: int) -> DataFrame:
+    """The columns of `sensor_readings` for the records that can be believed."""
+    numbered = (
+        F.col("senml_device").isNotNull()
+        & F.col("senml_boot").isNotNull()
+        & F.col("senml_sequence").isNotNull()
+    )
+    # Two records of one payload may have one name (and two times): the position tells them apart.
+    by_sensor = F.to_json(
+        F.array(
+            *(
+                F.col(column).cast("string")
+                for column in ("senml_device", "senml_boot", "senml_sequence", "name", "position")
+            )
+        )
+    )
+    by_message = F.to_json(
+        F.array("store", F.col("message").cast("string"), F.col("position").cast("string"))
+    )
+    is_ours = F.col("topic").startswith("sensors/")
+    return records.where("wrong IS NULL").select(
+        "gateway",
+        F.when(numbered, by_sensor).otherwise(by_message).alias("identity"),
+        F.lit(batch).cast("long").alias("batch"),
+        F.col("senml_device").alias("device"),
+        F.col("senml_boot").alias("device_boot"),
+        F.col("senml_sequence").alias("device_sequence"),
+        "name",
+        F.col("seconds").cast("timestamp").alias("time"),
+        "value",
+        F.col("senml_vs").alias("string_value"),
+        F.col("senml_vb").alias("boolean_value"),
+        F.col("senml_vd").alias("data_value"),
+        "sum",
+        "unit",
+        "topic",
+        F.when(is_ours, F.get(F.split("topic", "/"), F.lit(2))).alias("quantity"),
+        "store",
+        "message",
+        "position",
+        "boot",
+        "sequence",
+        F.col("time").alias("delivered_at"),
+        "day",
+    )
+
+
+def first_readings(candidates: DataFrame) -> DataFrame:
+    order = Window.partitionBy("gateway", "identity").orderBy("sequence", "boot", "position")
+    ranked = candidates.withColumn("nth", F.row_number().over(order)).where("nth = 1")
+    return ranked.select(*READINGS.fieldNames())
+
+
+def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
+    """The candidates that are not in the table yet, each identity once."""
+    known = readings.select("gateway", "identity")
+    return (
+        first_readings(candidates)
+        .join(known, ["gateway", "identity"], "left_anti")
+        .select(*READINGS.fieldNames())
+    )
+
+
+def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
+    """Candidates with the identity of a reading in the table and another value, unit or time.
+
+    A board whose counters began again looks like this: its readings must not vanish as repeats.
+    """
+    told = ["name", "time", "value", "string_value", "boolean_value", "data_value", "sum", "unit"]
+    known = readings.select("gateway", "identity", F.struct(*told).alias("known"))
+    both = candidates.withColumn("told", F.struct(*told)).join(known, ["gateway", "identity"])
+    return both.where(~F.col("told").eqNullSafe(F.col("known")))

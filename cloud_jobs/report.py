@@ -1,0 +1,165 @@
+"""What a run found, as values to test against and as a table to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class TableCount:
+    """Rows of a table: all, and how this run changed it. `changed` counts updated rows too."""
+
+    rows: int
+    changed: int
+    duplicates: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRange:
+    """What is known of a gateway: its events lie between the two sequences, over all boots."""
+
+    gateway: str
+    boots: int
+    segments: int
+    first_sequence: int
+    last_sequence: int
+    events: int
+    bad_lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What is missing (see cloud_jobs.gaps). The sequences are None for a break in the chain."""
+
+    gateway: str
+    kind: str
+    segment: int
+    from_sequence: int | None
+    to_sequence: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """One run. Counts called new, duplicate and quarantined are this run's; the rest is all there
+    is.
+
+    `quarantine` and `gaps` are what stands in the tables now, not only what this run added.
+    """
+
+    source: str
+    tables_root: str
+    seconds: float
+    batches: int
+    segments_ingested: int
+    segments_quarantined: int
+    segments_duplicate: int
+    events_new: int
+    events_duplicate: int
+    readings_new: int
+    readings_duplicate: int
+    quarantined_new: int
+    files_ignored: int
+    tables: dict[str, TableCount] = field(default_factory=dict)
+    quarantine: dict[tuple[str, str], int] = field(default_factory=dict)
+    gateways: list[GatewayRange] = field(default_factory=list)
+    gateways_count: int = 0
+    gaps: list[Gap] = field(default_factory=list)
+    gaps_count: int = 0
+
+
+def render(report: IngestReport) -> RenderableType:
+    """The report for a terminal."""
+    parts: list[RenderableType] = [_summary(report), _tables(report)]
+    if report.gateways:
+        parts.append(_gateways(report))
+    if report.quarantine:
+        parts.append(_quarantine(report))
+    parts.append(_gaps(report))
+    return Group(*parts)
+
+
+def _number(value: int, style: str = "") -> Text:
+    return Text(f"{value:,}", style=style if value else "dim")
+
+
+def _summary(report: IngestReport) -> Text:
+    if not report.batches:
+        words = Text("Nothing new has landed.", style="bold")
+    else:
+        words = Text.assemble(
+            (f"{report.segments_ingested:,} segments ingested", "bold green"),
+            f", {report.segments_duplicate:,} doubled, ",
+            (
+                f"{report.segments_quarantined:,} in quarantine",
+                "bold red" if report.segments_quarantined else "",
+            ),
+        )
+    words.append(f"  ({report.source}, {report.seconds:.1f} s)", style="dim")
+    if report.files_ignored:
+        words.append(f"\n{report.files_ignored:,} files do not end in .zst: ignored", "yellow")
+    return words
+
+
+def _tables(report: IngestReport) -> Table:
+    table = Table(title=f"Tables in {report.tables_root}", title_justify="left")
+    table.add_column("table", style="bold cyan")
+    for name in ("rows", "new or changed", "repeats skipped"):
+        table.add_column(name, justify="right")
+    for name, count in report.tables.items():
+        alarm = "red" if name == "quarantine" else "green"
+        table.add_row(
+            name,
+            _number(count.rows, "red" if name == "quarantine" else ""),
+            _number(count.changed, alarm),
+            _number(count.duplicates, "yellow"),
+        )
+    return table
+
+
+def _gateways(report: IngestReport) -> Table:
+    table = Table(title="Gateways", title_justify="left")
+    table.add_column("gateway", style="bold cyan")
+    for name in ("boots", "segments", "events", "first", "last", "lines refused"):
+        table.add_column(name, justify="right")
+    for one in report.gateways:
+        table.add_row(
+            Text(one.gateway),
+            _number(one.boots),
+            _number(one.segments),
+            _number(one.events),
+            _number(one.first_sequence),
+            _number(one.last_sequence),
+            _number(one.bad_lines, "red"),
+        )
+    if report.gateways_count > len(report.gateways):
+        table.caption = f"{report.gateways_count - len(report.gateways):,} more are not shown"
+    return table
+
+
+def _quarantine(report: IngestReport) -> Table:
+    table = Table(title="Quarantine", title_justify="left")
+    table.add_column("what", style="bold red")
+    table.add_column("reason")
+    table.add_column("rows", justify="right")
+    for (kind, reason), count in sorted(report.quarantine.items()):
+        table.add_row(Text(kind), Text(reason), _number(count))
+    return table
+
+
+def _gaps(report: IngestReport) -> RenderableType:
+    if not report.gaps_count:
+        return Text("No gaps: every event between the first and the last is here.", "bold green")
+    table = Table(title=f"{report.gaps_count:,} gaps", title_justify="left", title_style="bold red")
+    for name in ("gateway", "kind", "events", "before segment", "why"):
+        table.add_column(name, overflow="fold")
+    for gap in report.gaps:
+        missing = f"{gap.from_sequence:,}-{gap.to_sequence:,}" if gap.from_sequence else ""
+        table.add_row(Text(gap.gateway), gap.kind, missing, f"{gap.segment:,}", Text(gap.detail))
+    if report.gaps_count > len(report.gaps):
+        table.caption = f"{report.gaps_count - len(report.gaps):,} more are not shown"
+    return table

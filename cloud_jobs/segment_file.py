@@ -1,0 +1,298 @@
+"""A segment file, verified before a word of it is believed.
+
+    <gateway>.<boot>.<segment>.<first sequence>-<last sequence>.<sha256 of the file>.jsonl.zst
+
+    one zstd frame with a content checksum:
+        header line   format, version, gateway, boot, store, segment, clock, previous_sha256
+        event lines   sequence = first, first + 1, ... last
+        footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line
+
+`verify` never raises for what stands in a file: whatever the bytes are, the answer is a verdict
+with a reason that names the mend. Memory is bounded by the limits of cloud_jobs.limits. A segment
+is trusted as a whole or not at all; only in a trusted one a single malformed line is set aside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+import zstandard
+
+from cloud_jobs.event_fields import BadLineError, check_event, columns_of_event, object_of_line
+from cloud_jobs.limits import (
+    DETAIL_CHARACTERS_MAX,
+    LINE_BYTES_MAX,
+    RAW_CHARACTERS_MAX,
+    SEGMENT_BYTES_MAX,
+    SEGMENT_FILE_BYTES_MAX,
+    WINDOW_BYTES_MAX,
+)
+
+NAME_PATTERN: Final = (
+    r"^([a-z0-9-]{1,64})\.([0-9a-f]{16})\.([0-9]{8})\.([0-9]{12})-([0-9]{12})"
+    r"\.([0-9a-f]{64})\.jsonl\.zst$"
+)
+_NAME: Final = re.compile(NAME_PATTERN.replace("$", r"\Z"), re.ASCII)
+_GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}\Z", re.ASCII)
+_IDENTITY: Final = re.compile(r"[0-9a-f]{16}\Z", re.ASCII)
+_SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
+_PIECE_BYTES: Final = 256
+_CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
+
+
+class UntrustedSegmentError(ValueError):
+    """The whole segment is refused. `reason` is a word to count by, the text says the mend."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentName:
+    """What a file's name claims."""
+
+    gateway: str
+    boot: str
+    segment: int
+    first_sequence: int
+    last_sequence: int
+    sha256: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.gateway}.{self.boot}.{self.segment:08d}."
+            f"{self.first_sequence:012d}-{self.last_sequence:012d}.{self.sha256}.jsonl.zst"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a segment."""
+
+    gateway: str
+    boot: str
+    store: str
+    segment: int
+    clock: str
+    previous_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line between header and footer. `reason` is None for a good one.
+
+    `number` counts lines of the file from 1, the header included. `sequence` is the place that
+    the line takes: a malformed line has one too. `body` is JSON of the fields that have a column.
+    """
+
+    number: int
+    sequence: int
+    body: str | None
+    extra: str | None
+    reason: str | None = None
+    detail: str | None = None
+    raw: str | None = None
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What is known of one file. `reason` is None if the segment is trusted."""
+
+    name: str
+    file_sha256: str | None = None
+    file_bytes: int = 0
+    uncompressed_bytes: int | None = None
+    reason: str | None = None
+    detail: str | None = None
+    claimed: SegmentName | None = None
+    header: Header | None = None
+    lines: list[Line] = field(default_factory=list)
+
+
+def name_of(text: str) -> SegmentName | None:
+    """What a file name says, or None when it is no segment's name."""
+    match = _NAME.match(text)
+    if match is None:
+        return None
+    gateway, boot, segment, first, last, sha256 = match.groups()
+    return SegmentName(gateway, boot, int(segment), int(first), int(last), sha256)
+
+
+def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
+    """Judge one file. `content` is None when the file was too large to be read."""
+    verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
+    try:
+        if content is None or len(content) > SEGMENT_FILE_BYTES_MAX:
+            raise UntrustedSegmentError(
+                "too_large",
+                f"{file_bytes} bytes; a segment file has at most {SEGMENT_FILE_BYTES_MAX}",
+            )
+        verdict.file_sha256 = hashlib.sha256(content).hexdigest()
+        _read_trusted(verdict, content)
+    except UntrustedSegmentError as error:
+        verdict.reason = error.reason
+        verdict.detail = str(error)[:DETAIL_CHARACTERS_MAX]
+        verdict.lines = []
+    return verdict
+
+
+def _read_trusted(verdict: Verdict, content: bytes) -> None:
+    text = _decompressed(content)
+    verdict.uncompressed_bytes = len(text)
+    lines = _lines_of(text)
+    header = _header_of(lines[0])
+    first, last = _check_footer(text, lines)
+    assert verdict.file_sha256 is not None
+    right = SegmentName(
+        header.gateway, header.boot, header.segment, first, last, verdict.file_sha256
+    )
+    if verdict.claimed != right:
+        # The contents prove themselves, so the name is what is wrong, and the right one is known.
+        raise UntrustedSegmentError(
+            "renamed", f"the name does not say what is in the file: name it {right}"
+        )
+    verdict.header = header
+    verdict.lines = [
+        _line_of(line, number=index + 2, sequence=first + index)
+        for index, line in enumerate(lines[1:-1])
+    ]
+
+
+def _decompressed(content: bytes) -> bytes:
+    try:
+        frame = zstandard.get_frame_parameters(content)
+    except zstandard.ZstdError as error:
+        reason = "cut" if len(content) < 18 else "not_zstd"
+        raise UntrustedSegmentError(
+            reason, f"no zstd frame begins here ({error}): upload the segment again"
+        ) from error
+    if not frame.has_checksum:
+        raise UntrustedSegmentError("no_checksum", "the zstd frame has no content checksum")
+    if frame.window_size > WINDOW_BYTES_MAX:
+        raise UntrustedSegmentError(
+            "too_large",
+            f"the zstd frame asks for a window of {frame.window_size} bytes; "
+            f"at most {WINDOW_BYTES_MAX} are given",
+        )
+    return _unpacked(content)
+
+
+def _unpacked(content: bytes) -> bytes:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX).decompressobj()
+    parts: list[bytes] = []
+    size_bytes = 0
+    # Small pieces of input bound the output of each call: zstd packs at most 128 KiB into a block
+    # of 4 bytes, so one piece yields at most 8 MiB before the limit is looked at again.
+    for start in range(0, len(content), _PIECE_BYTES):
+        try:
+            part = decompressor.decompress(content[start : start + _PIECE_BYTES])
+        except zstandard.ZstdError as error:
+            raise UntrustedSegmentError(
+                "damaged", f"the zstd frame is damaged ({error}): upload the segment again"
+            ) from error
+        size_bytes += len(part)
+        if size_bytes > SEGMENT_BYTES_MAX:
+            raise UntrustedSegmentError(
+                "too_large", f"more than {SEGMENT_BYTES_MAX} bytes when unpacked"
+            )
+        parts.append(part)
+        if decompressor.eof:
+            if decompressor.unused_data or start + _PIECE_BYTES < len(content):
+                raise UntrustedSegmentError("trailing_bytes", "bytes follow the zstd frame")
+            return b"".join(parts)
+    raise UntrustedSegmentError(
+        "cut", f"the file ends inside the zstd frame, at byte {len(content)}: upload it again"
+    )
+
+
+def _lines_of(text: bytes) -> list[bytes]:
+    if not text.endswith(b"\n"):
+        raise UntrustedSegmentError("footer", "the last line has no line end")
+    lines = text[:-1].split(b"\n")
+    if len(lines) < 3:
+        raise UntrustedSegmentError(
+            "count", f"{len(lines)} lines; a segment has a header, events and a footer"
+        )
+    return lines
+
+
+def _object_or_refuse(line: bytes, what: str) -> dict[str, object]:
+    try:
+        if len(line) > LINE_BYTES_MAX:
+            raise UntrustedSegmentError(what, f"the {what} is longer than {LINE_BYTES_MAX} bytes")
+        return object_of_line(line)
+    except BadLineError as error:
+        raise UntrustedSegmentError(what, f"the {what} is not readable: {error}") from error
+
+
+def _header_of(line: bytes) -> Header:
+    value = _object_or_refuse(line, "header")
+    if value.get("format") != "oncegate-session-log":
+        raise UntrustedSegmentError("header", "the header's `format` is not oncegate-session-log")
+    if type(value.get("version")) is not int or value["version"] != 1:
+        raise UntrustedSegmentError(
+            "version",
+            f"session log version {value.get('version')!r}; this job reads version 1: update it",
+        )
+    gateway = _matching(value, "gateway", _GATEWAY)
+    boot = _matching(value, "boot", _IDENTITY)
+    store = _matching(value, "store", _IDENTITY)
+    segment, clock = value.get("segment"), value.get("clock")
+    if type(segment) is not int or not 1 <= segment < 10**8:
+        raise UntrustedSegmentError("header", "the header's `segment` is no number from 1")
+    if not isinstance(clock, str) or clock not in _CLOCKS:
+        raise UntrustedSegmentError("header", f"the header's `clock` is none of {_CLOCKS}")
+    previous = None
+    if value.get("previous_sha256") is not None:
+        previous = _matching(value, "previous_sha256", _SHA256)
+    return Header(gateway, boot, store, segment, clock, previous)
+
+
+def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not pattern.match(text):
+        raise UntrustedSegmentError("header", f"the header's `{name}` is not what the format says")
+    return text
+
+
+def _check_footer(text: bytes, lines: list[bytes]) -> tuple[int, int]:
+    """Hold the footer against the lines. Returns the first and the last sequence."""
+    footer = _object_or_refuse(lines[-1], "footer")
+    numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]
+    count, first, last = (value if type(value) is int else -1 for value in numbers)
+    if not 1 <= first <= last < 10**12:
+        raise UntrustedSegmentError("footer", f"the footer's range {first}-{last} is impossible")
+    if footer.get("sha256") != hashlib.sha256(text[: -1 - len(lines[-1])]).hexdigest():
+        raise UntrustedSegmentError(
+            "digest", "the lines are not those that the footer's sha256 saw"
+        )
+    if not count == last - first + 1 == len(lines) - 2:
+        raise UntrustedSegmentError(
+            "count",
+            f"{len(lines) - 2} events where the footer says {count} from {first} to {last}",
+        )
+    return first, last
+
+
+def _line_of(line: bytes, *, number: int, sequence: int) -> Line:
+    try:
+        if len(line) > LINE_BYTES_MAX:
+            raise BadLineError("line_too_long", f"{len(line)} bytes; at most {LINE_BYTES_MAX}")
+        event = object_of_line(line)
+        check_event(event)
+        columns, extra = columns_of_event(event)
+    except BadLineError as error:
+        raw = line[: RAW_CHARACTERS_MAX * 4].decode(errors="replace")[:RAW_CHARACTERS_MAX]
+        detail = str(error)[:DETAIL_CHARACTERS_MAX]
+        return Line(number, sequence, None, None, error.reason, detail, raw)
+    if event["sequence"] != sequence:
+        raise UntrustedSegmentError(
+            "sequence",
+            f"line {number} has sequence {event['sequence']} where {sequence} was expected",
+        )
+    return Line(number, sequence, json.dumps(columns, ensure_ascii=False), extra)

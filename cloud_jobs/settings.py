@@ -1,0 +1,20 @@
+"""What a run of the Spark job must be told, and nothing that it can find out by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestSettings:
+    """Where segments land, where tables live, where Spark keeps what it downloads.
+
+    `source` and `tables` are a directory or a URL that Spark's Hadoop file systems can list
+    (`file:///...`, `s3a://...`). `cache_dir` keeps the Delta Lake jars after the first start, so
+    that later starts work offline; None means `oncegate/spark` in the user's cache directory.
+    """
+
+    source: str
+    tables: str
+    cache_dir: Path | None = None
