@@ -33,11 +33,13 @@ def broker(
     """
     from gateway.cli.ports import refuse_taken
     from gateway.cli.processes import say_ready, serve_until_stopped
-    from gateway.server.main import serve
 
     configuration = configuration_of(config, listen=listen, gateway__data_dir=data_dir)
     for door in configuration.listeners:
         refuse_taken(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+
+    from gateway.server.main import serve
+
     serve_until_stopped(
         "broker",
         lambda stop: serve(configuration, stop, say_ready),

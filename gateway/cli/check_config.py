@@ -48,10 +48,11 @@ def _show(configuration: "Configuration") -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from gateway.configuration.description import keys
 
     table = Table("key", "value", box=box.SIMPLE)
     for key in keys(configuration):
-        table.add_row(key.name, key.text, style=None if key.is_set else "dim")
+        table.add_row(Text(key.name), Text(key.text), style=None if key.is_set else "dim")
     Console().print(table)

@@ -39,10 +39,12 @@ def upload(
         oncegate upload --target s3://my-bucket/gateways
     """
     from gateway.cli.processes import serve_until_stopped
+
+    configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
+
     from gateway.history.main import serve
     from gateway.store.journal_reader import JournalReader
 
-    configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
     settings = history_settings_of(configuration)
     journal = JournalReader(configuration.gateway.data_dir)
     serve_until_stopped(

@@ -1,0 +1,77 @@
+"""The pure rooms reach for nothing outside of their arguments, and the rooms keep their arrows."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PURE_ROOMS = ("wire", "core")
+# What makes two runs differ, or reaches beyond the arguments.
+CLOCKS = {"time", "datetime", "sched", "zoneinfo"}
+CHANCE = {"random", "secrets", "uuid"}
+SOCKETS = {"socket", "socketserver", "ssl", "select", "selectors", "http", "urllib"}
+FILES = {"io", "os", "pathlib", "tempfile", "shutil", "glob", "mmap", "fcntl", "sqlite3", "tomllib"}
+LOOPS = {"asyncio", "uvloop", "threading", "concurrent", "multiprocessing", "queue", "contextvars"}
+PROCESS = {
+    "sys",
+    "signal",
+    "subprocess",
+    "ctypes",
+    "pty",
+    "termios",
+    "tty",
+    "importlib",
+    "builtins",
+}
+LOGS = {"logging", "systemd", "rich", "typer", "pydantic", "sqlite_utils"}
+IMPURE_MODULES = CLOCKS | CHANCE | SOCKETS | FILES | LOOPS | PROCESS | LOGS
+IMPURE_CALLS = frozenset({"open", "print", "input", "exec", "eval", "__import__", "breakpoint"})
+
+
+def modules() -> Iterator[Path]:
+    for room in PURE_ROOMS:
+        yield from sorted((ROOT / "gateway" / room).rglob("*.py"))
+
+
+def impurities_of(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        else:
+            names = []
+        yield from (f"imports {name}" for name in names if name.partition(".")[0] in IMPURE_MODULES)
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id in IMPURE_CALLS:
+            yield f"calls {called.id}"
+
+
+@pytest.mark.parametrize(
+    "path", list(modules()), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
+def test_a_module_of_a_pure_room_reaches_for_no_clock_socket_file_log_or_chance(path: Path) -> None:
+    assert list(impurities_of(ast.parse(path.read_text(), str(path)))) == []
+
+
+def test_the_search_for_impurities_finds_them() -> None:
+    program = "import time\nfrom os import path\nfrom asyncio.tasks import Task\nopen('x')\n"
+    assert len(list(impurities_of(ast.parse(program)))) == 4
+
+
+def test_the_arrows_between_the_rooms_point_one_way() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    outcome = subprocess.run(
+        [linter, "--no-cache"], check=False, cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert outcome.returncode == 0, outcome.stdout
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS)
+def test_a_pure_room_says_why_it_exists(room: str) -> None:
+    tree = ast.parse((ROOT / "gateway" / room / "__init__.py").read_text())
+    assert ast.get_docstring(tree)

@@ -1,0 +1,80 @@
+"""What the set-up relies on: versions with hashes, no addresses, one list of Debian packages."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = sorted((ROOT / "requirements").glob("*.txt"))
+LOCKED = [path for path in REQUIREMENTS if path.name != "debian.txt"]
+
+
+@pytest.mark.parametrize("path", REQUIREMENTS, ids=lambda path: path.name)
+def test_a_requirements_file_names_no_address(path: Path) -> None:
+    text = path.read_text()
+    assert "://" not in text
+    assert not re.search(r"^\s*(-i|--index-url|--extra-index-url|-f|--find-links)\b", text, re.M)
+
+
+@pytest.mark.parametrize("path", LOCKED, ids=lambda path: path.name)
+def test_every_requirement_has_one_version_and_a_hash(path: Path) -> None:
+    entries = re.split(r"\n(?=[a-z0-9])", path.read_text(), flags=re.IGNORECASE)
+    assert entries
+    for entry in entries:
+        assert re.match(r"[A-Za-z0-9._-]+==[^\s;]+", entry), entry
+        assert "--hash=sha256:" in entry, entry
+
+
+@pytest.mark.parametrize("path", LOCKED, ids=lambda path: path.name)
+def test_every_lock_has_the_names_that_it_was_made_from(path: Path) -> None:
+    locked = {
+        re.split(r"[=\s;\[]", line)[0] for line in path.read_text().splitlines() if "==" in line
+    }
+    for line in path.with_suffix(".in").read_text().splitlines():
+        name = re.split(r"[=<>\s;\[]", line)[0]
+        assert line.startswith(("-c ", "#")) or not name or name in locked
+
+
+def test_the_files_agree_on_every_version() -> None:
+    versions: dict[str, set[str]] = {}
+    for path in LOCKED:
+        for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(), re.MULTILINE):
+            versions.setdefault(name, set()).add(version)
+    # Where a package splits by Python version it has the same two versions everywhere.
+    several = {name: found for name, found in versions.items() if len(found) > 1}
+    for name, found in several.items():
+        for path in LOCKED:
+            here = set(re.findall(rf"^{name}==([^\s;]+)", path.read_text(), re.MULTILINE))
+            assert here in (set(), found), f"{name} in {path.name}"
+
+
+@pytest.mark.parametrize("script", ["install-debian-packages", "find-python"])
+def test_the_set_up_scripts_are_sound(script: str) -> None:
+    path = ROOT / "requirements" / script
+    assert path.stat().st_mode & 0o111
+    subprocess.run(["sh", "-n", path], check=True, timeout=10)
+
+
+def test_the_python_that_is_found_can_make_an_environment() -> None:
+    outcome = subprocess.run(
+        [ROOT / "requirements" / "find-python"], check=True, capture_output=True, timeout=60
+    )
+    version = subprocess.run(
+        [outcome.stdout.strip(), "-V"], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert re.match(r"Python 3\.1[1-3]\.", version.stdout)
+
+
+def test_a_python_that_cannot_be_used_is_refused_in_one_line() -> None:
+    outcome = subprocess.run(
+        [ROOT / "requirements" / "find-python", "/nonexistent/python"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert outcome.returncode == 1
+    assert len(outcome.stderr.splitlines()) == 1
+    assert "3.11 to 3.13" in outcome.stderr

@@ -1,0 +1,84 @@
+"""docs/configuration.md and the models say the same: sections, keys, defaults."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_core import PydanticUndefined
+
+from gateway.configuration import Configuration, Listener, Serial, load
+from gateway.configuration.description import keys, text_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+LISTS = {"listeners": Listener, "serial": Serial}
+# Where there is no value by default, the page says what happens in words.
+WORDS = re.compile(
+    r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
+)
+
+
+def documented() -> dict[tuple[str, str], str]:
+    rows: dict[tuple[str, str], str] = {}
+    section = ""
+    for line in PAGE.read_text().splitlines():
+        if heading := re.match(r"## \[+(\w+)\]+$", line):
+            section = heading[1]
+        elif line.startswith("## "):
+            section = ""
+        elif section and (row := re.match(r"\| `(\w+)` \| (.*?) \|", line)):
+            rows[section, row[1]] = row[2]
+    return rows
+
+
+def modelled() -> dict[tuple[str, str], Any]:
+    places = {}
+    for section, field in Configuration.model_fields.items():
+        model: Any = LISTS.get(section, field.annotation)
+        for key, key_field in model.model_fields.items():
+            places[section, key] = key_field
+    return places
+
+
+def test_every_key_stands_in_the_page_and_no_other() -> None:
+    assert set(documented()) == set(modelled())
+
+
+@pytest.mark.parametrize("place", modelled(), ids=".".join)
+def test_the_default_in_the_page_is_the_default_in_the_code(place: tuple[str, str]) -> None:
+    field = modelled()[place]
+    default = field.get_default(call_default_factory=True)
+    shown = documented()[place]
+    has_value = default is not PydanticUndefined and text_of(field, default) != "-"
+    if has_value:
+        assert shown == f"`{text_of(field, default)}`"
+    else:
+        assert WORDS.fullmatch(shown)
+
+
+def test_the_example_in_the_page_can_be_used(tmp_path: Path) -> None:
+    example = re.search(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert example is not None
+    file = tmp_path / "gateway.toml"
+    file.write_text(example[1])
+    assert load(file, {}, {}).serial[0].name == "gps"
+
+
+def test_values_are_shown_as_a_file_would_have_them(tmp_path: Path) -> None:
+    by_section: dict[str, dict[str, str]] = {}
+    for key in keys(load(None, {}, {})):
+        section, name = key.name.strip("[").split("]")[0], key.name.split()[-1]
+        if key.text != "-":
+            by_section.setdefault(section, {})[name] = key.text
+    listeners = by_section.pop("listeners")
+    file = tmp_path / "gateway.toml"
+    lines = [
+        f"[{section}]\n" + "".join(f"{name} = {text}\n" for name, text in pairs.items())
+        for section, pairs in by_section.items()
+    ]
+    lines.append("[[listeners]]\n" + "".join(f"{n} = {text}\n" for n, text in listeners.items()))
+    file.write_text("".join(lines))
+    tomllib.loads(file.read_text())
+    shown_again = load(file, {}, {})
+    assert shown_again.model_dump() == load(None, {}, {}).model_dump()

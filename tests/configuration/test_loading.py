@@ -1,0 +1,190 @@
+"""Where values come from, in which order they win, and what they become."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.configuration import Configuration, ConfigurationError, gateway_id, load
+from gateway.configuration.loading import FILE_BYTES_MAX, variables
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "gateway.toml"
+
+
+def test_nothing_at_all_is_a_whole_configuration() -> None:
+    configuration = load(None, {}, {})
+    assert configuration.listeners[0].bind == "127.0.0.1"
+    assert configuration.listeners[0].port == 1883
+    assert configuration.mqtt.max_inflight == 32
+    assert configuration.serial == ()
+
+
+def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> None:
+    file.write_text(
+        """
+        [gateway]
+        data_dir = "/srv/gateway"
+        [mqtt]
+        connect_timeout = "1500ms"
+        max_keep_alive = "5m"
+        retry_interval = "never"
+        await_rel_timeout = "2h"
+        max_packet_size = "1.5MiB"
+        max_mqueue_bytes = "8MB"
+        """
+    )
+    configuration = load(file, {}, {})
+    assert configuration.gateway.data_dir == Path("/srv/gateway")
+    assert configuration.control_socket == Path("/srv/gateway/control.sock")
+    assert configuration.mqtt.connect_timeout == 1.5
+    assert configuration.mqtt.max_keep_alive == 300.0
+    assert configuration.mqtt.retry_interval is None
+    assert configuration.mqtt.await_rel_timeout == 7200.0
+    assert configuration.mqtt.max_packet_size == 1_572_864
+    assert configuration.mqtt.max_mqueue_bytes == 8_000_000
+
+
+def test_the_environment_wins_over_the_file_and_options_over_both(file: Path) -> None:
+    file.write_text("[mqtt]\nmax_inflight = 1\nmax_awaiting_rel = 200\n[api]\nport = 1\n")
+    environment = {"ONCEGATE_MQTT_MAX_INFLIGHT": "2", "ONCEGATE_API_PORT": "2"}
+    configuration = load(file, environment, {"api.port": 3, "gateway.id": None})
+    assert configuration.mqtt.max_inflight == 2
+    assert configuration.mqtt.max_awaiting_rel == 200
+    assert configuration.api.port == 3
+
+
+def test_an_environment_text_needs_no_quotes_and_may_have_them() -> None:
+    environment = {
+        "ONCEGATE_MQTT_RETRY_INTERVAL": "20s",
+        "ONCEGATE_MQTT_MAX_PACKET_SIZE": '"4MiB"',
+        "ONCEGATE_MQTT_MQUEUE_STORE_QOS0": "true",
+        "ONCEGATE_BRIDGE_USERNAME": "12345",
+        "ONCEGATE_SESSION_LOG_PAYLOAD_TOPICS": '["a/#", "b"]',
+        "ONCEGATE_GATEWAY_DATA_DIR": "/srv/2024",
+    }
+    configuration = load(None, environment, {})
+    assert configuration.mqtt.retry_interval == 20.0
+    assert configuration.mqtt.max_packet_size == 4 << 20
+    assert configuration.mqtt.mqueue_store_qos0 is True
+    assert configuration.bridge.username == "12345"
+    assert configuration.session_log.payload_topics == ("a/#", "b")
+    assert configuration.gateway.data_dir == Path("/srv/2024")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{name = "gps", path = "/dev/ttyS0", framing = "nmea", units = {a = "Cel"}}]',
+        '[{"name": "gps", "path": "/dev/ttyS0", "framing": "nmea", "units": {"a": "Cel"}}]',
+    ],
+)
+def test_a_list_of_tables_is_toml_or_json_in_the_environment(text: str) -> None:
+    port = load(None, {"ONCEGATE_SERIAL": text}, {}).serial[0]
+    assert port.name == "gps"
+    assert port.path == Path("/dev/ttyS0")
+    assert port.units == {"a": "Cel"}
+
+
+def test_a_line_end_in_a_variable_sets_no_second_key() -> None:
+    text = "8080\n[mqtt]\nmax_inflight = 1"
+    with pytest.raises(ConfigurationError, match="ONCEGATE_API_PORT"):
+        load(None, {"ONCEGATE_API_PORT": text}, {})
+
+
+def test_the_listen_option_moves_the_first_listener_and_keeps_its_rules(file: Path) -> None:
+    file.write_text(
+        "[access]\npassword_file = 'p'\n"
+        "[[listeners]]\nport = 1\nanonymous = false\n[[listeners]]\nport = 2\n"
+    )
+    configuration = load(file, {}, {"listen": "[::1]:1999"})
+    (listener,) = configuration.listeners
+    assert (listener.bind, listener.port, listener.anonymous) == ("::1", 1999, False)
+    assert configuration.broker_address == ("::1", 1999)
+
+
+def test_the_bridge_finds_the_first_listener_unless_it_is_told_otherwise() -> None:
+    everywhere = '[{bind = "0.0.0.0", port = 1884, allow_anonymous_network = true}]'
+    assert load(None, {"ONCEGATE_LISTENERS": everywhere}, {}).broker_address == ("127.0.0.1", 1884)
+    told = {"ONCEGATE_BRIDGE_BROKER": "broker.example:1885"}
+    assert load(None, told, {}).broker_address == ("broker.example", 1885)
+
+
+def test_the_upload_target_is_a_directory_of_the_data_directory_unless_set() -> None:
+    given = load(None, {}, {"gateway.data_dir": "/srv/a b"})
+    assert given.upload_target == "file:///srv/a%20b/uploaded"
+    assert load(None, {"ONCEGATE_UPLOAD_TARGET": "s3://b/p"}, {}).upload_target == "s3://b/p"
+
+
+def test_every_key_has_an_environment_variable() -> None:
+    names = variables()
+    assert names["ONCEGATE_GATEWAY_ID"] == ("gateway", "id")
+    assert names["ONCEGATE_SESSION_LOG_SEAL_AFTER"] == ("session_log", "seal_after")
+    assert names["ONCEGATE_SERIAL"] == ("serial",)
+    assert {place[0] for place in names.values()} == set(Configuration.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[mqtt\n", "is not TOML"),
+        (b"\xff", "is not UTF-8"),
+        (b"a = " + b"[" * 5000, "is not"),
+        (b"#" * (FILE_BYTES_MAX + 1), "is it the right file?"),
+    ],
+    ids=["syntax", "encoding", "nesting", "size"],
+)
+def test_a_file_that_is_no_configuration_is_refused_in_one_line(
+    file: Path, content: bytes, message: str
+) -> None:
+    file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=message) as refusal:
+        load(file, {}, {})
+    (line,) = refusal.value.problems
+    assert line.startswith(str(file))
+    assert "\n" not in line
+
+
+def test_a_missing_file_is_refused_with_its_name(file: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
+        load(file, {}, {})
+
+
+def test_the_gateways_id_is_made_once_and_kept(tmp_path: Path) -> None:
+    configuration = load(None, {}, {"gateway.data_dir": tmp_path / "var"})
+    made = gateway_id(configuration)
+    assert made.startswith("gw-")
+    assert len(made) == 11
+    assert gateway_id(configuration) == made
+    assert os.listdir(tmp_path / "var") == ["gateway-id"]
+
+
+def test_a_configured_id_is_taken_and_nothing_is_written(tmp_path: Path) -> None:
+    options = {"gateway.data_dir": tmp_path / "var", "gateway.id": "cellar-7"}
+    assert gateway_id(load(None, {}, options)) == "cellar-7"
+    assert not (tmp_path / "var").exists()
+
+
+def test_a_damaged_id_is_refused_instead_of_replaced(tmp_path: Path) -> None:
+    (tmp_path / "gateway-id").write_text("\0\0\0\0")
+    with pytest.raises(ConfigurationError, match="does not hold a gateway id"):
+        gateway_id(load(None, {}, {"gateway.data_dir": tmp_path}))
+
+
+def test_processes_that_start_together_agree_on_the_id(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from gateway.configuration import gateway_id, load;"
+        "print(gateway_id(load(None, {}, {'gateway.data_dir': Path(sys.argv[1])})))"
+    )
+    starts = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    ids = {start.communicate(timeout=60)[0] for start in starts}
+    assert len(ids) == 1
+    assert json.dumps(ids.pop().decode().strip()).startswith('"gw-')
