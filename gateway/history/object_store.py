@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import from_url
 
+from gateway.history.daemon_thread import in_daemon_thread
 from gateway.history.redaction import shown_error
 from gateway.history.settings import CONNECT_SECONDS_MAX, UPLOAD_SECONDS_MAX
 from gateway.history.target_error import TargetError
@@ -42,15 +44,18 @@ class ObjectStoreTarget:
         self._store = _store_of(url)
 
     async def put(self, name: str, data: bytes) -> None:
+        # Not obstore's own coroutines: their runtime's threads may still touch Python while the
+        # interpreter ends, and abort it (seen in every sixth process that ended after a request).
+        await in_daemon_thread(partial(self._put, name, data))
+
+    def _put(self, name: str, data: bytes) -> None:
         try:
-            if await self._has(name, data):
+            if self._has(name, data):
                 return
-            result = await obstore.put_async(
-                self._store, name, data, use_multipart=False, mode="overwrite"
-            )
+            result = obstore.put(self._store, name, data, use_multipart=False, mode="overwrite")
             if _is_md5_of(data, result.get("e_tag")):
                 return
-            size = await self._size(name)
+            size = self._size(name)
         except _Failures as problem:
             raise _target_error(problem) from problem
         # A device that may write but not read (a good rule for a device) cannot look: then the
@@ -60,17 +65,16 @@ class ObjectStoreTarget:
                 f"{name} has {size} bytes at the target, {len(data)} were sent", "size"
             )
 
-    async def _has(self, name: str, data: bytes) -> bool:
+    def _has(self, name: str, data: bytes) -> bool:
         """Whether these very bytes are there already: after a crash between PUT and log/sent."""
-        if await self._size(name) != len(data):
+        if self._size(name) != len(data):
             return False
-        found = await obstore.get_async(self._store, name)
-        return bytes(await found.bytes_async()) == data
+        return bytes(obstore.get(self._store, name).bytes()) == data
 
-    async def _size(self, name: str) -> int | None:
+    def _size(self, name: str) -> int | None:
         """Bytes at the target; None where nothing is there or nothing may be seen."""
         try:
-            meta = await obstore.head_async(self._store, name)
+            meta = obstore.head(self._store, name)
         except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError):
             return None
         return meta["size"]
