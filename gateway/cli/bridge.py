@@ -38,12 +38,20 @@ def bridge(
         ONCEGATE_SERIAL='[{name="gps", usb="1546:01a7", framing="nmea", baud_rate=9600}]' oncegate
         bridge
     """
-    from firmware_bridge.main import serve
-
     from gateway.cli.processes import serve_until_stopped
 
     settings = bridge_settings_of(configuration_of(config, gateway__data_dir=data_dir))
-    serve_until_stopped("bridge", lambda stop: serve(settings, stop), verbose=verbose, quiet=quiet)
+
+    from firmware_bridge.main import serve
+    from firmware_bridge.outbox_recovery import OutboxError
+
+    serve_until_stopped(
+        "bridge",
+        lambda stop: serve(settings, stop),
+        verbose=verbose,
+        quiet=quiet,
+        refusals=(OutboxError,),
+    )
 
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed
+from gateway.cli.failures import CommandFailed, line_of
 from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
 
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
@@ -43,9 +43,10 @@ def ingest(
     directory = configuration.gateway.data_dir.absolute()
     _set_up_spark()
 
-    from cloud_jobs.main import render, run
     from rich.console import Console
 
+    from cloud_jobs.delta_tables import IngestError
+    from cloud_jobs.main import render, run
     from cloud_jobs.settings import IngestSettings
 
     settings = IngestSettings(
@@ -54,7 +55,10 @@ def ingest(
         cache_dir=None,
     )
     progress = Console(stderr=True, highlight=False)
-    report = run(settings, lambda line: progress.print(line, style="dim", markup=False))
+    try:
+        report = run(settings, lambda line: progress.print(line, style="dim", markup=False))
+    except IngestError as error:
+        raise CommandFailed(f"oncegate ingest: {line_of(error)}") from error
     Console().print(render(report))
 
 

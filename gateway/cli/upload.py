@@ -42,7 +42,7 @@ def upload(
 
     configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
 
-    from gateway.history.main import serve
+    from gateway.history.main import LogInUse, serve
     from gateway.store.journal_reader import JournalReader
 
     settings = history_settings_of(configuration)
@@ -52,6 +52,7 @@ def upload(
         lambda stop: serve(settings, journal.blobs_after, stop),
         verbose=verbose,
         quiet=quiet,
+        refusals=(LogInUse,),
     )
 
 
