@@ -171,9 +171,7 @@ class Broker:
             else:
                 self._protocol_error(connection, malformed.reason, malformed.detail, now)
 
-    def _receive_packet(
-        self, connection: Connection, packet: Packet, now: float
-    ) -> str | None:
+    def _receive_packet(self, connection: Connection, packet: Packet, now: float) -> str | None:
         """Handle one packet; return what was wrong with it in this state."""
         kind = packet.kind
         session = connection.session
@@ -213,9 +211,7 @@ class Broker:
             return f"{kinds.KIND_NAMES[kind]} is not a packet a client sends"
         return None
 
-    def _receive_first(
-        self, connection: Connection, packet: Packet, now: float
-    ) -> str | None:
+    def _receive_first(self, connection: Connection, packet: Packet, now: float) -> str | None:
         if packet.kind != kinds.CONNECT:
             # [MQTT-3.1.0-1]
             return f"{kinds.KIND_NAMES[packet.kind]} before CONNECT"
@@ -227,9 +223,7 @@ class Broker:
         self.connecting.receive_connect(connection, cast(Connect, packet), now)
         return None
 
-    def _protocol_error(
-        self, connection: Connection, reason: str, detail: str, now: float
-    ) -> None:
+    def _protocol_error(self, connection: Connection, reason: str, detail: str, now: float) -> None:
         """Close [MQTT-4.8.0-1]; the will goes out, as with every unclean end."""
         self.statistics.count_error(reason)
         session = connection.session
@@ -289,12 +283,9 @@ class Broker:
                 self.statistics.count_error("connect_timeout")
                 self.connecting.end(connection, KEEP_ALIVE_ENDED, now)
         elif timer.kind == KEEP_ALIVE:
-            due = connection.last_received + connection.keep_alive_seconds * 1.5
-            if due <= now:
+            if not self.connecting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
                 self.connecting.end(connection, KEEP_ALIVE_ENDED, now)
-            else:
-                self.timers.add(due, timer)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:
@@ -306,12 +297,14 @@ class Broker:
             self.connecting.expire(session, now)
         elif timer.kind == AWAIT_REL:
             timeout = self.limits.await_rel_timeout_seconds
+            session.await_rel_scheduled = False
             if timeout is None:
                 return
             for held in list(session.inbound.values()):
                 if now - held.since >= timeout:
                     self.publisher.abandon(held)
             if session.connection is not None or session.inbound:
+                session.await_rel_scheduled = True
                 self.timers.add(now + timeout, timer)
 
     # -- what there is to do
@@ -345,5 +338,3 @@ class Broker:
     def next_due(self) -> float | None:
         """Return when `wake` wants to be called."""
         return self.timers.next_due()
-
-

@@ -46,6 +46,10 @@ WILL_DISCONNECTED: Final = WILL_CLEAR_REASONS.index("disconnect")
 KEEP_ALIVE_FACTOR: Final = 1.5
 """[MQTT-3.1.2-24] silence of one and a half times the keep-alive ends the connection."""
 
+TIMER_STEP_SECONDS_MAX: Final = 60.0
+"""A keep-alive timer looks again at least this often, so that it never outlives its connection by
+more: a client that reconnects every second must not leave a heap of timers behind."""
+
 
 class AuthenticationRequest:
     """A user name and password that the shell has to check."""
@@ -196,14 +200,22 @@ class Connecting:
 
     def _set_timers(self, session: Session, connection: Connection, now: float) -> None:
         if connection.keep_alive_seconds:
-            due = now + connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
-            self.timers.add(due, Timer(KEEP_ALIVE, connection, None))
+            self.watch_keep_alive(connection, Timer(KEEP_ALIVE, connection, None), now)
         if self.limits.retry_interval_seconds is not None:
             due = now + self.limits.retry_interval_seconds
             self.timers.add(due, Timer(RETRY, connection, None))
-        if self.limits.await_rel_timeout_seconds is not None:
+        if self.limits.await_rel_timeout_seconds is not None and not session.await_rel_scheduled:
+            session.await_rel_scheduled = True
             due = now + self.limits.await_rel_timeout_seconds
             self.timers.add(due, Timer(AWAIT_REL, None, session))
+
+    def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
+        """Return whether the client still counts as alive, and look again later if so."""
+        due = connection.last_received + connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+        if due <= now:
+            return False
+        self.timers.add(min(due, now + TIMER_STEP_SECONDS_MAX), timer)
+        return True
 
     # -- the end
 
@@ -235,7 +247,8 @@ class Connecting:
     def schedule_expiry(self, session: Session, now: float) -> None:
         """Let a durable session without a connection end after `max_session_expiry`."""
         expiry = self.limits.max_session_expiry_seconds
-        if expiry is not None:
+        if expiry is not None and not session.expiry_scheduled:
+            session.expiry_scheduled = True
             away = max(0.0, (self.time_ms - session.closed_ms) / 1000)
             due = now + max(0.0, expiry - away)
             self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
@@ -243,10 +256,13 @@ class Connecting:
     def expire(self, session: Session, now: float) -> None:
         """An expiry timer came up: end the session unless its client came back since."""
         expiry = self.limits.max_session_expiry_seconds
+        session.expiry_scheduled = False
         if session.ended or session.connection is not None or expiry is None:
             return
         if self.time_ms - session.closed_ms >= expiry * 1000:
             self.recorder.session_ended(session, EXPIRED)
+        else:
+            self.schedule_expiry(session, now)
 
     def _forget(self, connection: Connection) -> None:
         self.waiting_connects.pop(connection, None)

@@ -41,7 +41,9 @@ OBSERVED: Final = 30
 BROKER_STARTED: Final = 40
 BROKER_STOPPED: Final = 41
 
-CONNECT_RECORD: Final = Struct("<BIBBHB")  # flags u8 (1: clean) | protocol u8 | keep-alive u16 | address
+CONNECT_RECORD: Final = Struct(
+    "<BIBBHB"
+)  # flags u8 (1: clean) | protocol u8 | keep-alive u16 | address
 REASON_RECORD: Final = Struct("<BIB")  # reason u8
 SUBSCRIBED_RECORD: Final = Struct("<BIBIH")  # options u8 | identifier u32 | filter text
 FILTER_RECORD: Final = Struct("<BIH")  # filter text
@@ -57,7 +59,9 @@ QOS0_RECORD: Final = Struct("<BIQQ")  # message u64 | position u64
 DROPPED_RECORD: Final = Struct("<BIQBQ")  # message u64 | reason u8 | position u64
 RETAINED_RECORD: Final = Struct("<BQH")  # message u64 | topic text (no session)
 CLEARED_RECORD: Final = Struct("<BH")  # topic text (no session)
-WILL_RECORD: Final = Struct("<BIBHI")  # flags u8 | topic bytes u16 | payload bytes u32 | topic | payload
+WILL_RECORD: Final = Struct(
+    "<BIBHI"
+)  # flags u8 | topic bytes u16 | payload bytes u32 | topic | payload
 OBSERVED_RECORD: Final = Struct("<BIBHH")  # event u8 | two texts' lengths | subject | detail
 BROKER_STARTED_RECORD: Final = Struct("<BBBB")  # recovery u8 | version, previous boot bytes u8
 BROKER_STOPPED_RECORD: Final = Struct("<B")

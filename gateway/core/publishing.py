@@ -166,9 +166,7 @@ class Publisher:
             return
         number = self.state.next_message_number
         self.state.next_message_number = number + 1
-        message = Message(
-            number, will.topic, will.topic_field, will.payload, will.qos, will.retain
-        )
+        message = Message(number, will.topic, will.topic_field, will.payload, will.qos, will.retain)
         self.recorder.will_cleared(session, WILL_PUBLISHED)
         route = self.state.tree.route_of(will.topic)
         self._record(session, message, route, FROM_WILL)

@@ -61,7 +61,9 @@ class Subscription:
 class Will:
     """A will message, held until its connection ends (3.1.1 section 3.1.2.5)."""
 
-    def __init__(self, topic: str, topic_field: bytes, payload: bytes, qos: int, retain: bool) -> None:
+    def __init__(
+        self, topic: str, topic_field: bytes, payload: bytes, qos: int, retain: bool
+    ) -> None:
         self.topic = topic
         self.topic_field = topic_field
         self.payload = payload
@@ -139,6 +141,8 @@ class Session:
         self.named_in_batch = -1
         self.closed_ms = 0
         self.overflow_noted = False
+        self.expiry_scheduled = False
+        self.await_rel_scheduled = False
         self.dropped_messages = 0
         self.received_messages = 0
         self.delivered_messages = 0

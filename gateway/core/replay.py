@@ -1,0 +1,230 @@
+"""Recovery's half of the journal: the facts of a blob, applied once more.
+
+The tables may already hold part of what a blob tells (a checkpoint was cut short), so every fact is
+applied blindly: what it sets may be there already, what it removes may be gone, and a session it
+speaks of may have ended later in the journal.
+"""
+
+from gateway.core import facts
+from gateway.core.journal import Blob
+from gateway.core.session import Delivery, Held, Message, Session, Subscription, Will
+from gateway.core.state import State
+from gateway.wire.values import topic_field_of
+
+
+class Replay:
+    """Applies blobs in order to a state that was loaded from the tables."""
+
+    def __init__(self, state: State, now: float) -> None:
+        self.state = state
+        self.now = now
+        self.messages: dict[int, Message] = {}
+        """Contents seen in the journal, by number."""
+        self.next_sequence = 1
+        self.next_batch = 1
+        self.boot = ""
+        self.facts_applied = 0
+
+    def note(self, blob: Blob) -> None:
+        """Remember where the journal stands; the tables hold this blob's facts already."""
+        self.next_sequence = blob.first_sequence + blob.record_count
+        self.next_batch = blob.number + 1
+        self.boot = blob.boot
+
+    def apply(self, blob: Blob) -> None:
+        """Apply every fact of a blob."""
+        self.note(blob)
+        at = blob.records_at
+        for _ in range(blob.record_count):
+            kind = blob.data[at]
+            at = self._apply_record(blob, kind, at)
+        self.facts_applied += blob.record_count
+
+    def _apply_record(self, blob: Blob, kind: int, at: int) -> int:
+        data = blob.data
+        if kind == facts.RETAINED_SET:
+            _, number, size = facts.RETAINED_RECORD.unpack_from(data, at)
+            end = at + facts.RETAINED_RECORD.size + int(size)
+            message = self.messages.get(number) or self.state.retained.get(
+                data[end - size : end].decode()
+            )
+            if message is not None and message.number == number:
+                self.state.retained_set(message.topic, message)
+            return end
+        if kind == facts.RETAINED_CLEARED:
+            _, size = facts.CLEARED_RECORD.unpack_from(data, at)
+            end = at + facts.CLEARED_RECORD.size + int(size)
+            self.state.retained_cleared(data[end - size : end].decode())
+            return end
+        if kind == facts.OBSERVED:
+            fields = facts.OBSERVED_RECORD.unpack_from(data, at)
+            return at + facts.OBSERVED_RECORD.size + int(fields[3]) + int(fields[4])
+        if kind == facts.BROKER_STARTED:
+            fields = facts.BROKER_STARTED_RECORD.unpack_from(data, at)
+            return at + facts.BROKER_STARTED_RECORD.size + int(fields[2]) + int(fields[3])
+        if kind == facts.BROKER_STOPPED:
+            return at + facts.BROKER_STOPPED_RECORD.size
+        number = int.from_bytes(data[at + 1 : at + 5], "little")
+        session = self.state.numbers.get(number)
+        if kind <= facts.UNSUBSCRIBED:
+            return self._apply_session_record(blob, kind, at, number, session)
+        if kind in (facts.WILL_SET, facts.WILL_CLEARED):
+            return self._apply_will_record(blob, kind, at, number, session)
+        if kind in (facts.MESSAGE_HELD, facts.MESSAGE_PUBLISHED):
+            return self._apply_message_record(blob, kind, at, session)
+        if kind in (facts.MESSAGE_RELEASED, facts.MESSAGE_ABANDONED, facts.DUPLICATE_SUPPRESSED):
+            return self._apply_inbound_record(blob, kind, at, session)
+        return self._apply_delivery_record(blob, kind, at, session)
+
+    def _apply_session_record(
+        self, blob: Blob, kind: int, at: int, number: int, session: Session | None
+    ) -> int:
+        data, state = blob.data, self.state
+        if kind in (facts.SESSION_OPENED, facts.SESSION_RESUMED):
+            fields = facts.CONNECT_RECORD.unpack_from(data, at)
+            if session is None and kind == facts.SESSION_OPENED:
+                session = Session(number, blob.names[number], not fields[2])
+                state.session_opened(session)
+            elif session is not None:
+                state.session_resumed(session)
+            if session is not None:
+                session.protocol = fields[3]
+            return at + facts.CONNECT_RECORD.size + int(fields[5])
+        if kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
+            if session is not None and kind == facts.SESSION_CLOSED:
+                state.session_closed(session, blob.time_ms)
+            elif session is not None:
+                state.session_ended(session)
+            return at + facts.REASON_RECORD.size
+        if kind == facts.SUBSCRIBED:
+            _, _, options, identifier, size = facts.SUBSCRIBED_RECORD.unpack_from(data, at)
+            end = at + facts.SUBSCRIBED_RECORD.size + int(size)
+            topic_filter = data[end - size : end].decode()
+            if session is not None:
+                state.subscribed(
+                    session, Subscription(topic_filter, options & 3, options, identifier)
+                )
+            return end
+        _, _, size = facts.FILTER_RECORD.unpack_from(data, at)
+        end = at + facts.FILTER_RECORD.size + int(size)
+        if session is not None:
+            state.unsubscribed(session, data[end - size : end].decode())
+        return end
+
+    def _apply_message_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
+        data = blob.data
+        record = facts.HELD_RECORD if kind == facts.MESSAGE_HELD else facts.PUBLISHED_RECORD
+        fields = record.unpack_from(data, at)
+        number, flags, topic_bytes, payload_bytes, properties_bytes = fields[-5:]
+        topic_at = at + record.size
+        payload_at = topic_at + int(topic_bytes)
+        topic = data[topic_at:payload_at].decode()
+        message = Message(
+            number,
+            topic,
+            topic_field_of(topic),
+            data[payload_at : payload_at + payload_bytes],
+            flags & 3,
+            bool(flags & 4),
+        )
+        self.messages[number] = message
+        if number >= self.state.next_message_number:
+            self.state.next_message_number = number + 1
+        if kind == facts.MESSAGE_HELD and session is not None:
+            self.state.message_held(Held(session, fields[2], message, self.now))
+        return payload_at + int(payload_bytes) + int(properties_bytes)
+
+    def _apply_inbound_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
+        record = facts.RELEASED_RECORD if kind == facts.MESSAGE_RELEASED else facts.INBOUND_RECORD
+        fields = record.unpack_from(blob.data, at)
+        if kind != facts.DUPLICATE_SUPPRESSED and session is not None:
+            held = session.inbound.get(fields[2])
+            if held is not None:
+                self.messages[held.message.number] = held.message
+                self.state.message_released(held)
+        return at + record.size
+
+    def _apply_delivery_record(
+        self, blob: Blob, kind: int, at: int, session: Session | None
+    ) -> int:
+        data = blob.data
+        if kind == facts.MESSAGE_QUEUED:
+            _, _, number, flags, position = facts.QUEUED_RECORD.unpack_from(data, at)
+            if session is not None and position >= session.next_position:
+                self._queue(session, number, flags, position)
+            return at + facts.QUEUED_RECORD.size
+        if kind == facts.DELIVERY_STARTED:
+            _, _, packet_id, number, flags, position = facts.STARTED_RECORD.unpack_from(data, at)
+            if session is not None:
+                self._start(session, packet_id, number, flags, position)
+            return at + facts.STARTED_RECORD.size
+        if kind in (facts.DELIVERY_RECEIVED, facts.DELIVERY_COMPLETED):
+            fields = facts.OUTBOUND_RECORD.unpack_from(data, at)
+            delivery = session.outbound.get(fields[2]) if session is not None else None
+            if delivery is not None and kind == facts.DELIVERY_RECEIVED:
+                self.state.delivery_received(delivery)
+            elif delivery is not None:
+                self.state.delivery_completed(delivery)
+            return at + facts.OUTBOUND_RECORD.size
+        if kind == facts.DELIVERED_AT_QOS0:
+            _, _, number, position = facts.QOS0_RECORD.unpack_from(data, at)
+            self._skip(session, number, position)
+            return at + facts.QOS0_RECORD.size
+        if kind == facts.MESSAGE_DROPPED:
+            _, _, number, _, position = facts.DROPPED_RECORD.unpack_from(data, at)
+            if position != facts.NEVER_QUEUED:
+                self._skip(session, number, position)
+            return at + facts.DROPPED_RECORD.size
+        if kind == facts.DELIVERY_RESENT:
+            return at + facts.RESENT_RECORD.size
+        raise AssertionError(f"a recorder of this version never writes record kind {kind}")
+
+    def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
+        message = self.messages.get(number)
+        return Delivery(session, message, number, flags & 3, bool(flags & 4), position)
+
+    def _queue(self, session: Session, number: int, flags: int, position: int) -> None:
+        delivery = self._delivery(session, number, flags, position)
+        message = delivery.message
+        self.state.message_queued(delivery, 0 if message is None else message.size_bytes())
+
+    def _start(
+        self, session: Session, packet_id: int, number: int, flags: int, position: int
+    ) -> None:
+        waiting = session.front()
+        if waiting is None or waiting.position != position:
+            waiting = self._delivery(session, number, flags, position)
+        self.state.delivery_started(waiting, packet_id)
+
+    def _skip(self, session: Session | None, number: int, position: int) -> None:
+        if session is None:
+            return
+        waiting = session.front()
+        if waiting is None or waiting.position != position:
+            waiting = self._delivery(session, number, 0, position)
+        self.state.delivery_skipped(waiting)
+
+    def _apply_will_record(
+        self, blob: Blob, kind: int, at: int, number: int, session: Session | None
+    ) -> int:
+        if kind == facts.WILL_CLEARED:
+            owner = self.state.wills.get(number)
+            if owner is not None:
+                self.state.will_cleared(owner)
+            return at + facts.REASON_RECORD.size
+        _, _, flags, topic_bytes, payload_bytes = facts.WILL_RECORD.unpack_from(blob.data, at)
+        topic_at = at + facts.WILL_RECORD.size
+        payload_at = topic_at + int(topic_bytes)
+        end = payload_at + int(payload_bytes)
+        topic = blob.data[topic_at:payload_at].decode()
+        owner = session or Session(number, blob.names[number], False)
+        payload = blob.data[payload_at:end]
+        will = Will(topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
+        self.state.will_set(owner, will)
+        return end
+
+    def finish(self) -> None:
+        """Let go of what does not outlive a connection: the clean sessions the journal named."""
+        for session in list(self.state.numbers.values()):
+            if not session.durable:
+                self.state.session_ended(session)

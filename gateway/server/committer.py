@@ -1,0 +1,251 @@
+"""Speak only after the commit: this module is the durability argument.
+
+A batch is sealed, its blob and some rows of a checkpoint go into one transaction, COMMIT runs in
+its own thread, and only then may the batch's bytes leave. What arrives meanwhile is the next batch.
+A failed commit ends the process: nothing untrue has been said.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from gateway.configuration.sections import Limits as BatchLimits
+from gateway.core.broker import Batch, Broker
+from gateway.core.session import Session
+from gateway.server import clock
+from gateway.server.figures import CommitFigures
+from gateway.store.recovery import Recovered
+from gateway.store.store import WAL_BYTES, Store
+
+logger = logging.getLogger(__name__)
+
+
+class StoreFailed(OSError):
+    """A commit failed; the process has to end."""
+
+
+class Committer:
+    """Turns what the core has collected into commits, one at a time."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        recovered: Recovered,
+        limits: BatchLimits,
+        *,
+        spoken: Callable[[], None],
+        failed: Callable[[StoreFailed], None],
+    ) -> None:
+        self.broker = broker
+        self.store = store
+        self.recovered = recovered
+        self.limits = limits
+        self.figures = CommitFigures()
+        self.failure: StoreFailed | None = None
+        self.clock_quality = clock.quality()
+        self._spoken = spoken
+        self._failed = failed
+        self._loop = asyncio.get_running_loop()
+        self._commits = ThreadPoolExecutor(1, "commit")
+        self._copies = ThreadPoolExecutor(1, "wal")
+        self._busy = False
+        self._started_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_is_lazy = False
+        self._drop_wanted = False
+        self._journal_bytes_max = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._copying_wal = False
+        self._finish_wal = False
+
+    # -- when
+
+    def turn(self) -> None:
+        """Commit now, later, or not at all: called whenever the core may have something new."""
+        if self._busy or self.failure is not None:
+            return
+        if self._finish_wal:
+            self._copy_rest_of_wal()
+        elif self.broker.output.withholding:
+            self._commit_after(self.limits.commit_delay, lazy=False)
+        elif self.store.checkpointing or self._drop_wanted:
+            self._commit()
+        elif self.broker.recorder.record_count:
+            # Nobody waits for these facts: they may share a later fsync.
+            self._commit_after(self.limits.lazy_commit_delay, lazy=True)
+
+    def _commit_after(self, delay_seconds: float, *, lazy: bool) -> None:
+        if delay_seconds <= 0:
+            self._commit()
+            return
+        if self._timer is not None:
+            if lazy or not self._timer_is_lazy:
+                return
+            self._timer.cancel()
+        self._timer_is_lazy = lazy
+        self._timer = self._loop.call_later(delay_seconds, self._commit_on_timer)
+
+    def _commit_on_timer(self) -> None:
+        self._timer = None
+        if not self._busy and self.failure is None:
+            self._commit()
+
+    def stalled_seconds(self) -> float:
+        """Return how long the commit in flight has been under way, 0 if there is none."""
+        return self._loop.time() - self._started_at if self._busy else 0.0
+
+    # -- one batch
+
+    def _commit(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        broker, store = self.broker, self.store
+        first_sequence = broker.recorder.next_sequence
+        batch = broker.seal(clock.WallClock.time_ms(), self.clock_quality)
+        now = self._loop.time()
+        changes = broker.state.changes.count()
+        if store.wants_checkpoint(changes, self.limits.checkpoint_interval, now):
+            store.begin_checkpoint(self.recovered, broker.recorder.next_sequence, now)
+        if batch.blob is None and not store.checkpointing and not self._drop_wanted:
+            broker.committed(batch)
+            self._spoken()
+            return
+        try:
+            store.begin(first_sequence, batch.blob)
+            written = store.step_checkpoint()
+            if self._drop_wanted:
+                self._drop_blobs()
+        except sqlite3.Error as error:
+            self._fail(error)
+            return
+        self._busy = True
+        self._quiet.clear()
+        self._started_at = now
+        future = self._loop.run_in_executor(self._commits, store.fsync_commit)
+        future.add_done_callback(lambda done: self._committed(done, batch, written))
+
+    def _drop_blobs(self) -> None:
+        """Remove exported blobs, and beyond `max_journal` also such as are not exported."""
+        dropped = self.store.drop_exported()
+        lost = self.store.truncate_journal(self._journal_bytes_max)
+        if lost is not None:
+            logger.error(
+                "the journal reached max_journal: events %d to %d will be missing in the session "
+                "log; is `oncegate upload` running?",
+                *lost,
+            )
+            self.broker.recorder.observed(None, "log_truncated", str(lost[0]), str(lost[1]))
+        self._drop_wanted = dropped > 0 or lost is not None
+
+    def _committed(
+        self, done: "asyncio.Future[None]", batch: Batch, written: set[Session] | None
+    ) -> None:
+        self._busy = False
+        self._quiet.set()
+        error = done.exception()
+        if error is not None:
+            self._fail(error)
+            return
+        seconds = self._loop.time() - self._started_at
+        self.figures.add(seconds, 0 if batch.blob is None else len(batch.blob))
+        self.broker.committed(batch)
+        if written is not None:
+            for session in written:
+                self.broker.deliverer.evict(session)
+        self._spoken()
+
+    def _fail(self, error: BaseException) -> None:
+        self.failure = StoreFailed(
+            f"cannot write {self.store.path.name}: {error}; nothing that was not on disk has been "
+            "acknowledged. Look at the disk (full? read-only? failing?), then start again"
+        )
+        logger.critical("%s", self.failure)
+        self._failed(self.failure)
+
+    # -- upkeep
+
+    def exported(self, sequence: int) -> None:
+        """The session log is sealed up to `sequence`: those blobs may go."""
+        self.store.exported_sequence = max(self.store.exported_sequence, sequence)
+
+    def tick(self, journal_bytes_max: int) -> None:
+        """Once a second: checkpoints that are due, blobs to drop, the WAL to copy."""
+        self.clock_quality = clock.quality()
+        if self._busy or self.failure is not None:
+            return
+        self._journal_bytes_max = journal_bytes_max
+        try:
+            if self.store.journal_total_bytes > journal_bytes_max or self.store.has_droppable():
+                self._drop_wanted = True
+        except sqlite3.Error as error:
+            self._fail(error)
+            return
+        now = self._loop.time()
+        changes = self.broker.state.changes.count()
+        if self.store.wants_checkpoint(changes, self.limits.checkpoint_interval, now):
+            self._commit()
+        else:
+            self.turn()
+        if not self._copying_wal and self.store.wal_bytes() > WAL_BYTES:
+            self._copying_wal = True
+            future = self._loop.run_in_executor(self._copies, self.store.checkpoint_wal)
+            future.add_done_callback(self._wal_copied)
+
+    def _wal_copied(self, done: "asyncio.Future[tuple[int, int]]") -> None:
+        error = done.exception()
+        if error is not None:
+            self._copying_wal = False
+            self._fail(error)
+            return
+        # What was written meanwhile is copied between two commits; then the WAL begins anew.
+        self._finish_wal = True
+        self.turn()
+
+    def _copy_rest_of_wal(self) -> None:
+        self._finish_wal = False
+        self._busy = True
+        self._quiet.clear()
+        self._started_at = self._loop.time()
+        future = self._loop.run_in_executor(self._commits, self.store.checkpoint_wal)
+        future.add_done_callback(self._rest_of_wal_copied)
+
+    def _rest_of_wal_copied(self, done: "asyncio.Future[tuple[int, int]]") -> None:
+        self._busy = False
+        self._quiet.set()
+        self._copying_wal = False
+        error = done.exception()
+        if error is not None:
+            self._fail(error)
+            return
+        self.turn()
+
+    async def drain(self) -> None:
+        """Commit everything, write the tables whole, and end the threads."""
+        await self._commit_while(self._has_work)
+        if self.failure is None:
+            now = self._loop.time()
+            next_sequence = self.broker.recorder.next_sequence
+            self.store.begin_checkpoint(self.recovered, next_sequence, now)
+            await self._commit_while(lambda: self.store.checkpointing)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._commits.shutdown()
+        self._copies.shutdown()
+
+    async def _commit_while(self, wanted: Callable[[], bool]) -> None:
+        await self._quiet.wait()
+        while self.failure is None and wanted():
+            self._commit()
+            await self._quiet.wait()
+
+    def _has_work(self) -> bool:
+        return bool(
+            self.broker.output.withholding
+            or self.broker.recorder.record_count
+            or self.store.checkpointing
+        )

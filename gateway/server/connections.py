@@ -1,0 +1,82 @@
+"""One network connection: bytes in to the core, bytes out to the socket, and the limits between."""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from gateway.core.session import AUTHENTICATING, CLOSED, Connection
+
+if TYPE_CHECKING:
+    from gateway.server.shell import Shell
+
+CLOSE_SECONDS = 5.0
+"""How long a closed connection may take to drain what was written to it before it is cut."""
+
+
+class MqttProtocol(asyncio.Protocol):
+    """The transport's view of a connection."""
+
+    def __init__(self, shell: "Shell", *, anonymous: bool) -> None:
+        self._shell = shell
+        self._anonymous = anonymous
+        self.transport: asyncio.Transport
+        self.connection: Connection
+        self.overloaded = False
+        """Not read from while more is uncommitted than `max_uncommitted` allows."""
+        self._full = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected."""
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(self._shell.limits.max_write_buffer_bytes)
+        address = _text_of(transport.get_extra_info("peername"))
+        self.connection = self._shell.accept(self, address, anonymous=self._anonymous)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes arrived: let the core decide, once for everything in this read."""
+        self._shell.receive(self, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone, whoever ended it."""
+        self._shell.lose(self)
+
+    def pause_writing(self) -> None:
+        """The peer reads too slowly: nothing more is started for it, nothing more is read."""
+        self._full = True
+        self._shell.set_writable(self, writable=False)
+        self.update_reading()
+
+    def resume_writing(self) -> None:
+        """The peer has caught up."""
+        self._full = False
+        self._shell.set_writable(self, writable=True)
+        self.update_reading()
+
+    def update_reading(self) -> None:
+        """Read from the socket only while what comes in can be worked on."""
+        if self.transport.is_closing():
+            return
+        wanted = not (
+            self._full or self.overloaded or self.connection.state in (AUTHENTICATING, CLOSED)
+        )
+        if wanted and not self.transport.is_reading():
+            self.transport.resume_reading()
+        elif not wanted and self.transport.is_reading():
+            self.transport.pause_reading()
+
+    def write(self) -> None:
+        """Hand the core's bytes to the socket in one call, and close if it says so."""
+        connection = self.connection
+        if connection.outgoing:
+            parts = connection.outgoing
+            connection.outgoing = []
+            self.transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
+        if connection.closing and not self.transport.is_closing():
+            self.transport.close()
+            asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.abort)
+
+
+def _text_of(peername: object) -> str:
+    if isinstance(peername, tuple) and len(peername) >= 2:
+        host, port = peername[:2]
+        return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
+    return str(peername or "local")

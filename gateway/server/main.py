@@ -1,0 +1,233 @@
+"""The broker's composition root: configuration in, a running broker, an orderly end."""
+
+import asyncio
+import logging
+import secrets
+import signal
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from gateway.access.passwords import PasswordFile
+from gateway.configuration import Configuration, ConfigurationError, gateway_id
+from gateway.core.broker import Broker
+from gateway.core.limits import Limits
+from gateway.core.recorder import Recorder
+from gateway.server.connections import MqttProtocol
+from gateway.server.control import Control
+from gateway.server.reloading import apply_limits, changes_between
+from gateway.server.service import Service
+from gateway.server.shell import TICK_SECONDS, Shell
+from gateway.server.status import Identity, status_of
+from gateway.store.store import Opened, Store
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 1_024
+"""Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
+
+Reload = Callable[[], Configuration]
+
+
+async def serve(
+    configuration: Configuration,
+    stop: asyncio.Event,
+    ready: Callable[[], None] | None = None,
+    reload: Reload | None = None,
+) -> None:
+    """Run the broker until `stop` is set.
+
+    Raises:
+        DataDirectoryInUse: another broker has the data directory.
+        PasswordFileError: the password file cannot be used.
+        StoreFailed: a commit failed; nothing untrue has been said.
+        OSError: an address cannot be listened on.
+    """
+    running = await Running.start(configuration, stop, reload)
+    try:
+        if ready is not None:
+            ready()
+        await running.until(stop)
+    finally:
+        await running.stop()
+    if running.shell.committer.failure is not None:
+        raise running.shell.committer.failure
+
+
+class Running:
+    """A broker that runs."""
+
+    def __init__(
+        self, configuration: Configuration, shell: Shell, identity: Identity, reload: Reload | None
+    ) -> None:
+        self.configuration = configuration
+        self.shell = shell
+        self.identity = identity
+        self.service = Service()
+        self.listeners: list[dict[str, Any]] = []
+        self.state = "starting"
+        self.control = Control(shell, self.status, self.reload)
+        self._servers: list[asyncio.Server] = []
+        self._read_configuration = reload
+
+    @classmethod
+    async def start(
+        cls, configuration: Configuration, stop: asyncio.Event, reload: Reload | None
+    ) -> "Running":
+        """Recover the store, take up what the last run left, listen."""
+        loop = asyncio.get_running_loop()
+        passwords = _passwords_of(configuration)
+        data_dir = configuration.gateway.data_dir
+        store = Store(data_dir)
+        opened = store.open(list(configuration.session_log.payload_topics), loop.time())
+        boot = secrets.token_bytes(8)
+        broker = _broker_of(configuration, opened, boot, authenticates=passwords is not None)
+        shell = Shell(broker, store, opened.recovered, configuration.limits, passwords)
+        identity = Identity(
+            gateway_id(configuration),
+            boot.hex(),
+            version("oncegate"),
+            opened.recovery,
+            "; ".join(opened.damage) or None,
+        )
+        running = cls(configuration, shell, identity, reload)
+        _tell_recovery(opened)
+        for damage in opened.damage:
+            broker.recorder.observed(None, "store_damaged", "", damage)
+        broker.start(
+            opened.recovery,
+            identity.version,
+            opened.recovered.previous_boot,
+            loop.time(),
+            shell.wall_clock.time_ms(),
+        )
+        shell.schedule()
+        try:
+            await running._listen()
+        except OSError:
+            await running.stop()
+            raise
+        if reload is not None:
+            loop.add_signal_handler(signal.SIGHUP, running.reload_on_signal)
+        running.state = "running"
+        running.service.ready()
+        return running
+
+    async def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        await self.control.start(self.configuration.control_socket)
+        for listener in self.configuration.listeners:
+            server = await loop.create_server(
+                partial(MqttProtocol, self.shell, anonymous=listener.anonymous),
+                listener.bind,
+                listener.port,
+                backlog=BACKLOG,
+            )
+            self._servers.append(server)
+            port = server.sockets[0].getsockname()[1]
+            self.listeners.append({"protocol": "mqtt", "bind": listener.bind, "port": port})
+            logger.info("listening for MQTT on %s port %d", listener.bind, port)
+
+    async def until(self, stop: asyncio.Event) -> None:
+        """Tick until asked to stop or until the store fails."""
+        loop = asyncio.get_running_loop()
+        ends = [
+            loop.create_task(stop.wait()),
+            loop.create_task(self.shell.failed.wait()),
+        ]
+        period = TICK_SECONDS
+        if self.service.watchdog_seconds is not None:
+            period = min(period, self.service.watchdog_seconds / 3)
+        while not any(end.done() for end in ends):
+            self.shell.tick()
+            self._feed_watchdog()
+            await asyncio.wait(ends, timeout=period, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+
+    def _feed_watchdog(self) -> None:
+        limit = self.service.watchdog_seconds
+        if limit is not None and self.shell.committer.stalled_seconds() < limit:
+            self.service.alive()
+        statistics = self.shell.broker.statistics
+        self.service.status(
+            f"{statistics.connections_open} connections, "
+            f"{len(self.shell.broker.state.sessions)} sessions"
+        )
+
+    def status(self) -> dict[str, Any]:
+        """Return the status for the control socket."""
+        return status_of(self.shell, self.identity, self.listeners, self.state)
+
+    def reload(self) -> dict[str, Any]:
+        """Read the configuration again: limits change at once, the rest at the next start."""
+        if self._read_configuration is None:
+            return {"changed": [], "needs_restart": []}
+        self.service.reloading()
+        try:
+            configuration = self._read_configuration()
+        finally:
+            self.service.ready()
+        changed, needs_restart = changes_between(self.configuration, configuration)
+        apply_limits(self.shell.broker.limits, configuration)
+        self.shell.batch_limits = configuration.limits
+        self.shell.committer.limits = configuration.limits
+        self.configuration = configuration
+        logger.info(
+            "configuration read again; changed: %s; at the next start: %s",
+            ", ".join(changed) or "nothing",
+            ", ".join(needs_restart) or "nothing",
+        )
+        return {"changed": changed, "needs_restart": needs_restart}
+
+    def reload_on_signal(self) -> None:
+        """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""
+        try:
+            self.reload()
+        except ConfigurationError as error:
+            logger.error("the configuration stays as it was: %s", error)
+
+    async def stop(self) -> None:
+        """Stop accepting, end connections, write everything down."""
+        self.state = "stopping"
+        self.service.stopping()
+        for server in self._servers:
+            server.close()
+        await self.control.stop(self.configuration.control_socket)
+        await self.shell.stop()
+        logger.info("stopped")
+
+
+def _passwords_of(configuration: Configuration) -> PasswordFile | None:
+    path = configuration.access.password_file
+    return None if path is None else PasswordFile.load(path)
+
+
+def _broker_of(
+    configuration: Configuration, opened: Opened, boot: bytes, *, authenticates: bool
+) -> Broker:
+    limits = Limits()
+    apply_limits(limits, configuration)
+    recovered = opened.recovered
+    recorder = Recorder(
+        recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
+    )
+    return Broker(recovered.state, recorder, limits, authenticates)
+
+
+def _tell_recovery(opened: Opened) -> None:
+    for damage in opened.damage:
+        logger.error("%s", damage)
+    recovered = opened.recovered
+    if opened.recovery == "unclean":
+        logger.warning(
+            "the last run did not stop cleanly; %d facts replayed from the journal",
+            recovered.facts_applied,
+        )
+    logger.info(
+        "%d sessions, %d retained messages, session log at %d",
+        len(recovered.state.sessions),
+        len(recovered.state.retained),
+        recovered.next_sequence,
+    )

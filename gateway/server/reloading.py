@@ -1,0 +1,45 @@
+"""What a configuration means for the core's limits, and what a new one changes."""
+
+from gateway.configuration import Configuration
+from gateway.core.limits import Limits
+
+APPLIED_AT_ONCE = ("mqtt", "limits")
+"""Sections whose keys take effect while the broker runs."""
+
+
+def apply_limits(limits: Limits, configuration: Configuration) -> None:
+    """Set every limit of the core from `[mqtt]`."""
+    mqtt = configuration.mqtt
+    limits.max_inflight = mqtt.max_inflight
+    limits.max_mqueue_len = mqtt.max_mqueue_len
+    limits.max_mqueue_bytes = mqtt.max_mqueue_bytes
+    limits.mqueue_store_qos0 = mqtt.mqueue_store_qos0
+    limits.max_awaiting_rel = mqtt.max_awaiting_rel
+    limits.await_rel_timeout_seconds = mqtt.await_rel_timeout
+    limits.retry_interval_seconds = mqtt.retry_interval
+    limits.max_packet_size_bytes = mqtt.max_packet_size
+    limits.max_keep_alive_seconds = int(mqtt.max_keep_alive)
+    limits.max_session_expiry_seconds = mqtt.max_session_expiry
+    limits.max_connections = mqtt.max_connections
+    limits.connect_timeout_seconds = mqtt.connect_timeout
+    limits.max_subscriptions = mqtt.max_subscriptions
+    limits.max_topic_levels = mqtt.max_topic_levels
+    limits.max_write_buffer_bytes = mqtt.max_write_buffer
+    limits.max_retained = mqtt.max_retained
+    limits.max_sessions = mqtt.max_sessions
+
+
+def changes_between(before: Configuration, after: Configuration) -> tuple[list[str], list[str]]:
+    """Return the keys that changed and take effect now, and those that need a restart."""
+    changed: list[str] = []
+    needs_restart: list[str] = []
+    for name in type(before).model_fields:
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            continue
+        if name in APPLIED_AT_ONCE:
+            keys = type(old).model_fields
+            changed += [f"{name}.{key}" for key in keys if getattr(old, key) != getattr(new, key)]
+        else:
+            needs_restart.append(name)
+    return changed, needs_restart

@@ -1,0 +1,52 @@
+"""What systemd is told: ready, alive, stopping, and one line on how things are.
+
+The watchdog is fed by the event loop and only while commits succeed: a broker that cannot write is
+not alive. Without systemd every call does nothing.
+"""
+
+import os
+
+try:
+    from systemd import daemon
+except ImportError:  # no systemd on this machine, for example macOS
+    daemon = None
+
+
+class Service:
+    """The service manager's view of this process."""
+
+    def __init__(self) -> None:
+        microseconds = os.environ.get("WATCHDOG_USEC", "")
+        for_us = os.environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        self.watchdog_seconds = (
+            int(microseconds) / 1e6 if microseconds.isdigit() and for_us else None
+        )
+        self._status = ""
+
+    def ready(self) -> None:
+        """The broker accepts connections."""
+        self._notify("READY=1")
+
+    def alive(self) -> None:
+        """The event loop turns and commits succeed."""
+        if self.watchdog_seconds is not None:
+            self._notify("WATCHDOG=1")
+
+    def reloading(self) -> None:
+        """The configuration is being read again; `ready` ends it."""
+        self._notify("RELOADING=1")
+
+    def stopping(self) -> None:
+        """Connections are being ended."""
+        self._notify("STOPPING=1")
+
+    def status(self, text: str) -> None:
+        """One line for `systemctl status`."""
+        if text != self._status:
+            self._status = text
+            self._notify(f"STATUS={text}")
+
+    @staticmethod
+    def _notify(message: str) -> None:
+        if daemon is not None and "NOTIFY_SOCKET" in os.environ:
+            daemon.notify(message)

@@ -1,0 +1,166 @@
+"""What the control socket tells about the broker, as docs/formats/control-socket.md draws it."""
+
+import os
+from types import FunctionType
+from typing import Any
+
+from gateway.core.session import STATE_NAMES, Session
+from gateway.server.shell import Shell
+
+LISTED_MAX = 1_000
+"""Subscriptions and deliveries shown for one session."""
+
+COMMIT_SLOW_SECONDS = 2.0
+"""A commit that takes this long is worth a warning: a card near its end, or far too busy."""
+
+
+class Identity:
+    """What does not change while the process runs."""
+
+    def __init__(
+        self, gateway: str, boot: str, version: str, recovery: str, damage: str | None
+    ) -> None:
+        self.gateway = gateway
+        self.boot = boot
+        self.version = version
+        self.recovery = recovery
+        self.damage = damage
+        self.compiled = not isinstance(Session.__init__, FunctionType)
+
+
+def status_of(
+    shell: Shell, identity: Identity, listeners: list[dict[str, Any]], state: str
+) -> dict[str, Any]:
+    """Return the whole status."""
+    broker, statistics = shell.broker, shell.broker.statistics
+    sessions = broker.state.sessions.values()
+    time_ms = shell.wall_clock.time_ms()
+    return {
+        "gateway": identity.gateway,
+        "boot": identity.boot,
+        "version": identity.version,
+        "compiled": identity.compiled,
+        "pid": os.getpid(),
+        "state": state,
+        "time_ms": time_ms,
+        "started_ms": shell.wall_clock.started_ms,
+        "uptime_seconds": round(shell.uptime_seconds(), 3),
+        "listeners": listeners,
+        "connections": {
+            "open": statistics.connections_open,
+            "accepted": statistics.connections_accepted,
+            "refused": statistics.connections_refused,
+            "limit": broker.limits.max_connections,
+        },
+        "sessions": {
+            "connected": sum(session.connection is not None for session in sessions),
+            "persistent": sum(session.durable for session in sessions),
+            "total": len(sessions),
+        },
+        "subscriptions": broker.state.tree.subscription_count,
+        "retained": len(broker.state.retained),
+        "messages": {
+            "received": {
+                "qos0": statistics.received_qos0,
+                "qos1": statistics.received_qos1,
+                "qos2": statistics.received_qos2,
+            },
+            "sent": {
+                "qos0": statistics.sent_qos0,
+                "qos1": statistics.sent_qos1,
+                "qos2": statistics.sent_qos2,
+            },
+            "dropped": dict(sorted(statistics.dropped.items())),
+            "duplicates_suppressed": statistics.duplicates_suppressed,
+        },
+        "queued": {
+            "messages": sum(session.queued_count for session in sessions),
+            "bytes": sum(session.queued_bytes for session in sessions),
+        },
+        "inflight": sum(len(session.outbound) for session in sessions),
+        "awaiting_release": sum(len(session.inbound) for session in sessions),
+        "errors": dict(sorted(statistics.errors.items())),
+        "journal": _journal_of(shell),
+        "store": {"recovery": identity.recovery, "detail": identity.damage},
+        "warnings": _warnings_of(shell, identity),
+    }
+
+
+def _journal_of(shell: Shell) -> dict[str, Any]:
+    figures, recorder = shell.committer.figures, shell.broker.recorder
+    return {
+        "batches": figures.batches,
+        "facts": recorder.next_sequence - shell.first_sequence,
+        "first_sequence": shell.first_sequence,
+        "last_sequence": recorder.next_sequence - 1,
+        "exported_sequence": shell.store.exported_sequence,
+        "bytes": shell.store.journal_total_bytes,
+        "commit_ms_mean": round(figures.mean_ms(), 3),
+        "commit_ms_max": round(1000 * figures.seconds_max, 3),
+        "wal_bytes": shell.store.wal_bytes(),
+    }
+
+
+def _warnings_of(shell: Shell, identity: Identity) -> list[str]:
+    warnings: list[str] = []
+    if identity.damage is not None:
+        warnings.append(f"The database was damaged at the last start: {identity.damage}.")
+    if shell.store.journal_total_bytes > shell.batch_limits.max_journal // 2:
+        warnings.append(
+            "The journal is more than half full because it is not being exported: "
+            "look whether the uploader runs (oncegate upload)."
+        )
+    if shell.committer.figures.seconds_max > COMMIT_SLOW_SECONDS:
+        warnings.append(
+            f"The slowest write took {shell.committer.figures.seconds_max:.1f} s: "
+            "the SD card is very busy or wearing out."
+        )
+    dropped = sum(shell.broker.statistics.dropped.values())
+    if dropped:
+        warnings.append(
+            f"{dropped} messages were dropped for receivers that were away or too slow: "
+            "see messages.dropped, and [mqtt] max_mqueue_len and max_mqueue_bytes."
+        )
+    return warnings
+
+
+def session_of(session: Session) -> dict[str, Any]:
+    """Return what the list of sessions shows of one."""
+    connection = session.connection
+    return {
+        "client_id": session.client_id,
+        "session": session.number,
+        "connected": connection is not None,
+        "clean": not session.durable,
+        "protocol": session.protocol,
+        "address": None if connection is None else connection.address,
+        "connected_since_ms": None if connection is None else connection.connected_ms,
+        "keep_alive_seconds": 0 if connection is None else connection.keep_alive_seconds,
+        "subscription_count": len(session.subscriptions),
+        "inflight": len(session.outbound),
+        "awaiting_release": len(session.inbound),
+        "queued_messages": session.queued_count,
+        "queued_bytes": session.queued_bytes,
+        "dropped_messages": session.dropped_messages,
+        "received_messages": session.received_messages,
+        "delivered_messages": session.delivered_messages,
+    }
+
+
+def session_detail_of(session: Session) -> dict[str, Any]:
+    """Return a session with its subscriptions and what is in flight."""
+    detail = session_of(session)
+    detail["subscriptions"] = [
+        {"filter": subscription.topic_filter, "qos": subscription.qos}
+        for subscription in list(session.subscriptions.values())[:LISTED_MAX]
+    ]
+    detail["inflight"] = [
+        {
+            "packet_id": delivery.packet_id,
+            "message": delivery.message_number,
+            "qos": delivery.qos,
+            "state": STATE_NAMES[delivery.state],
+        }
+        for delivery in list(session.outbound.values())[:LISTED_MAX]
+    ]
+    return detail

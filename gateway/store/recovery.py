@@ -1,0 +1,224 @@
+"""From the disk back to the state: load the tables, then apply the journal behind them.
+
+Only what the core needs at once is loaded: sessions, subscriptions, identifiers, retained messages,
+wills. Contents of queued messages and of messages in flight stay on disk until a client wants them.
+"""
+
+import sqlite3
+from dataclasses import dataclass, field
+
+from gateway.core.journal import Blob, DamagedBlob
+from gateway.core.replay import Replay
+from gateway.core.session import (
+    Delivery,
+    Held,
+    Message,
+    Session,
+    Subscription,
+    Will,
+)
+from gateway.core.state import State
+from gateway.wire.values import topic_field_of
+
+CONTENTS_PER_QUERY = 500
+"""Message numbers in one query: SQLite allows 32,766 parameters, a page of rows is enough."""
+
+
+@dataclass
+class Recovered:
+    """What a start found."""
+
+    state: State
+    next_sequence: int = 1
+    next_batch: int = 1
+    previous_boot: str = ""
+    facts_applied: int = 0
+    damage: list[str] = field(default_factory=list)
+
+
+def recover(connection: sqlite3.Connection, logged_filters: list[str], now: float) -> Recovered:
+    """Return the state as of the last committed batch."""
+    state = State(logged_filters)
+    recovered = Recovered(state)
+    meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    state.next_session_number = _next_number(connection, meta, "next_session", "sessions")
+    state.next_message_number = _next_number(connection, meta, "next_message", "messages")
+    replay = Replay(state, now)
+    _load_sessions(connection, state)
+    _load_subscriptions(connection, state)
+    _load_messages(connection, state, replay, now)
+    _load_outbound(connection, state)
+    _load_queues(connection, state)
+    _load_wills(connection, state)
+    # What was loaded is on disk already: only the journal's facts are changes.
+    state.freeze()
+    checkpoint = int(meta.get("checkpoint", "1"))
+    replay.next_sequence = checkpoint
+    for blob in _blobs(connection, recovered):
+        if blob.first_sequence >= checkpoint:
+            replay.apply(blob)
+        else:
+            replay.note(blob)
+    replay.finish()
+    _complete(connection, state)
+    recovered.next_sequence = replay.next_sequence
+    recovered.next_batch = replay.next_batch
+    recovered.previous_boot = replay.boot
+    recovered.facts_applied = replay.facts_applied
+    return recovered
+
+
+def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str, table: str) -> int:
+    highest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0  # noqa: S608
+    return max(int(meta.get(key, "1")), int(highest) + 1)
+
+
+def _blobs(connection: sqlite3.Connection, recovered: Recovered) -> list[Blob]:
+    blobs: list[Blob] = []
+    for sequence, data in connection.execute(
+        "SELECT sequence, blob FROM journal ORDER BY sequence"
+    ):
+        try:
+            blobs.append(Blob(data))
+        except DamagedBlob as error:
+            recovered.damage.append(f"journal blob at sequence {sequence}: {error}")
+    return blobs
+
+
+def _load_sessions(connection: sqlite3.Connection, state: State) -> None:
+    for row in connection.execute("SELECT * FROM sessions ORDER BY number"):
+        number, client_id, protocol, first_position, next_position, last_packet_id, closed = row
+        session = Session(number, client_id, True)
+        session.protocol = protocol
+        session.first_position = first_position
+        session.next_position = max(first_position, next_position)
+        session.frozen_position = session.next_position
+        session.last_packet_id = last_packet_id
+        session.closed_ms = closed
+        state.session_opened(session)
+
+
+def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
+    for number, topic_filter, options, identifier in connection.execute(
+        "SELECT session, filter, options, identifier FROM subscriptions"
+    ):
+        session = state.numbers.get(number)
+        if session is not None:
+            subscription = Subscription(topic_filter, options & 3, options, identifier)
+            state.subscribed(session, subscription)
+
+
+def message_of(number: int, topic: str, payload: bytes, flags: int) -> Message:
+    """Return a message as its row tells it."""
+    message = Message(number, topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
+    message.stored = True
+    return message
+
+
+def _load_messages(
+    connection: sqlite3.Connection, state: State, replay: Replay, now: float
+) -> None:
+    for topic, number, payload, flags in connection.execute(
+        "SELECT r.topic, m.number, m.payload, m.flags FROM retained r"
+        " JOIN messages m ON m.number = r.message"
+    ):
+        message = message_of(number, topic, payload, flags)
+        replay.messages[number] = message
+        state.retained_set(topic, message)
+    for session_number, packet_id, number, topic, payload, flags in connection.execute(
+        "SELECT i.session, i.packet_id, m.number, m.topic, m.payload, m.flags FROM inbound i"
+        " JOIN messages m ON m.number = i.message ORDER BY m.number"
+    ):
+        session = state.numbers.get(session_number)
+        if session is not None:
+            message = replay.messages.get(number) or message_of(number, topic, payload, flags)
+            replay.messages[number] = message
+            state.message_held(Held(session, packet_id, message, now))
+
+
+def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
+    for number, packet_id, message, flags, position, step in connection.execute(
+        "SELECT session, packet_id, message, flags, position, state FROM outbound"
+        " ORDER BY session, position"
+    ):
+        session = state.numbers.get(number)
+        if session is not None:
+            delivery = Delivery(session, None, message, flags & 3, bool(flags & 4), position)
+            delivery.packet_id = packet_id
+            delivery.state = step
+            delivery.stored = True
+            session.outbound[packet_id] = delivery
+
+
+def _load_queues(connection: sqlite3.Connection, state: State) -> None:
+    for number, first, count, total in connection.execute(
+        "SELECT q.session, min(q.position), count(*), sum(q.bytes) FROM queue q"
+        " JOIN sessions s ON s.number = q.session"
+        " WHERE q.position >= s.first_position AND q.position < s.next_position"
+        " GROUP BY q.session"
+    ):
+        session = state.numbers[number]
+        session.stored_first = first
+        session.stored_count = count
+        session.queued_count = count
+        session.queued_bytes = total
+
+
+def _load_wills(connection: sqlite3.Connection, state: State) -> None:
+    for number, client_id, topic, payload, flags in connection.execute(
+        "SELECT session, client_id, topic, payload, flags FROM wills"
+    ):
+        owner = state.numbers.get(number) or Session(number, client_id, False)
+        will = Will(topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
+        state.will_set(owner, will)
+
+
+def _complete(connection: sqlite3.Connection, state: State) -> None:
+    """Put in order what the replay left: resend order, contents, sizes of queues."""
+    wanted: dict[int, list[Delivery]] = {}
+    for session in state.sessions.values():
+        in_order = sorted(session.outbound.values(), key=lambda delivery: delivery.position)
+        session.outbound.clear()
+        session.outbound.update((delivery.packet_id, delivery) for delivery in in_order)
+        for delivery in (*session.waiting, *session.recent):
+            if delivery.message is None:
+                wanted.setdefault(delivery.message_number, []).append(delivery)
+    contents = load_contents(connection, list(wanted))
+    for number, deliveries in wanted.items():
+        for delivery in deliveries:
+            delivery.message = contents.get(number)
+    for session in state.sessions.values():
+        if session.queued_count:
+            _measure_queue(connection, session)
+
+
+def _measure_queue(connection: sqlite3.Connection, session: Session) -> None:
+    total = 0
+    if session.stored_count:
+        row = connection.execute(
+            "SELECT sum(bytes) FROM queue WHERE session = ? AND position >= ? AND position < ?",
+            (
+                session.number,
+                session.stored_first,
+                session.stored_first + session.stored_count,
+            ),
+        ).fetchone()
+        total = row[0] or 0
+    for delivery in (*session.waiting, *session.recent):
+        if delivery.message is not None:
+            total += delivery.message.size_bytes()
+    session.queued_bytes = total
+
+
+def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:
+    """Return messages by number; those that are not there are left out."""
+    contents: dict[int, Message] = {}
+    for start in range(0, len(numbers), CONTENTS_PER_QUERY):
+        part = numbers[start : start + CONTENTS_PER_QUERY]
+        marks = ",".join("?" * len(part))
+        for number, topic, payload, flags in connection.execute(
+            f"SELECT number, topic, payload, flags FROM messages WHERE number IN ({marks})",  # noqa: S608
+            part,
+        ):
+            contents[number] = message_of(number, topic, payload, flags)
+    return contents

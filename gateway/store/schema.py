@@ -1,0 +1,55 @@
+"""The tables, made and migrated by sqlite-utils. docs/formats/journal.md describes them.
+
+A table whose key is not one integer is WITHOUT ROWID: one B-tree to write to, not two.
+"""
+
+from sqlite_utils import Database, Migrations
+
+migrations = Migrations("oncegate-broker")
+
+SESSION_TABLES = ("sessions", "subscriptions", "inbound", "outbound", "queue", "wills")
+"""Tables with rows that belong to one session, by `session` (in sessions: `number`)."""
+
+MESSAGE_TABLES = ("inbound", "outbound", "queue", "retained")
+"""Tables whose rows refer to a message by its number in the column `message`."""
+
+TABLES = ("meta", "journal", "messages", "retained", *SESSION_TABLES)
+
+
+@migrations()
+def m001_journal_and_state(db: Database) -> None:
+    """The first schema."""
+    for statement in _FIRST:
+        db.execute(statement)
+
+
+_FIRST = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    # The first sequence number of the batch; the blob carries everything else.
+    "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)",
+    "CREATE TABLE sessions (number INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
+    " protocol INTEGER NOT NULL, first_position INTEGER NOT NULL,"
+    " next_position INTEGER NOT NULL, last_packet_id INTEGER NOT NULL,"
+    " closed_ms INTEGER NOT NULL)",
+    "CREATE TABLE subscriptions (session INTEGER NOT NULL, filter TEXT NOT NULL,"
+    " options INTEGER NOT NULL, identifier INTEGER NOT NULL,"
+    " PRIMARY KEY (session, filter)) WITHOUT ROWID",
+    "CREATE TABLE messages (number INTEGER PRIMARY KEY, topic TEXT NOT NULL,"
+    " payload BLOB NOT NULL, flags INTEGER NOT NULL, properties BLOB)",
+    "CREATE TABLE inbound (session INTEGER NOT NULL, packet_id INTEGER NOT NULL,"
+    " message INTEGER NOT NULL, PRIMARY KEY (session, packet_id)) WITHOUT ROWID",
+    "CREATE TABLE outbound (session INTEGER NOT NULL, packet_id INTEGER NOT NULL,"
+    " message INTEGER NOT NULL, flags INTEGER NOT NULL, position INTEGER NOT NULL,"
+    " state INTEGER NOT NULL, PRIMARY KEY (session, packet_id)) WITHOUT ROWID",
+    "CREATE TABLE queue (session INTEGER NOT NULL, position INTEGER NOT NULL,"
+    " message INTEGER NOT NULL, flags INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    " PRIMARY KEY (session, position)) WITHOUT ROWID",
+    "CREATE TABLE retained (topic TEXT PRIMARY KEY, message INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE wills (session INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
+    " topic TEXT NOT NULL, payload BLOB NOT NULL, flags INTEGER NOT NULL)",
+    # A message may go when nothing refers to it; numbers grow, so the indexes are appended to.
+    "CREATE INDEX inbound_message ON inbound (message)",
+    "CREATE INDEX outbound_message ON outbound (message)",
+    "CREATE INDEX queue_message ON queue (message)",
+    "CREATE INDEX retained_message ON retained (message)",
+)
