@@ -73,7 +73,7 @@ class Turn:
                     self.released.clear()
                     self.returned += self._exchanges.forget_all()
             case Disconnected(send):
-                if self.send is send:
+                if self.send == send:
                     self.send = None
             case _:
                 assert_never(signal)

@@ -1,0 +1,104 @@
+"""An independent broker and a durable subscriber: Debian's Mosquitto, Eclipse's paho."""
+
+import asyncio
+import json
+import socket
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
+MOSQUITTO = "/usr/sbin/mosquitto"
+DEADLINE_SECONDS = 20.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Mosquitto:
+    def __init__(self, directory: Path) -> None:
+        self.port = free_port()
+        self._directory = directory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        configuration = self._directory / "mosquitto.conf"
+        configuration.write_text(
+            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence false\n"
+            "max_queued_messages 0\nmax_inflight_messages 0\n"
+        )
+        self._process = subprocess.Popen(
+            [MOSQUITTO, "-c", str(configuration)],
+            stdout=subprocess.DEVNULL,
+            stderr=(self._directory / "mosquitto.log").open("ab"),
+        )
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(DEADLINE_SECONDS)
+            self._process = None
+
+    async def wait_until_ready(self) -> None:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                except OSError:
+                    await asyncio.sleep(0.01)  # A process can only be asked whether it listens.
+                    continue
+                writer.close()
+                await writer.wait_closed()
+                return
+
+
+class Subscriber:
+    """Everything under `sensors/#` at QoS 2, in order of arrival; its session outlives cuts."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.messages: list[tuple[str, bytes]] = []
+        self._more = threading.Condition()
+        self._subscribed = threading.Event()
+        self._client = paho.Client(
+            CallbackAPIVersion.VERSION2, "durable-subscriber", clean_session=False
+        )
+        self._client.on_connect = self._on_connect
+        self._client.on_subscribe = lambda *_: self._subscribed.set()
+        self._client.on_message = self._on_message
+        self._client.reconnect_delay_set(1, 1)
+        self._client.connect("127.0.0.1", port)
+        self._client.loop_start()
+        assert self._subscribed.wait(DEADLINE_SECONDS), "the subscription was not acknowledged"
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def wait_for(self, count: int, seconds: float = DEADLINE_SECONDS) -> None:
+        with self._more:
+            arrived = self._more.wait_for(lambda: len(self.messages) >= count, seconds)
+        assert arrived, f"{len(self.messages)} of {count} messages after {seconds} s"
+
+    async def arrival_of(self, count: int, seconds: float = DEADLINE_SECONDS) -> None:
+        await asyncio.to_thread(self.wait_for, count, seconds)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The first record of each payload, with its topic."""
+        return [
+            {"topic": topic, **json.loads(payload)[0]} for topic, payload in list(self.messages)
+        ]
+
+    def _on_connect(self, client: paho.Client, *_: object) -> None:
+        client.subscribe("sensors/#", qos=2)
+
+    def _on_message(self, client: object, data: object, message: paho.MQTTMessage) -> None:
+        with self._more:
+            self.messages.append((message.topic, bytes(message.payload)))
+            self._more.notify_all()

@@ -1,0 +1,37 @@
+"""A disk that can be made to wait: the outbox's own store with a gate before each COMMIT."""
+
+import asyncio
+import threading
+from pathlib import Path
+
+from firmware_bridge.outbox_store import OutboxStore
+
+from tests.bridge.broker import DEADLINE_SECONDS
+
+
+class GatedStore(OutboxStore):
+    def __init__(self, path: Path) -> None:
+        self._open = threading.Event()
+        self._open.set()
+        self._arrived = threading.Event()
+        self.commits = 0
+        super().__init__(path)
+
+    def hold(self) -> None:
+        """From now on a COMMIT waits, as before a slow SD card."""
+        self._arrived.clear()
+        self._open.clear()
+
+    async def held_commit(self) -> None:
+        """Until a COMMIT stands at the gate."""
+        arrived = await asyncio.to_thread(self._arrived.wait, DEADLINE_SECONDS)
+        assert arrived, "nothing was committed"
+
+    def let_go(self) -> None:
+        self._open.set()
+
+    def commit(self) -> None:
+        self._arrived.set()
+        assert self._open.wait(DEADLINE_SECONDS), "nobody let the COMMIT go"
+        super().commit()
+        self.commits += 1

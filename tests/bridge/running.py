@@ -1,0 +1,88 @@
+"""The bridge running inside the test's event loop, and the broker's end of its control socket."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from firmware_bridge import main
+from firmware_bridge.settings import BridgeSettings, PortSettings
+
+from tests.bridge.broker import DEADLINE_SECONDS
+
+
+class ControlRoom:
+    """Answers on a control socket and keeps what the bridge tells."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.observations: list[dict[str, Any]] = []
+        self.status: dict[str, Any] = {}
+        self._news = asyncio.Condition()
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        self._server = await asyncio.start_unix_server(self._serve, self.path, limit=1 << 20)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self.path.unlink(missing_ok=True)
+
+    async def wait_until(self, condition: Callable[["ControlRoom"], bool]) -> None:
+        async with asyncio.timeout(DEADLINE_SECONDS), self._news:
+            await self._news.wait_for(lambda: condition(self))
+
+    async def wait_for_port(self, name: str, state: str) -> None:
+        await self.wait_until(lambda room: room.port(name).get("state") == state)
+
+    def port(self, name: str) -> dict[str, Any]:
+        found = [port for port in self.status.get("ports", []) if port["name"] == name]
+        return found[0] if found else {}
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            request = json.loads(line)
+            async with self._news:
+                if request["command"] == "observe":
+                    self.observations.append(request)
+                else:
+                    self.status = request["status"]
+                self._news.notify_all()
+            writer.write(b'{"ok":true,"result":{}}\n')
+        writer.close()
+
+
+def settings_of(
+    directory: Path, broker_port: int, *ports: PortSettings, **others: Any
+) -> BridgeSettings:
+    return BridgeSettings(
+        data_dir=directory,
+        broker_host="127.0.0.1",
+        broker_port=broker_port,
+        client_id="bridge-under-test",
+        username=None,
+        password=None,
+        control_socket=directory / "control.sock",
+        ports=ports,
+        **{"report_seconds": 0.05, **others},
+    )
+
+
+@contextlib.asynccontextmanager
+async def running_bridge(settings: BridgeSettings) -> AsyncIterator[ControlRoom]:
+    """The bridge until the block ends, then a clean stop."""
+    room = ControlRoom(settings.control_socket)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    await room.open()
+    stop = asyncio.Event()
+    serving = asyncio.create_task(main.serve(settings, stop))
+    try:
+        yield room
+    finally:
+        stop.set()
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await serving
+        await room.close()
