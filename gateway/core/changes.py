@@ -1,8 +1,9 @@
 """The net change of the state since the last checkpoint.
 
-What was held, released, delivered and completed between two checkpoints cancels out here and never
-becomes a row. The sets hold the live objects: a checkpoint step that writes one of them later writes
-its newest state, which replaying the journal over it leads to as well (facts are keyed and blind).
+What was held, released, delivered and completed between two checkpoints cancels out here and
+never becomes a row. The sets hold the live objects: a checkpoint step that writes one of them later
+writes its newest state, which replaying the journal over it leads to as well (facts are keyed and
+blind).
 """
 
 from gateway.core.session import Delivery, Held, Message, Session, Subscription

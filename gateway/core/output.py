@@ -1,7 +1,8 @@
 """Speak only after the commit: where bytes wait until what they say is true.
 
 `outgoing` bytes may leave in this turn of the loop. `withheld` bytes wait for the batch that is
-being collected; `seal` hands them over with that batch, `release` sets them free once it is durable.
+being collected; `seal` hands them over with that batch, `release` sets them free once it is
+durable.
 """
 
 from gateway.core.recorder import Recorder

@@ -67,7 +67,7 @@ class Control:
 
     async def start(self, path: Path) -> None:
         """Listen. A socket file that a killed broker left is replaced: we hold its directory."""
-        path.unlink(missing_ok=True)
+        _remove(path)
         before = os.umask(0o117)  # the file is 0660 from its first moment
         try:
             self._server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES_MAX)
@@ -80,7 +80,7 @@ class Control:
             self._server.close()
         for writer in list(self._connections):
             writer.close()
-        path.unlink(missing_ok=True)
+        _remove(path)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:
@@ -198,6 +198,10 @@ class Control:
             raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
         self._shell.committer.exported(sequence)
         return {}
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 def _text(request: Request, key: str, default: str | None = None) -> str:

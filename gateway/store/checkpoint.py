@@ -1,9 +1,9 @@
 """The checkpoint: the net change of a stretch of the journal, written to the tables in steps.
 
-A step is a bounded number of rows inside the transaction of some batch. Rows are written as they are
-at that moment, which may be newer than the stretch: never newer than the journal, because the batch
-that is committed with them holds all facts up to now. The order is what makes a cut between two
-steps harmless:
+A step is a bounded number of rows inside the transaction of some batch. Rows are written as they
+are at that moment, which may be newer than the stretch: never newer than the journal, because the
+batch that is committed with them holds all facts up to now. The order is what makes a cut between
+two steps harmless:
 
 1. messages before the rows that refer to them, queue rows before the session row that says how far
    the queue reaches (`next_position` as it was when the stretch ended);
@@ -26,7 +26,7 @@ CHUNK_ROWS = 64
 """Rows between two looks at the clock: well under a millisecond on a PC, a few on a small Pi."""
 
 _UNREFERENCED = " AND ".join(
-    f"NOT EXISTS (SELECT 1 FROM {table} WHERE message = messages.number)"  # noqa: S608
+    f"NOT EXISTS (SELECT 1 FROM {table} WHERE message = messages.number)"
     for table in MESSAGE_TABLES
 )
 
@@ -78,7 +78,7 @@ class Checkpoint:
         for number in changes.ended:
             yield from self._ended(number)
         yield from self._many(
-            f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",  # noqa: S608
+            f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
             [(number,) for number in changes.orphans],
         )
         if self.sweep_from is not None:
@@ -186,11 +186,11 @@ class Checkpoint:
         for table in ("inbound", "outbound", "queue"):
             key = "position" if table == "queue" else "packet_id"
             while rows := self.connection.execute(
-                f"SELECT {key}, message FROM {table} WHERE session = ? LIMIT {CHUNK_ROWS}",  # noqa: S608
+                f"SELECT {key}, message FROM {table} WHERE session = ? LIMIT {CHUNK_ROWS}",
                 (number,),
             ).fetchall():
                 self.connection.executemany(
-                    f"DELETE FROM {table} WHERE session = ? AND {key} = ?",  # noqa: S608
+                    f"DELETE FROM {table} WHERE session = ? AND {key} = ?",
                     [(number, row[0]) for row in rows],
                 )
                 self.changes.orphans.update(row[1] for row in rows)
@@ -211,7 +211,7 @@ class Checkpoint:
             if not numbers:
                 return
             self.connection.executemany(
-                f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",  # noqa: S608
+                f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
                 numbers,
             )
             first = numbers[-1][0] + 1

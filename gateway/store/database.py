@@ -147,8 +147,8 @@ def _salvage_table(source: sqlite3.Connection, target: sqlite3.Connection, table
                 return 0
             ordering = ", ".join(f"{key} {order}" for key in keys)
             marks = ", ".join("?" for _ in columns)
-            rows = source.execute(f"SELECT * FROM {table} ORDER BY {ordering}")  # noqa: S608
-            insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"  # noqa: S608
+            rows = source.execute(f"SELECT * FROM {table} ORDER BY {ordering}")
+            insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
             while (row := rows.fetchone()) is not None:
                 target.execute(insert, row)
         except sqlite3.DatabaseError:

@@ -1,4 +1,4 @@
-"""The journal as another process reads it: in order, page by page, without disturbing the broker."""
+"""The journal as another process reads it: in order, page by page, without disturbing anybody."""
 
 import sqlite3
 from pathlib import Path

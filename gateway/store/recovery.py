@@ -69,7 +69,7 @@ def recover(connection: sqlite3.Connection, logged_filters: list[str], now: floa
 
 
 def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str, table: str) -> int:
-    highest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0  # noqa: S608
+    highest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
     return max(int(meta.get(key, "1")), int(highest) + 1)
 
 
@@ -217,7 +217,7 @@ def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[in
         part = numbers[start : start + CONTENTS_PER_QUERY]
         marks = ",".join("?" * len(part))
         for number, topic, payload, flags in connection.execute(
-            f"SELECT number, topic, payload, flags FROM messages WHERE number IN ({marks})",  # noqa: S608
+            f"SELECT number, topic, payload, flags FROM messages WHERE number IN ({marks})",
             part,
         ):
             contents[number] = message_of(number, topic, payload, flags)
