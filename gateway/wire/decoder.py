@@ -18,6 +18,7 @@ from gateway.wire.body_decoder import acknowledgement_of, decode_body
 from gateway.wire.connect_decoder import decode_connect
 from gateway.wire.fixed_header import check_first_byte, long_remaining_length, not_minimal
 from gateway.wire.kinds import KIND_NAMES, MQTT_5_0, PUBACK, PUBCOMP, PUBLISH
+from gateway.wire.limits import CONNECT_PACKET_BYTES_MAX
 from gateway.wire.malformed import PACKET_TOO_LARGE_CODE, Malformed
 from gateway.wire.packets import Packet
 from gateway.wire.publish_decoder import decode_publish, zero_packet_id
@@ -28,8 +29,9 @@ from gateway.wire.writing import BYTE, variable_byte_integer
 class Decoder:
     """Decodes what one peer sends on one connection.
 
-    `max_packet_size_bytes` counts the whole packet with its fixed header. `version` is the
-    protocol level; 0 is a server's start, where CONNECT is the only packet allowed and sets it.
+    `max_packet_size_bytes` counts the whole packet with its fixed header (before CONNECT,
+    CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level; 0 is a server's start,
+    where CONNECT is the only packet allowed and sets it.
     `side` says which peer we are: a server reads what clients send. `error` is None until the
     peer's first mistake.
     """
@@ -45,6 +47,12 @@ class Decoder:
         self.version = version
         self.error: Malformed | None = None
         self._max_packet_size_bytes = max_packet_size_bytes
+        # What applies now.
+        self._packet_bytes_max = (
+            max_packet_size_bytes
+            if version
+            else min(max_packet_size_bytes, CONNECT_PACKET_BYTES_MAX)
+        )
         self._from_client = side == "server"
         # The start of a packet whose end has not come, and its size once its length is known.
         self._partial = bytearray()
@@ -82,7 +90,7 @@ class Decoder:
                 if start < 0:
                     break
             stop = start + remaining
-            if stop - position > self._max_packet_size_bytes:
+            if stop - position > self._packet_bytes_max:
                 raise self._too_large(first, stop - position)
             if stop > end:
                 break
@@ -122,6 +130,7 @@ class Decoder:
         if connect.protocol_level == MQTT_5_0 and start > position + 2 and data[start - 1] == 0:
             raise not_minimal()
         self.version = connect.protocol_level
+        self._packet_bytes_max = self._max_packet_size_bytes
         return connect
 
     def _read_shortened(
@@ -139,7 +148,7 @@ class Decoder:
         return Malformed(
             wrong.PACKET_TOO_LARGE,
             f"{KIND_NAMES[first >> 4]} of {size_bytes} bytes: expected at most "
-            f"{self._max_packet_size_bytes}",
+            f"{self._packet_bytes_max}",
             PACKET_TOO_LARGE_CODE,
         )
 
@@ -157,7 +166,7 @@ class Decoder:
         if start < 0:
             return 0
         size_bytes = start - position + remaining
-        if size_bytes > self._max_packet_size_bytes:
+        if size_bytes > self._packet_bytes_max:
             raise self._too_large(data[position], size_bytes)
         return size_bytes
 

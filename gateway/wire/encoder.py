@@ -19,6 +19,7 @@ from gateway.wire.kinds import (
     UNSUBACK,
     UNSUBSCRIBE,
 )
+from gateway.wire.limits import PACKET_ID_MAX
 from gateway.wire.packets import (
     Acknowledgement,
     Auth,
@@ -95,6 +96,7 @@ def publish_frame(  # noqa: PLR0917 - hot: keywords cost
         middle = encode_properties(properties)
         remaining += len(middle)
     if qos:
+        assert 0 < packet_id <= PACKET_ID_MAX, f"packet identifier {packet_id}: expected 1 to 65535"
         remaining += 2
         middle = BYTE[packet_id >> 8] + BYTE[packet_id & 0xFF] + middle
     if remaining < 128:

@@ -6,12 +6,16 @@ from typing import Final
 
 # The standard's own: four bytes of seven bits. [MQTT5-1.5.5] table 1-1
 VARIABLE_BYTE_INTEGER_MAX: Final = 268_435_455
-VARIABLE_BYTE_INTEGER_BYTES_MAX: Final = 4
 
 # The standard's own: two bytes of length stand before each string and each binary field.
 STRING_BYTES_MAX: Final = 65_535
 
 PACKET_ID_MAX: Final = 65_535
+
+# Before CONNECT a peer is nobody, and must not make us hold the maximum packet size for nothing.
+# The largest CONNECT of MQTT 3.1.1 has 327,699 bytes (five fields of 64 KiB); the rest is for
+# properties.
+CONNECT_PACKET_BYTES_MAX: Final = 524_288
 
 # A filter costs 4 bytes on the wire and some hundreds in memory: without a bound, one SUBSCRIBE
 # of 2 MiB would cost 100 MB. Ten thousand is more than any bridge subscribes to at once.

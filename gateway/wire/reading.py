@@ -11,15 +11,20 @@ from gateway.wire.malformed import Malformed
 
 def text_of(raw: bytes, where: str) -> str:
     """The text of a UTF-8 field, checked as the standard says."""
+    text = ""
+    failed_at = -1
     try:
         # [MQTT-1.5.3-1] [MQTT5-1.5.4-1] Python's decoder refuses surrogates and overlong forms,
         # and [MQTT-1.5.3-3] [MQTT5-1.5.4-3] it leaves a byte order mark where it is.
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        failed_at = error.start
+    # Raised out here: as the context of the other, that error would keep the peer's bytes alive.
+    if failed_at >= 0:
         raise Malformed(
             wrong.STRING_ENCODING,
-            f"{where} is not UTF-8 at byte {error.start}: expected well-formed UTF-8",
-        ) from None
+            f"{where} is not UTF-8 at byte {failed_at}: expected well-formed UTF-8",
+        )
     # [MQTT-1.5.3-2] [MQTT5-1.5.4-2]
     if "\0" in text:
         raise Malformed(

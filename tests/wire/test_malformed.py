@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import publish_frame
 from gateway.wire.malformed import REASONS, Malformed
 from tests.wire.malformed_vector import Bad
 from tests.wire.malformed_vectors import MALFORMED
@@ -111,6 +112,31 @@ def test_a_packet_of_exactly_the_maximum_size_is_accepted() -> None:
     decoder = Decoder(100, 4)
     assert len(decoder.feed(b"\x30\x62\x00\x01a" + b"x" * 95)) == 1
     assert decoder.error is None
+
+
+def test_a_peer_without_a_connect_cannot_make_us_hold_a_large_packet() -> None:
+    decoder = Decoder(268_435_460)
+    decoder.feed(b"\x10\xfc\xff\x1f")
+    assert decoder.error is None
+    decoder = Decoder(268_435_460)
+    decoder.feed(b"\x10\xfd\xff\x1f")
+    assert error_of(decoder).reason == "packet_too_large"
+
+
+def test_the_maximum_packet_size_applies_after_connect() -> None:
+    decoder = Decoder(2_000_000)
+    large = publish_frame(b"\x00\x01a", b"x" * 1_000_000, 0, False, False, 0, 4, None)
+    assert len(decoder.feed(CONNECT_3_1_1 + large)) == 2
+    assert decoder.error is None
+
+
+def test_an_error_does_not_keep_the_bytes_of_the_peer_alive() -> None:
+    for bad in MALFORMED:
+        decoder = decoder_of(bad)
+        decoder.feed(bad.wire)
+        error = error_of(decoder)
+        assert error.__traceback__ is None, bad.name
+        assert error.__context__ is None, bad.name
 
 
 def test_an_error_after_connect_in_the_same_bytes_leaves_the_connect() -> None:
