@@ -139,7 +139,7 @@ class Chain:
             heads, boots = _state_of(path.read_bytes())
         except FileNotFoundError:
             return
-        except ValueError as damage:
+        except (ValueError, KeyError, TypeError) as damage:
             set_aside(self._log_dir, path)
             _log.error(
                 "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
@@ -163,7 +163,10 @@ class Chain:
 
 
 def _state_of(data: bytes) -> tuple[list[Head], list[str]]:
-    """The state in ``data``, two lines: JSON and its sha256. Raises `ValueError`."""
+    """The state in ``data``, two lines: JSON and its sha256.
+
+    Raises `ValueError`, `KeyError` or `TypeError` where it is anything else.
+    """
     text, _, rest = data.partition(b"\n")
     if rest != hashlib.sha256(text).hexdigest().encode("ascii") + b"\n":
         raise ValueError("its checksum does not match")
