@@ -4,12 +4,15 @@ The watchdog is fed by the event loop and only while commits succeed: a broker t
 not alive. Without systemd every call does nothing.
 """
 
+import logging
 import os
 
 try:
     from systemd import daemon
 except ImportError:  # no systemd on this machine, for example macOS
     daemon = None
+
+logger = logging.getLogger(__name__)
 
 
 class Service:
@@ -22,6 +25,7 @@ class Service:
             int(microseconds) / 1e6 if microseconds.isdigit() and for_us else None
         )
         self._status = ""
+        self._deaf = False
 
     def ready(self) -> None:
         """The broker accepts connections."""
@@ -46,7 +50,15 @@ class Service:
             self._status = text
             self._notify(f"STATUS={text}")
 
-    @staticmethod
-    def _notify(message: str) -> None:
-        if daemon is not None and "NOTIFY_SOCKET" in os.environ:
+    def _notify(self, message: str) -> None:
+        if daemon is None or "NOTIFY_SOCKET" not in os.environ:
+            return
+        try:
             daemon.notify(message)
+        except OSError as error:
+            # The service manager is being restarted, for example: it will listen again.
+            if not self._deaf:
+                logger.warning("the service manager cannot be told %s: %s", message, error)
+            self._deaf = True
+        else:
+            self._deaf = False

@@ -1,0 +1,290 @@
+"""The real core and the real store under a clock that stands still, without sockets or threads.
+
+What a client is told is what `Connection.outgoing` holds after a commit, decoded again. `cut` throws
+everything away that was not committed, as a power cut does, and starts anew from the files.
+"""
+
+from pathlib import Path
+
+from gateway.core.broker import Broker
+from gateway.core.limits import QUEUE_PAGE_MESSAGES, Limits
+from gateway.core.recorder import Recorder
+from gateway.core.session import CLOSED, Connection, Delivery, Session
+from gateway.store.recovery import Recovered
+from gateway.store.store import Store
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Connect, Packet, Publish, Subscribe, Subscription, Will
+
+BOOT = b"\x01" * 8
+
+
+class Client:
+    """A client's end of a connection: what it was sent, decoded."""
+
+    def __init__(self, harness: "Harness", connection: Connection, version: int) -> None:
+        self.harness = harness
+        self.connection = connection
+        self.version = version
+        self.decoder = Decoder(1 << 20, version, "client")
+        self.received: list[Packet] = []
+
+    @property
+    def closed(self) -> bool:
+        """Whether the broker has ended the connection."""
+        return self.connection.state == CLOSED
+
+    def send(self, *packets: Packet) -> None:
+        """Let the broker receive packets, in one read."""
+        self.send_bytes(b"".join(encode(packet, self.version) for packet in packets))
+
+    def send_bytes(self, data: bytes) -> None:
+        """Let the broker receive bytes."""
+        self.harness.broker.receive(self.connection, data, self.harness.now)
+
+    def take(self) -> list[Packet]:
+        """Return what came since the last call."""
+        packets = self.received
+        self.received = []
+        return packets
+
+
+class Harness:
+    """A broker on a data directory."""
+
+    def __init__(self, data_dir: Path, limits: Limits | None = None) -> None:
+        self.data_dir = data_dir
+        self.limits = limits or Limits()
+        self.now = 1_000.0
+        self.time_ms = 1_700_000_000_000
+        self.clients: dict[Connection, Client] = {}
+        self.blobs: list[bytes] = []
+        self.recovery = ""
+        self.logged = ["sensors/#"]
+        self.boot = BOOT
+        self._open()
+
+    def _open(self) -> None:
+        self.store = Store(self.data_dir)
+        opened = self.store.open(self.logged, self.now)
+        self.recovery = opened.recovery
+        self.damage = opened.damage
+        self.recovered: Recovered = opened.recovered
+        state = self.recovered.state
+        recorder = Recorder(
+            state,
+            opened.store,
+            self.boot,
+            self.recovered.next_batch,
+            self.recovered.next_sequence,
+        )
+        self.broker = Broker(state, recorder, self.limits, False)
+        self.broker.start(opened.recovery, "0", "", self.now, self.time_ms)
+
+    # -- clients
+
+    def open_connection(self, version: int = 4, *, anonymous: bool = True) -> Client:
+        """Make a connection that has said nothing yet."""
+        connection = self.broker.accept("127.0.0.1:1", anonymous, self.now)
+        client = Client(self, connection, version)
+        self.clients[connection] = client
+        return client
+
+    def connect(
+        self,
+        client_id: str,
+        *,
+        clean: bool = False,
+        will: Will | None = None,
+        keep_alive_seconds: int = 0,
+        version: int = 4,
+    ) -> Client:
+        """Connect and commit."""
+        client = self.open_connection(version)
+        client.send(Connect(version, client_id, clean, keep_alive_seconds, will, None, None))
+        self.commit()
+        return client
+
+    def subscriber(self, client_id: str, topic_filter: str, qos: int, *, clean: bool = False) -> Client:
+        """Connect and subscribe."""
+        client = self.connect(client_id, clean=clean)
+        client.send(Subscribe(1, [Subscription(topic_filter, qos)]))
+        self.commit()
+        client.take()
+        return client
+
+    def session(self, client_id: str) -> Session:
+        """Return a session by its client id."""
+        return self.broker.state.sessions[client_id]
+
+    # -- the shell's work
+
+    def load_pages(self) -> None:
+        """Read what the core asked for."""
+        while requests := self.broker.take_page_requests():
+            for request in requests:
+                contents, deliveries = self.store.load_page(
+                    request.session, request.first_position, QUEUE_PAGE_MESSAGES, request.contents
+                )
+                self.broker.page_loaded(request, contents, deliveries, self.now)
+
+    def seal(self, *, checkpoint_chunks: int = 0) -> None:
+        """Commit one batch with so many chunks of a checkpoint, and say what it entitles to say."""
+        self.load_pages()
+        first_sequence = self.broker.recorder.next_sequence
+        batch = self.broker.seal(self.time_ms, 0)
+        done = None
+        if batch.blob is not None or self.store.checkpointing:
+            self.store.begin(first_sequence, batch.blob)
+            done = self._write_chunks(checkpoint_chunks)
+            self.store.fsync_commit()
+        if batch.blob is not None:
+            self.blobs.append(batch.blob)
+        self.broker.committed(batch)
+        for session in done or ():
+            self.broker.deliverer.evict(session)
+        self.flush()
+
+    def _write_chunks(self, count: int) -> set[Session] | None:
+        checkpoint = self.store._checkpoint  # noqa: SLF001 - a cut between any two chunks
+        for _ in range(count):
+            if checkpoint is not None and checkpoint.step():
+                self.store._checkpoint = None  # noqa: SLF001
+                self.store._state_covered = checkpoint.next_sequence  # noqa: SLF001
+                return checkpoint.changes.sessions
+        return None
+
+    def commit(self) -> None:
+        """Commit until nothing is waiting, pages included."""
+        self.seal()
+        while self.broker.deliverer.page_requests or self.broker.output.withholding:
+            self.seal()
+
+    def begin_checkpoint(self) -> None:
+        """Freeze the changes; everything before is committed."""
+        self.seal()
+        if not self.store.checkpointing:
+            self.store.begin_checkpoint(
+                self.recovered, self.broker.recorder.next_sequence, self.now
+            )
+
+    def checkpoint(self) -> None:
+        """Write a whole checkpoint."""
+        self.begin_checkpoint()
+        while self.store.checkpointing:
+            self.seal(checkpoint_chunks=1_000)
+
+    def flush(self) -> None:
+        """Hand outgoing bytes to the clients."""
+        for connection in self.broker.take_dirty():
+            client = self.clients.get(connection)
+            if client is not None:
+                client.received.extend(client.decoder.feed(b"".join(connection.outgoing)))
+                assert client.decoder.error is None, client.decoder.error
+            connection.outgoing = []
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass and timers come up."""
+        self.now += seconds
+        self.time_ms += int(seconds * 1000)
+        self.broker.connecting.time_ms = self.time_ms
+        self.broker.wake(self.now)
+        self.commit()
+
+    # -- ends
+
+    def lose(self, client: Client) -> None:
+        """The network connection breaks."""
+        self.broker.lose(client.connection, "network", self.now)
+
+    def cut(self) -> None:
+        """Cut the power: only what is committed remains."""
+        self.store.close(clean=False)
+        self.clients = {}
+        self._open()
+
+    def restart(self) -> None:
+        """Stop cleanly and start again."""
+        for client in list(self.clients.values()):
+            self.broker.lose(client.connection, "shutdown", self.now)
+        self.commit()
+        self.broker.stop(self.now, self.time_ms)
+        self.commit()
+        self.checkpoint()
+        self.store.close(clean=True)
+        self.clients = {}
+        self._open()
+
+    def rows(self, *tables: str) -> dict[str, int]:
+        """Return the number of rows of tables."""
+        return {
+            table: self.store._writer.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608, SLF001
+            for table in tables or ("inbound", "outbound", "queue", "messages")
+        }
+
+    def close(self) -> None:
+        """Close the files."""
+        self.store.close(clean=False)
+
+
+def publishes(packets: list[Packet]) -> list[Publish]:
+    """Return the PUBLISH packets among `packets`."""
+    return [packet for packet in packets if isinstance(packet, Publish)]
+
+
+def payloads(packets: list[Packet]) -> list[bytes]:
+    """Return the payloads of the PUBLISH packets among `packets`."""
+    return [packet.payload for packet in publishes(packets)]
+
+
+Picture = dict[str, object]
+
+
+def picture_of(harness: Harness) -> Picture:
+    """Return everything that has to survive, in a form that can be compared."""
+    state = harness.broker.state
+    sessions: Picture = {}
+    for client_id, session in sorted(state.sessions.items()):
+        if session.durable:
+            sessions[client_id] = {
+                "number": session.number,
+                "subscriptions": {name: sub.options for name, sub in session.subscriptions.items()},
+                "inbound": {
+                    packet_id: (held.message.number, held.message.topic, held.message.payload)
+                    for packet_id, held in sorted(session.inbound.items())
+                },
+                "outbound": [
+                    (packet_id, _contents(harness, delivery), delivery.qos, delivery.state)
+                    for packet_id, delivery in session.outbound.items()
+                ],
+                "queue": [(d.qos, d.retain, _contents(harness, d)) for d in _queue(harness, session)],
+                "queued": (session.queued_count, session.queued_bytes),
+            }
+    return {
+        "sessions": sessions,
+        "retained": {topic: (m.number, m.payload) for topic, m in sorted(state.retained.items())},
+        "wills": {
+            session.client_id: (session.will.topic, session.will.payload)
+            for session in state.wills.values()
+            if session.will is not None
+        },
+        "next": (state.next_session_number, state.next_message_number),
+        "sequence": harness.broker.recorder.next_sequence,
+    }
+
+
+def _queue(harness: Harness, session: Session) -> list[Delivery]:
+    stored: list[Delivery] = []
+    if session.stored_count:
+        _, stored = harness.store.load_page(
+            session, session.stored_first, session.stored_count, []
+        )
+    return [*session.waiting, *stored, *session.recent]
+
+
+def _contents(harness: Harness, delivery: Delivery) -> tuple[int, bytes | None]:
+    message = delivery.message
+    if message is None:
+        loaded, _ = harness.store.load_page(delivery.session, 0, 0, [delivery.message_number])
+        message = loaded.get(delivery.message_number)
+    return delivery.message_number, None if message is None else message.payload
