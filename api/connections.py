@@ -17,10 +17,13 @@ from api import limits
 
 
 class Server(uvicorn.Server):
-    """Stopping is the caller's business: ``should_exit``."""
+    """Stopping is the caller's business: it sets ``stop``."""
 
-    def __init__(self, config: uvicorn.Config, *, on_started: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, *, stop: asyncio.Event, on_started: Callable[[], None]
+    ) -> None:
         super().__init__(config)
+        self._stop = stop
         self._on_started = on_started
 
     @contextlib.contextmanager
@@ -30,6 +33,13 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[Any] | None = None) -> None:
         await super().startup(sockets)
         self._on_started()
+
+    async def main_loop(self) -> None:
+        # Uvicorn looks for a reason to stop ten times a second; here it is told, and only its Date
+        # header needs a tick (every tenth of uvicorn's, so number 0).
+        while not self._stop.is_set() and not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), timeout=1.0)
 
 
 class BoundedConnection(HttpToolsProtocol):

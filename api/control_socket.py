@@ -78,10 +78,8 @@ class ControlSocket:
             try:
                 answer = _answer_of(await self._exchange_in_time(line))
             except (OSError, EOFError, _Unintelligible) as error:
-                self._problem = self._problem_of(error)
-                self._problem_until = time.monotonic() + limits.RETRY_SECONDS
                 self._disconnect()
-                raise self._problem from error
+                raise self._remembered(self._problem_of(error)) from error
             self._problem = None
         if isinstance(answer, RequestRefused):
             raise answer
@@ -113,6 +111,14 @@ class ControlSocket:
                 self._disconnect()
         self._streams = await asyncio.open_unix_connection(self._path, limit=limits.LINE_BYTES_MAX)
         return await _ask(self._streams, line)
+
+    def _remembered(self, problem: BrokerProblem) -> BrokerProblem:
+        # One answer that cannot be read (a page of sessions with monstrous names) says nothing
+        # about the answers to other questions.
+        if problem.status_code == 503:
+            self._problem = problem
+            self._problem_until = time.monotonic() + limits.RETRY_SECONDS
+        return problem
 
     def _disconnect(self) -> None:
         if self._streams is not None:

@@ -64,5 +64,9 @@ CONNECTION_SECONDS_MAX: Final = 60.0
 # What a connection gets to finish its answer when its time has come, or when the process stops.
 FAREWELL_SECONDS: Final = 2.0
 
-# A request's line and headers. Room for a client id of the longest kind, percent-encoded.
-REQUEST_HEAD_BYTES_MAX: Final = 262_144
+# An address (path and query) that the HTTP parser takes: httptools counts its parts in 16 bits. A
+# client id whose percent-encoded form is longer is reached with `oncegate ctl` only.
+ADDRESS_BYTES_MAX: Final = 65_535
+
+# A request's line and headers: the longest address, and as much again.
+REQUEST_HEAD_BYTES_MAX: Final = 131_072

@@ -99,19 +99,13 @@ async def serve(
             timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=int(limits.FAREWELL_SECONDS),
         ),
+        stop=stop,
         on_started=lambda: _announce(settings, url, ready),
     )
-    stopping = asyncio.create_task(_stop_when_set(stop, server))
     try:
         await server.serve(sockets=[listener])
     finally:
-        stopping.cancel()
         listener.close()
-
-
-async def _stop_when_set(stop: asyncio.Event, server: uvicorn.Server) -> None:
-    await stop.wait()
-    server.should_exit = True
 
 
 def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:

@@ -43,6 +43,7 @@ class Connections(Told):
 class SessionCounts(Told):
     connected: Count
     persistent: Count
+    """Those that outlive their connection."""
     total: Count
 
 
@@ -70,13 +71,16 @@ class Queued(Told):
 
 class Journal(Told):
     batches: Count
+    """Transactions since the broker started, each with one fsync."""
     facts: Count
     first_sequence: Count
     last_sequence: Count
+    """The number of the newest event."""
     exported_sequence: Count
     """Up to this event the session log stands in sealed segments."""
     bytes: Count
     commit_ms_mean: Annotated[float, Field(ge=0)]
+    """How long the disk takes for one."""
     commit_ms_max: Annotated[float, Field(ge=0)]
     wal_bytes: Count
 
@@ -91,9 +95,12 @@ class BrokerStatus(Told):
     """What the broker says about itself."""
 
     gateway: str
+    """The gateway's id."""
     boot: str
+    """16 hexadecimal digits, new at each start of the broker."""
     version: str
     compiled: bool
+    """Whether the protocol's core runs compiled."""
     pid: Count
     state: str
     time_ms: Milliseconds
@@ -104,12 +111,18 @@ class BrokerStatus(Told):
     connections: Connections
     sessions: SessionCounts
     subscriptions: Count
+    """Topic filters of all sessions together."""
     retained: Count
+    """Retained messages."""
     messages: Messages
     queued: Queued
+    """Waits for a session that is away or busy."""
     inflight: Count
+    """QoS 1 and 2 messages sent and not acknowledged."""
     awaiting_release: Count
+    """QoS 2 messages received whose PUBREL has not come."""
     errors: dict[str, Count]
+    """What clients did wrong, by kind."""
     journal: Journal
     store: Store
     warnings: list[str]
@@ -119,18 +132,22 @@ class BrokerStatus(Told):
 class _SessionFacts(Told):
     client_id: str
     session: Count
+    """A client that starts a new session gets a new number."""
     connected: bool
     clean: bool
+    """Whether the session ends with its connection."""
     protocol: int
     """Protocol level: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5.0."""
     address: str | None
     connected_since_ms: Milliseconds | None
     keep_alive_seconds: Count
+    """0: the client promised nothing."""
     subscription_count: Count
     awaiting_release: Count
     queued_messages: Count
     queued_bytes: Count
     dropped_messages: Count
+    """Not delivered, because its queue was full or they expired."""
     received_messages: Count
     delivered_messages: Count
 
@@ -174,14 +191,17 @@ class BridgeMqtt(Told):
 
 class Outbox(Told):
     waiting: Count
+    """Readings on disk that have not been published."""
     in_flight: Count
+    """Published, and not yet completed by the broker."""
     published: Count
+    """Completed by the broker."""
     bytes: Count
 
 
 class Quantity(Told):
     name: str
-    value: float | bool | str | None
+    value: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | float | bool | str | None
     unit: str | None = None
     """As SenML (RFC 8428) writes it."""
     time_ms: Milliseconds | None = None
@@ -190,7 +210,9 @@ class Quantity(Told):
 class Device(Told):
     device: str
     boot: Count
+    """How often the device has started, as it counts itself."""
     sequence: Count
+    """The number of its latest frame."""
     last_ms: Milliseconds | None = None
     quantities: list[Quantity]
 
@@ -228,9 +250,12 @@ class SegmentCount(Told):
 
 class UploaderStatus(Told):
     target: str
+    """Where segments go."""
     open: OpenSegment
     sealed: SegmentCount
+    """Segments that wait to be uploaded."""
     sent: SegmentCount
+    """Segments uploaded."""
     last_sealed_sequence: Count
     last_upload_ms: Milliseconds | None
     failing_since_ms: Milliseconds | None

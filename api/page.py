@@ -65,6 +65,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         address=wording.address_of,
+        iso=wording.iso_of,
         marked=wording.marked_of,
         sentence=wording.sentence_of,
         visible=wording.visible_of,

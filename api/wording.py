@@ -6,7 +6,9 @@ HTML is left to the templates.
 """
 
 import unicodedata
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Final
 
 from markupsafe import Markup
@@ -18,9 +20,9 @@ from api.models import Listener
 _UNIT_SYMBOLS: Final = {
     "Cel": "°C",
     "%RH": "% RH",
-    "%EL": "% charge",
-    "lat": "° latitude",
-    "lon": "° longitude",
+    "%EL": "%",
+    "lat": "°",
+    "lon": "°",
     "m2": "m²",
     "m3": "m³",
     "m/s2": "m/s²",
@@ -38,14 +40,26 @@ _MARKS_MAX: Final = 2
 
 def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
     """A hostile name made readable: hidden characters as ``\\u{202e}``, a long one cut."""
-    shown: list[str] = []
-    marks = 0
-    for character in text[:characters_max]:
-        marks = marks + 1 if unicodedata.combining(character) else 0
-        hidden = unicodedata.category(character) in _HIDDEN_CATEGORIES or marks > _MARKS_MAX
-        shown.append(f"\\u{{{ord(character):x}}}" if hidden else character)
+    words = groupby(_words_of(text[:characters_max]))
+    shown = "".join(_run_of(word, len(list(run))) for word, run in words)
     rest = len(text) - characters_max
-    return "".join(shown) + (f"… and {rest:,} more characters" if rest > 0 else "")
+    return f"{shown}… and {rest:,} more characters" if rest > 0 else shown
+
+
+def _words_of(text: str) -> Iterator[str]:
+    """Each character, or what is written in place of one that hides or piles up."""
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if unicodedata.category(character) in _HIDDEN_CATEGORIES or marks > _MARKS_MAX:
+            yield f"\\u{{{ord(character):x}}}"
+        else:
+            yield character
+
+
+def _run_of(word: str, count: int) -> str:
+    """A hundred hidden characters are as long as one."""
+    return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
@@ -63,31 +77,36 @@ def marked_of(text: str) -> Markup:
 
 
 def duration_of(seconds: float) -> str:
-    """``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min``, ``4 days``: no more exact than useful."""
+    """``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min``, ``4 d 3 h``: no more exact than useful."""
     if seconds < 1:
-        return f"{seconds:.1f} s"
+        return _unbroken(f"{seconds:.1f} s")
     if seconds < 120:
-        return f"{int(seconds)} s"
+        return _unbroken(f"{int(seconds)} s")
     minutes = int(seconds // 60)
     if minutes < 60:
-        return f"{minutes} min"
+        return _unbroken(f"{minutes} min")
     if minutes < 24 * 60:
-        return f"{minutes // 60} h {minutes % 60} min"
+        return _unbroken(f"{minutes // 60} h {minutes % 60} min")
     days, hours = divmod(minutes // 60, 24)
-    return f"{days} d {hours} h" if days < 10 else f"{days:,} days"
+    return _unbroken(f"{days} d {hours} h" if days < 10 else f"{days:,} days")
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """How long ago by the broker's clock; a time ahead of it is said to be so, not made 0."""
+    """How old by the broker's clock; a time ahead of it is said to be so, not made 0."""
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
-        return f"{duration_of(-seconds)} ahead of the clock"
-    return f"{duration_of(max(seconds, 0.0))} ago"
+        return f"{duration_of(-seconds)} ahead"
+    return duration_of(max(seconds, 0.0))
 
 
 def time_of(milliseconds: int) -> datetime:
     """A point in time, UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
+
+
+def iso_of(milliseconds: int) -> str:
+    """``2026-11-21T09:14:03Z``, as machines read it."""
+    return time_of(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def clock_of(milliseconds: int) -> str:
@@ -103,16 +122,21 @@ def count_of(number: int) -> str:
 def bytes_of(number: int) -> str:
     """``812 B``, ``40.0 KiB``, ``1.5 GiB``."""
     if number < 1024:
-        return f"{number} B"
+        return _unbroken(f"{number} B")
     size = float(number)
     for unit in ("KiB", "MiB", "GiB"):
         size /= 1024
         if size < 1024:
-            return f"{size:.1f} {unit}"
-    return f"{size / 1024:,.1f} TiB"
+            return _unbroken(f"{size:.1f} {unit}")
+    return _unbroken(f"{size / 1024:,.1f} TiB")
 
 
-def value_of(value: float | bool | str | None) -> str:
+def _unbroken(text: str) -> str:
+    """A number stays on one line with its unit."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def value_of(value: int | float | bool | str | None) -> str:
     """A reading to look at: seven significant digits, because a float32 has no more."""
     match value:
         case None:
@@ -122,7 +146,7 @@ def value_of(value: float | bool | str | None) -> str:
         case str():
             return visible_of(value)
         case int():
-            return visible_of(f"{value:,}") if abs(value) < 10**15 else f"{value:.6e}"
+            return f"{value:,}"
         case _:
             return f"{value:.7g}"
 

@@ -1,9 +1,10 @@
 """A real API process's worth of server on an ephemeral port, in front of a contract broker."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,8 +15,6 @@ from tests.api.contract_broker import ContractBroker, running_broker
 
 DEADLINE_SECONDS = 10.0
 
-Serving = Callable[[Path], AbstractAsyncContextManager[str]]
-
 
 @asynccontextmanager
 async def serving(control_socket: Path) -> AsyncIterator[str]:
@@ -25,8 +24,8 @@ async def serving(control_socket: Path) -> AsyncIterator[str]:
     settings = ApiSettings(port=0, control_socket=control_socket)
     task = asyncio.create_task(serve(settings, stop, url.set_result))
     try:
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            await asyncio.wait({task, url}, return_when=asyncio.FIRST_COMPLETED)
+        first: set[asyncio.Future[Any]] = {task, url}
+        await asyncio.wait(first, timeout=DEADLINE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             task.result()
         yield url.result()

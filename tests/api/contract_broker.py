@@ -45,9 +45,14 @@ class ContractBroker:
         return sum(request["command"] == command for request in self.requests)
 
     async def start(self) -> None:
+        self._clear_path()
         self._server = await asyncio.start_unix_server(
             self._serve_connection, self.path, limit=1_048_576
         )
+
+    def _clear_path(self) -> None:
+        """As every broker at its start: remove what the last one left behind."""
+        self.path.unlink(missing_ok=True)
 
     async def stop(self) -> None:
         """As a broker that dies: the socket's file stays behind."""
@@ -70,7 +75,7 @@ class ContractBroker:
                 self.requests.append(request)
                 if self.silent:
                     continue
-                writer.write((self.instead or self._answer)(request))
+                writer.write((self.instead or self.answer_of)(request))
                 await writer.drain()
         except OSError:
             pass  # the client went away, as clients may
@@ -78,7 +83,7 @@ class ContractBroker:
             self._writers.discard(writer)
             writer.close()
 
-    def _answer(self, request: dict[str, Any]) -> bytes:
+    def answer_of(self, request: dict[str, Any]) -> bytes:
         match request:
             case {"command": "status"}:
                 return result(self.status)

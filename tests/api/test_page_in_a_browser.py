@@ -1,0 +1,104 @@
+"""The page as a real browser sees it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.api import recorded
+from tests.api.chromium import Tab, open_tab
+from tests.api.conftest import serving
+from tests.api.contract_broker import ContractBroker, running_broker
+
+HOSTILE_IDS = (
+    "<script>document.title='broken'</script>",
+    '"><img src=x onerror="document.title=1">',
+    "a" * 60_000,
+    "right-to-left \u202e gnp.exe",
+    "z" + "\u0301" * 200,
+    "W" * 96,
+)
+
+
+@pytest.fixture
+async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
+    async with open_tab(tmp_path / "profile") as tab:
+        yield tab
+
+
+def break_everything(broker: ContractBroker) -> None:
+    """A gateway with every kind of trouble and the names of an attacker."""
+    broker.status["warnings"] = ["The disk is 95 % full: free some space."]
+    broker.status["messages"]["dropped"] = {"queue_full": 3, "x" * 500: 1}
+    ports = broker.reports["bridge"]["status"]["ports"]
+    ports[0].update(state="lost", name=HOSTILE_IDS[0], path="/dev/" + "W" * 500)
+    ports[0]["devices"][0].update(device=HOSTILE_IDS[1])
+    ports[0]["devices"][0]["quantities"].append(
+        recorded.quantity("W" * 300, "<b>" + "W" * 300, "W" * 300)
+    )
+    broker.reports["uploader"]["status"].update(
+        error="<script>" + "W" * 3000, failing_since_ms=recorded.NOW_MS - 300_000
+    )
+    broker.sessions = [recorded.session(client_id) for client_id in HOSTILE_IDS]
+
+
+async def test_the_page_fits_every_screen_and_breaks_no_policy_whatever_clients_are_called(
+    url: str, broker: ContractBroker, tab: Tab
+) -> None:
+    break_everything(broker)
+    for width, dark in ((360, False), (768, True), (1200, False)):
+        await tab.look(width=width, dark=dark)
+        for path in ("docs", "session?client_id=" + "W" * 96, ""):
+            await tab.go(url + path)
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert (await tab.screenshot()).startswith(b"\x89PNG")
+    assert await tab.evaluate("document.querySelectorAll('#live script, #live img').length") == 0
+    assert "need a look" in await tab.evaluate("document.title")
+    assert tab.complaints == []
+
+
+async def test_numbers_change_in_place_without_a_reload(
+    url: str, broker: ContractBroker, tab: Tab
+) -> None:
+    await tab.look(width=1200)
+    await tab.go(url)
+    await tab.evaluate("window.tile = document.querySelector('.tiles dd'); 0")
+    broker.reports["bridge"]["status"]["outbox"]["published"] = 19_999
+    await tab.wait_until("document.querySelector('.tiles dd').textContent === '19,999'")
+    assert await tab.evaluate("window.tile === document.querySelector('.tiles dd')")
+
+
+async def test_the_page_says_by_itself_that_the_gateway_went_down_and_came_back(
+    url: str, broker: ContractBroker, control_socket: Path, tab: Tab
+) -> None:
+    await tab.look(width=1200)
+    await tab.go(url)
+    await broker.stop()
+    await tab.wait_until("document.title.startsWith('Gateway is down')")
+    assert "gw-5f3a91c2" in await tab.evaluate("document.body.innerText")
+    async with running_broker(control_socket):
+        await tab.wait_until("document.title.startsWith('All is well')")
+
+
+async def test_the_page_says_that_its_own_server_is_gone(
+    control_socket: Path, broker: ContractBroker, tab: Tab
+) -> None:
+    await tab.look(width=1200)
+    async with serving(control_socket) as url:
+        await tab.go(url)
+    await tab.wait_until("!document.getElementById('silence').hidden")
+    assert "has not answered since" in await tab.evaluate("document.body.innerText")
+
+
+async def test_the_page_is_whole_and_reloads_itself_without_javascript(
+    url: str, broker: ContractBroker, tab: Tab
+) -> None:
+    await tab.look(width=1200, script=False)
+    await tab.go(url)
+    words = await tab.evaluate("document.body.innerText")
+    for word in ("All is well", "greenhouse", "21.5", "oncegate-bridge", "It loads itself again"):
+        assert word in words
+    asked = broker.count_of("status")
+    tab.forget_load()
+    await tab.wait_for_load()
+    assert broker.count_of("status") > asked

@@ -1,0 +1,65 @@
+"""The reference at /docs and the description it is made from."""
+
+import httpx
+
+from tests.api.test_status_page import Reader
+
+PATHS = {
+    "/api/v1/status",
+    "/api/v1/sessions",
+    "/api/v1/session",
+    "/api/v1/sessions/{client_id}",
+    "/api/v1/serial",
+    "/api/v1/upload",
+    "/healthz",
+    "/readyz",
+}
+
+
+async def test_every_endpoint_is_described_with_its_answers(client: httpx.AsyncClient) -> None:
+    description = (await client.get("/openapi.json")).json()
+    assert set(description["paths"]) == PATHS
+    for operations in description["paths"].values():
+        assert set(operations) == {"get"}
+        assert operations["get"]["summary"]
+        assert operations["get"]["description"]
+        assert (
+            "$ref" in operations["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        )
+
+
+async def test_every_schema_that_is_referred_to_exists(client: httpx.AsyncClient) -> None:
+    response = await client.get("/openapi.json")
+    schemas = set(response.json()["components"]["schemas"])
+    referred = {part.split('"')[0] for part in response.text.split("#/components/schemas/")[1:]}
+    assert referred == schemas
+
+
+async def test_the_reference_shows_all_of_it_and_works_without_a_script(
+    client: httpx.AsyncClient,
+) -> None:
+    description = (await client.get("/openapi.json")).json()
+    page = Reader((await client.get("/docs")).text)
+    for path in PATHS:
+        assert path in page.words
+    ids = {found["id"] for _, found in page.elements if "id" in found}
+    links = {
+        (found["href"] or "")[1:]
+        for tag, found in page.elements
+        if tag == "a" and (found["href"] or "").startswith("#")
+    }
+    assert links <= ids
+    assert set(description["components"]["schemas"]) <= ids
+    assert all(tag != "script" for tag, _ in page.elements)
+
+
+async def test_what_can_be_tried_leads_to_an_answer(client: httpx.AsyncClient) -> None:
+    page = Reader((await client.get("/docs")).text)
+    tried = [
+        found["href"] or ""
+        for tag, found in page.elements
+        if tag == "a" and found.get("class") == "try"
+    ]
+    assert set(tried) == {path for path in PATHS if "/session" not in path} | {"/api/v1/sessions"}
+    for address in tried:
+        assert (await client.get(address)).status_code in (200, 503)

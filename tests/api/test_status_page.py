@@ -1,0 +1,295 @@
+"""The page for people as it leaves the server."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx
+import pytest
+
+from api.page import ASSETS
+from tests.api import recorded
+from tests.api.contract_broker import ContractBroker, refusal, result
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{7*7}}"
+
+
+class Reader(HTMLParser):
+    """What a page says, and which elements and attributes it has."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text = ""
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.text.split())
+
+
+async def read(client: httpx.AsyncClient, path: str = "/", *, status_code: int = 200) -> Reader:
+    response = await client.get(path)
+    assert response.status_code == status_code
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    return Reader(response.text)
+
+
+async def test_the_page_tells_everything_at_a_glance(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    words = (await read(client)).words
+    for told in (
+        "All is well",
+        "Up for 3 h 12 min",
+        "Readings published18,423",
+        "temperature 21.5 °C 0.4 s",
+        "relative humidity 48.2 % RH",
+        "pressure 101,325 Pa",
+        "Damagedchecksum: 2",
+        "/dev/serial/by-id/usb-u-blox_7-if00",
+        "archive away MQTT 3.1.1, persistent",
+        "2, exactly once18,42336,846",
+        "up to event 92,850, 30 to go",
+        "12 segments, 117.2 KiB, the last 42 s ago",
+    ):
+        assert told in words, told
+
+
+async def test_the_page_says_how_old_its_numbers_are(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    words = (await read(client)).words
+    assert re.search(r"Numbers 0\.\d s old, from 2026-11-21 09:14:03 UTC", words)
+    assert re.search(r"The bridge reported 0\.[6-9] s ago", words)
+    assert re.search(r"The uploader reported (0\.9|1) s ago", words)
+
+
+async def test_a_bridge_that_fell_silent_is_said_first(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.reports["bridge"]["age_seconds"] = 95.0
+    words = (await read(client)).words
+    assert "Running, and 1 thing needs a look" in words
+    assert "The bridge has been silent for 95 s" in words
+
+
+async def test_a_gateway_that_is_down_says_so_and_how_to_mend_it(
+    client: httpx.AsyncClient, control_socket: Path
+) -> None:
+    response = await client.get("/")
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "2"
+    words = Reader(response.text).words
+    for told in (
+        "The gateway is down",
+        f"there is no control socket {control_socket}",
+        "oncegate broker",
+        "Not heard since this page started",
+    ):
+        assert told in words
+
+
+async def test_a_gateway_that_went_down_is_still_named_with_the_time_of_its_last_word(
+    client: httpx.AsyncClient, broker: ContractBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.limits.ANSWER_REUSE_SECONDS", 0.0)
+    await read(client)
+    await broker.stop()
+    words = (await read(client, status_code=503)).words
+    assert "gw-5f3a91c2" in words
+    assert "The last numbers are from 2026-11-21 09:14:03 UTC" in words
+
+
+async def test_hostile_names_stay_text_wherever_they_stand(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.status.update(gateway=HOSTILE, version=HOSTILE, state=HOSTILE, warnings=[HOSTILE])
+    broker.status["errors"] = {HOSTILE: 1}
+    broker.status["store"] = {"recovery": HOSTILE, "detail": HOSTILE}
+    broker.status["listeners"] = [{"protocol": HOSTILE, "path": HOSTILE}]
+    port = broker.reports["bridge"]["status"]["ports"][0]
+    port.update(name=HOSTILE, path=HOSTILE, framing=HOSTILE, state=HOSTILE, damaged={HOSTILE: 1})
+    port["devices"][0]["device"] = HOSTILE
+    port["devices"][0]["quantities"] = [recorded.quantity(HOSTILE, HOSTILE, HOSTILE)]
+    broker.reports["uploader"]["status"].update(target=HOSTILE, error=HOSTILE)
+    broker.sessions = [recorded.session(HOSTILE, address=HOSTILE)]
+    for path in ("/", "/session?client_id=" + "%3Cimg%3E"):
+        response = await client.get(path)
+        elements = Reader(response.text).elements
+        scripts = [attributes for tag, attributes in elements if tag == "script"]
+        assert [script["src"].split("?")[0] for script in scripts if script["src"]] == [
+            "/assets/live.js"
+        ]
+        assert all(tag != "img" for tag, _ in elements)
+        assert not any(name.startswith("on") for _, found in elements for name in found)
+        assert "49" not in Reader(response.text).words.replace("2049", "")
+
+
+async def test_characters_that_hide_or_reorder_are_shown(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.sessions = [recorded.session("photo\u202egnp.exe\x07")]
+    page = await read(client)
+    assert r"photo\u{202e}gnp.exe\u{7}" in page.words
+    assert "\u202e" not in page.text
+
+
+async def test_a_page_of_the_longest_client_ids_stays_small(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.sessions = [recorded.session(f"{index:02}" + "w" * 6_000) for index in range(50)]
+    response = await client.get("/")
+    assert "and 5,906 more characters" in response.text
+    assert len(response.content) < 150_000
+
+
+async def test_sessions_are_paged_and_every_session_is_linked_once(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    ids = [f"client {index:03} &?#/" for index in range(120)]
+    broker.sessions = [recorded.session(client_id) for client_id in ids]
+    path: str | None = "/"
+    linked: list[str] = []
+    while path is not None:
+        page = await read(client, path)
+        links = [found["href"] or "" for tag, found in page.elements if tag == "a"]
+        linked += [
+            httpx.URL(link).params["client_id"] for link in links if link.startswith("/session?")
+        ]
+        path = next((link for link in links if link.startswith("/?after=")), None)
+    assert linked == ids
+
+
+async def test_a_session_has_a_page_with_its_subscriptions_and_messages(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    words = (await read(client, "/session?client_id=phone")).words
+    for told in ("phone", "sensors/#2", "commands/+1", "174,0212awaiting pubrec"):
+        assert told in words
+
+
+async def test_an_unknown_session_has_a_page_that_says_so(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    words = (await read(client, "/session?client_id=no%3Cbody", status_code=404)).words
+    assert "The broker has no session for client id no<body" in words
+
+
+async def test_sessions_that_cannot_be_had_leave_the_rest_of_the_page(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.instead = lambda request: (
+        refusal("failed", "the sessions are too many")
+        if request["command"] == "sessions"
+        else broker.answer_of(request)
+    )
+    words = (await read(client)).words
+    assert "The sessions cannot be shown: the sessions are too many" in words
+    assert "21.5 °C" in words
+
+
+async def test_an_empty_gateway_says_what_to_do_next(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.sessions = []
+    broker.reports["bridge"]["status"]["ports"] = []
+    words = (await read(client)).words
+    assert "No client has a session. Connect one to 127.0.0.1:1883" in words
+    assert "Add a [[serial]] table" in words
+
+
+async def test_the_page_needs_nothing_from_elsewhere_and_is_spoken_well(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    for path in ("/", "/docs", "/session?client_id=phone"):
+        page = await read(client, path)
+        for tag, found in page.elements:
+            for name in ("href", "src", "action"):
+                address = found.get(name) or "/"
+                assert address.startswith(("/", "#")), (tag, address)
+                assert not address.startswith("//")
+            assert "style" not in found
+        tags = [tag for tag, _ in page.elements]
+        assert ("html", {"lang": "en"}) in page.elements
+        assert tags.count("h1") == 1
+        assert tags.count("main") == 1
+        ids = [found["id"] for _, found in page.elements if "id" in found]
+        assert len(ids) == len(set(ids))
+        referred = {
+            found["aria-labelledby"] for _, found in page.elements if "aria-labelledby" in found
+        }
+        assert referred <= set(ids)
+
+
+async def test_assets_are_kept_for_ever_under_an_address_that_changes_with_them(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    page = await read(client)
+    addresses = [
+        address
+        for _, found in page.elements
+        for address in (found.get("href"), found.get("src"))
+        if address and address.startswith("/assets/")
+    ]
+    assert len(addresses) == len(ASSETS)
+    for address in addresses:
+        response = await client.get(address)
+        assert response.status_code == 200
+        assert response.headers["cache-control"].endswith("immutable")
+        again = await client.get(address, headers={"If-None-Match": response.headers["etag"]})
+        assert again.status_code == 304
+        assert again.content == b""
+    other = await client.get("/assets/page.css?v=other")
+    assert other.headers["cache-control"] == "no-cache"
+
+
+async def test_nothing_but_the_assets_is_served_from_the_disk(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    for name in ("nothing.css", "..%2Fmain.py", "%2e%2e%2fmain.py", "page.css%00"):
+        assert (await client.get(f"/assets/{name}")).status_code == 404
+
+
+async def test_a_next_page_that_no_address_can_name_is_explained(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.instead = lambda request: (
+        result({"sessions": [recorded.session("one")], "next": "w" * 65_500})
+        if request["command"] == "sessions"
+        else broker.answer_of(request)
+    )
+    page = await read(client)
+    assert "oncegate ctl sessions" in page.words
+    assert not any("after=" in (found.get("href") or "") for _, found in page.elements)
+
+
+def luminance_of(colour: str) -> float:
+    digits = colour.lstrip("#")
+    digits = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
+    parts = [int(digits[index : index + 2], 16) / 255 for index in (0, 2, 4)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_every_pair_of_text_and_ground_has_the_contrast_of_wcag_aa(scheme: int) -> None:
+    style = ASSETS["page.css"].body.decode()
+    block = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{3,6});", block))
+    pairs = [(text, ground) for text in ("ink", "quiet", "accent") for ground in ("ground", "card")]
+    pairs += [("bar-ink", "bar"), ("bar-quiet", "bar"), ("ink", "accent-ground")]
+    pairs += [(kind, f"{kind}-ground") for kind in ("good", "attention", "bad")]
+    pairs += [("attention", "card"), ("attention", "ground")]
+    for text, ground in pairs:
+        light, dark = sorted(map(luminance_of, (colours[text], colours[ground])), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)

@@ -1,0 +1,139 @@
+"""The verdict on a gateway."""
+
+import time
+from typing import Any
+
+import pytest
+
+from api.models import BridgeStatus, BrokerStatus, SerialReport, UploaderStatus, UploadReport
+from api.observer import Overview
+from api.verdict import Level, verdict_of
+from tests.api import recorded
+
+
+class Gateway:
+    """The recorded answers, to be bent before they are judged."""
+
+    def __init__(self) -> None:
+        self.broker = recorded.status()
+        self.bridge: dict[str, Any] | None = recorded.bridge_status()
+        self.bridge_age_seconds: float | None = 0.6
+        self.uploader: dict[str, Any] | None = recorded.uploader_status()
+
+    def sentences(self) -> list[tuple[Level, str]]:
+        verdict = verdict_of(self.overview())
+        return [
+            (notice.level, notice.sentence.replace("\N{NO-BREAK SPACE}", " "))
+            for notice in verdict.notices
+        ]
+
+    def overview(self) -> Overview:
+        return Overview(
+            broker=BrokerStatus.model_validate(self.broker),
+            serial=SerialReport(
+                time_ms=recorded.NOW_MS,
+                age_seconds=self.bridge_age_seconds,
+                problem=None,
+                status=self.bridge and BridgeStatus.model_validate(self.bridge),  # type: ignore[arg-type]
+            ),
+            upload=UploadReport(
+                time_ms=recorded.NOW_MS,
+                age_seconds=0.9 if self.uploader else None,
+                problem=None,
+                status=self.uploader and UploaderStatus.model_validate(self.uploader),  # type: ignore[arg-type]
+            ),
+            answered_at=time.monotonic(),
+        )
+
+
+@pytest.fixture
+def gateway() -> Gateway:
+    return Gateway()
+
+
+def test_a_healthy_gateway_is_well_without_a_notice(gateway: Gateway) -> None:
+    verdict = verdict_of(gateway.overview())
+    assert (verdict.level, verdict.headline, verdict.notices) == (Level.GOOD, "All is well", ())
+
+
+def test_a_gateway_without_bridge_and_uploader_is_well_and_says_so(gateway: Gateway) -> None:
+    gateway.bridge = gateway.uploader = gateway.bridge_age_seconds = None
+    assert verdict_of(gateway.overview()).level is Level.GOOD
+    assert [level for level, _ in gateway.sentences()] == [Level.INFORMATION] * 2
+
+
+@pytest.mark.parametrize("state", ["starting", "stopping", "anything"])
+def test_a_broker_that_does_not_run_fully_needs_a_look(gateway: Gateway, state: str) -> None:
+    gateway.broker["state"] = state
+    assert gateway.sentences() == [(Level.ATTENTION, f"The broker is {state}.")]
+
+
+def test_the_brokers_warnings_are_repeated_word_for_word(gateway: Gateway) -> None:
+    gateway.broker["warnings"] = ["The disk is 95 % full: free some space."]
+    assert gateway.sentences() == [(Level.ATTENTION, "The disk is 95 % full: free some space.")]
+
+
+def test_a_salvaged_database_is_said_once(gateway: Gateway) -> None:
+    gateway.broker["store"] = {"recovery": "salvaged", "detail": "12 rows of queue were lost"}
+    assert "12 rows of queue were lost" in gateway.sentences()[0][1]
+    gateway.broker["warnings"] = ["Damage at the start: 12 rows of queue were lost. Look at it."]
+    assert len(gateway.sentences()) == 1
+
+
+def test_a_lost_port_is_named_with_its_last_reading_and_the_mend(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(state="lost", last_reading_ms=recorded.NOW_MS - 300_000)
+    [(level, sentence)] = gateway.sentences()
+    assert level is Level.ATTENTION
+    assert sentence == (
+        "Serial port greenhouse is lost, its last reading came 5 min ago. Check plug and power: "
+        "it is opened again by itself."
+    )
+
+
+def test_a_port_that_was_never_found_is_named_with_the_mend(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(state="waiting", last_reading_ms=None)
+    assert "has not been found yet" in gateway.sentences()[0][1]
+
+
+def test_a_bridge_without_its_broker_says_how_much_waits(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["mqtt"]["connected"] = False
+    gateway.bridge["outbox"]["waiting"] = 1_234
+    assert "1,234 readings wait" in gateway.sentences()[0][1]
+
+
+def test_a_silent_bridge_is_said_once_and_its_old_words_are_not_judged(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["mqtt"]["connected"] = False
+    gateway.bridge_age_seconds = 40.0
+    assert len(gateway.sentences()) == 1
+    assert "silent for 40 s" in gateway.sentences()[0][1]
+
+
+def test_a_failing_upload_says_since_when_why_and_that_nothing_is_lost(gateway: Gateway) -> None:
+    assert gateway.uploader is not None
+    gateway.uploader.update(
+        error="503 Slow Down.",
+        failing_since_ms=recorded.NOW_MS - 300_000,
+        sealed={"count": 3, "bytes": 40_000},
+    )
+    [(level, sentence)] = gateway.sentences()
+    assert level is Level.ATTENTION
+    assert sentence == (
+        "Uploading has failed for 5 min: 503 Slow Down. Nothing is lost: 3 segments wait here and "
+        "are tried again."
+    )
+
+
+def test_what_needs_a_look_is_counted_and_comes_first(gateway: Gateway) -> None:
+    gateway.uploader = None
+    gateway.broker["warnings"] = ["One.", "Two."]
+    verdict = verdict_of(gateway.overview())
+    assert verdict.headline == "Running, and 2 things need a look"
+    assert [notice.level for notice in verdict.notices] == [
+        Level.ATTENTION,
+        Level.ATTENTION,
+        Level.INFORMATION,
+    ]
