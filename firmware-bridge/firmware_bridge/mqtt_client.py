@@ -56,6 +56,9 @@ class BridgeClient(Client):  # type: ignore[misc]
     async def reconnect(self, delay: bool = False) -> None:
         """gmqtt would reconnect by itself, with one delay for ever: see `publisher.py`."""
 
+    def publish(self, *_: object, **__: object) -> None:
+        raise NotImplementedError("readings go through the outbox, not through gmqtt's publish")
+
     def send_packet(self, packet: bytes) -> None:
         """These bytes, as they are; dropped where the connection is already going down."""
         if self._connection is not None and not self._connection.is_closing():

@@ -49,7 +49,6 @@ class Port:
         self._control = control
         self._next_sequence = next_sequence
         self._framing = framing_of(settings)
-        self._trouble: str | None = None
         self._dropping = False
         self._status = PortStatus(
             settings.name, settings.framing, settings.path or f"usb:{settings.usb}"
@@ -86,7 +85,7 @@ class Port:
             data = await self._next_data(link)
             if first:
                 soon = time.monotonic() - opened_at < MID_LINE_SECONDS
-                self._framing.begin(mid_line=soon)
+                self._framing.begin(mid_line=soon and link.may_cut_lines)
                 first = False
             self._status.bytes_read += len(data)
             for frame in self._framing.feed(data) if data else self._framing.flush():
@@ -157,7 +156,7 @@ class Port:
         self._dropping = True
 
     def _note_found(self, link: SerialLink) -> None:
-        self._trouble = None
+        self._status.trouble = None
         self._status.state = "open"
         self._status.path = link.path
         logger.info("serial port %s: open on %s", self._settings.name, link.path)
@@ -167,9 +166,9 @@ class Port:
         if was_open:
             self._status.state = "lost"
             self._control.observe("serial_port_lost", self._settings.name, trouble)
-        if trouble != self._trouble:
+        if trouble != self._status.trouble:
             logger.warning("serial port %s: %s; trying again", self._settings.name, trouble)
-        self._trouble = trouble
+        self._status.trouble = trouble
 
 
 def framing_of(settings: PortSettings) -> Framing:

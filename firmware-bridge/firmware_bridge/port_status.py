@@ -38,12 +38,14 @@ class DeviceStatus:
 
 @dataclass
 class PortStatus:
-    """`lost` counts what the bridge itself could not take or say, by reason."""
+    """`dropped` counts what the bridge itself could not take or say, by reason; `trouble` says in
+    a sentence why the port is not open."""
 
     name: str
     framing: str
     path: str
     state: PortState = "waiting"
+    trouble: str | None = None
     bytes_read: int = 0
     frames: int = 0
     readings: int = 0
@@ -82,6 +84,7 @@ class PortStatus:
             "path": self.path,
             "framing": self.framing,
             "state": self.state,
+            "trouble": self.trouble,
             "bytes": self.bytes_read,
             "frames": self.frames,
             "readings": self.readings,

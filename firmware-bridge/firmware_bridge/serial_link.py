@@ -44,6 +44,11 @@ class SerialLink:
             if await self._wait_readable(loop) and not self._has_input():
                 raise PortLost(f"{self.path} was disconnected")
 
+    @property
+    def may_cut_lines(self) -> bool:
+        """A sensor sends whether or not the port is open; a pseudo-terminal's writer is here."""
+        return not os.path.realpath(self.path).startswith("/dev/pts/")
+
     def write(self, data: bytes) -> bool:
         """False when the port does not take it now; the other side has to ask again."""
         try:

@@ -79,6 +79,11 @@ class SimulatedBoard:
         self.acknowledged = 0
         self.given_up = 0
 
+    @property
+    def waiting(self) -> int:
+        """Frames that no acknowledgement has come for."""
+        return len(self._kept)
+
     async def run(self, stop: asyncio.Event, interval_seconds: float) -> None:
         loop = asyncio.get_running_loop()
         loop.add_reader(self._master, self._read)
@@ -87,7 +92,7 @@ class SimulatedBoard:
             while not stop.is_set():
                 now = loop.time()
                 if now >= next_sample:
-                    self._measure()
+                    self.measure()
                     next_sample = max(next_sample + interval_seconds, now)
                 self._send_due(now)
                 pause = min(next_sample - now, RESEND_SECONDS)
@@ -97,7 +102,8 @@ class SimulatedBoard:
         finally:
             loop.remove_reader(self._master)
 
-    def _measure(self) -> None:
+    def measure(self) -> None:
+        """Take one sample; the oldest goes where the memory is full."""
         if len(self._kept) >= FRAMES_KEPT_MAX:
             oldest = self._kept.popleft()
             self._sent_at.pop(oldest.sequence, None)

@@ -35,3 +35,7 @@ class GatedStore(OutboxStore):
         assert self._open.wait(DEADLINE_SECONDS), "nobody let the COMMIT go"
         super().commit()
         self.commits += 1
+
+    def in_flight_states(self) -> list[tuple[int, bool]]:
+        """Packet identifier and whether PUBREC has come, of each exchange on disk."""
+        return [(exchange.packet_id, exchange.released) for exchange in self.in_flight()]

@@ -58,17 +58,18 @@ class ControlRoom:
 def settings_of(
     directory: Path, broker_port: int, *ports: PortSettings, **others: Any
 ) -> BridgeSettings:
-    return BridgeSettings(
-        data_dir=directory,
-        broker_host="127.0.0.1",
-        broker_port=broker_port,
-        client_id="bridge-under-test",
-        username=None,
-        password=None,
-        control_socket=directory / "control.sock",
-        ports=ports,
-        **{"report_seconds": 0.05, **others},
-    )
+    chosen: dict[str, Any] = {
+        "data_dir": directory,
+        "broker_host": "127.0.0.1",
+        "broker_port": broker_port,
+        "client_id": "bridge-under-test",
+        "username": None,
+        "password": None,
+        "control_socket": directory / "control.sock",
+        "ports": ports,
+        "report_seconds": 0.05,
+    }
+    return BridgeSettings(**{**chosen, **others})
 
 
 @contextlib.asynccontextmanager

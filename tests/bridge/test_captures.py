@@ -60,9 +60,9 @@ async def test_every_good_sentence_of_a_recording_becomes_one_payload_in_order(
         await subscriber.arrival_of(len(sentences))
         await room.wait_until(lambda room: room.port("gps")["bytes"] == len(recorded))
         await room.wait_until(lambda room: room.port("gps")["damaged"] == recording.damaged)
-        await room.wait_until(lambda room: room.status["outbox"]["in_flight"] == 0)
+        await room.wait_until(lambda room: room.status["outbox"]["published"] == len(sentences))
         assert room.port("gps")["foreign"] == recording.foreign
-        assert room.status["outbox"]["waiting"] == 0
+        assert (room.status["outbox"]["waiting"], room.status["outbox"]["in_flight"]) == (0, 0)
     records = subscriber.records()
     assert [record["vs"] for record in records] == sentences
     assert [record["sequence"] for record in records] == list(range(1, len(sentences) + 1))

@@ -1,0 +1,279 @@
+"""Serial ports as people meet them: lost, found, shared, silent, rubbish."""
+
+import asyncio
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from firmware_bridge.framings.board import (
+    acknowledgement_of,
+    frame_bytes_of,
+    read_acknowledgement,
+)
+from firmware_bridge.framings.frames import BoardIdentity, Measurement
+from firmware_bridge.port_identity import path_of
+from firmware_bridge.serial_link import PortLost, SerialLink
+from firmware_bridge.settings import PortSettings
+from serial.tools import list_ports
+from serial.tools.list_ports_common import ListPortInfo
+
+from tests.bridge.broker import DEADLINE_SECONDS, Subscriber, free_port
+from tests.bridge.running import running_bridge, settings_of
+from tests.bridge.terminal import Terminal
+
+
+def port_on(terminal: Terminal, framing: Any, **others: Any) -> PortSettings:
+    return PortSettings("sensor", str(terminal.link), None, framing, **others)
+
+
+def board_frame(sequence: int, value: float = 21.5, boot: int = 1) -> bytes:
+    return frame_bytes_of(
+        BoardIdentity(42, boot, sequence), [Measurement("temperature", value, "Cel")]
+    )
+
+
+async def acknowledgements(terminal: Terminal, count: int) -> list[int]:
+    found: list[int] = []
+    part = b""
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while len(found) < count:
+            *frames, part = (part + await terminal.read()).split(b"\x00")
+            found += [read_acknowledgement(frame).sequence for frame in frames if frame]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("framing", "others", "line"),
+    [
+        ("json", {}, b'{"temperature":21.5}\n'),
+        ("key_value", {}, b"temperature=21.5\n"),
+        ("csv", {"columns": ("temperature",)}, b"21.5\n"),
+    ],
+)
+async def test_a_line_of_text_becomes_a_reading(
+    framing: str, others: dict[str, Any], line: bytes, subscriber: Subscriber, terminal: Terminal
+) -> None:
+    port = port_on(terminal, framing, units={"temperature": "Cel"}, device="kettle", **others)
+    directory = terminal.link.parent / "data"
+    async with running_bridge(settings_of(directory, subscriber.port, port)) as room:
+        await room.wait_for_port("sensor", "open")
+        await room.wait_until(lambda room: room.status["mqtt"]["connected"])
+        await terminal.write(line)
+        await subscriber.arrival_of(1)
+        await room.wait_until(lambda room: bool(room.port("sensor")["devices"]))
+        shown = room.port("sensor")["devices"][0]
+    (record,) = subscriber.records()
+    assert record.pop("t") > 1.7e9
+    assert record == {
+        "topic": "sensors/kettle/temperature",
+        "n": "kettle/temperature",
+        "u": "Cel",
+        "v": 21.5,
+        "device": "kettle",
+        "boot": 1,
+        "sequence": 1,
+    }
+    assert (shown["device"], shown["boot"], shown["sequence"]) == ("kettle", 1, 1)
+    assert shown["quantities"][0]["value"] == 21.5
+
+
+async def test_a_board_is_answered_once_its_frame_is_durable_and_again_when_it_repeats(
+    subscriber: Subscriber, terminal: Terminal
+) -> None:
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "board")
+    )
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(board_frame(1) + board_frame(2)[:-4] + board_frame(3))
+        assert await acknowledgements(terminal, 2) == [1, 3]
+        await terminal.write(board_frame(1) + board_frame(2) + board_frame(3))
+        assert sorted(await acknowledgements(terminal, 3)) == [1, 2, 3]
+        await room.wait_until(lambda room: room.port("sensor")["duplicates"] == 2)
+        assert sum(room.port("sensor")["damaged"].values()) == 1
+        await subscriber.arrival_of(3)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(board_frame(2) + board_frame(1, boot=2))
+        assert sorted(await acknowledgements(terminal, 2)) == [1, 2]
+        await subscriber.arrival_of(4)
+    numbers = [(record["boot"], record["sequence"]) for record in subscriber.records()]
+    assert numbers == [(1, 1), (1, 3), (1, 2), (2, 1)]
+
+
+async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
+    subscriber: Subscriber, terminal: Terminal
+) -> None:
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
+    )
+    for start in (1, 2):
+        async with running_bridge(settings) as room:
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b'{"a":1}\n{"a":2}\n')
+            await subscriber.arrival_of(2 * start)
+    numbers = [(record["boot"], record["sequence"]) for record in subscriber.records()]
+    assert numbers == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+
+async def test_a_lost_port_is_told_once_and_recovers_without_a_restart(
+    subscriber: Subscriber, terminal: Terminal, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
+    )
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b'{"a":1}\n{"a":')
+        await subscriber.arrival_of(1)
+        terminal.unplug()
+        await room.wait_for_port("sensor", "lost")
+        terminal.plug_in()
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b'{"a":2}\n')
+        await subscriber.arrival_of(2)
+        await room.wait_until(lambda room: len(room.observations) == 3)
+    assert [each["event"] for each in room.observations] == [
+        "serial_port_found",
+        "serial_port_lost",
+        "serial_port_found",
+    ]
+    assert {each["port"] for each in room.observations} == {"sensor"}
+    assert [record["v"] for record in subscriber.records()] == [1, 2]
+    lost = [line for line in caplog.messages if "trying again" in line]
+    assert len(lost) <= 2, "the loss, and at most one line for the path that is not there"
+
+
+async def test_a_port_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    port = PortSettings("sensor", str(tmp_path / "later"), None, "json")
+    async with running_bridge(settings_of(tmp_path / "data", free_port(), port)) as room:
+        await room.wait_until(lambda room: "later" in str(room.port("sensor").get("trouble")))
+        assert room.port("sensor")["state"] == "waiting"
+        terminal = Terminal(tmp_path / "later")
+        await room.wait_for_port("sensor", "open")
+        assert room.port("sensor")["trouble"] is None
+        terminal.unplug()
+
+
+async def test_readings_wait_on_disk_while_there_is_no_broker(
+    subscriber: Subscriber, terminal: Terminal
+) -> None:
+    directory = terminal.link.parent / "data"
+    port = port_on(terminal, "key_value")
+    async with running_bridge(settings_of(directory, free_port(), port)) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b"".join(b"a=%d\n" % n for n in range(500)))
+        await room.wait_until(lambda room: room.status["outbox"]["waiting"] == 500)
+        assert not room.status["mqtt"]["connected"]
+    async with running_bridge(settings_of(directory, subscriber.port, port)):
+        await subscriber.arrival_of(500)
+    assert [record["v"] for record in subscriber.records()] == list(range(500))
+
+
+async def test_a_full_outbox_makes_boards_wait_and_counts_what_lines_lose(
+    terminal: Terminal, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    line_terminal = Terminal(tmp_path / "line")
+    ports = (
+        port_on(terminal, "board"),
+        PortSettings("line", str(line_terminal.link), None, "key_value"),
+    )
+    settings = settings_of(tmp_path / "data", free_port(), *ports, outbox_bytes_max=65536)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("line", "open")
+        await room.wait_for_port("sensor", "open")
+        await line_terminal.write(b"".join(b"a=%d\n" % n for n in range(1000)))
+        await room.wait_until(lambda room: bool(room.port("line")["dropped"]))
+        await room.wait_until(lambda room: room.port("line")["frames"] == 1000)
+        lost = room.port("line")["dropped"]["outbox_full"]
+        assert lost + room.port("line")["readings"] == 1000
+        stored = room.status["outbox"]["waiting"]
+        # The frame that comes first is still taken up; then the port is not read any more.
+        await terminal.write(board_frame(1))
+        await acknowledgements(terminal, 1)
+        await terminal.write(board_frame(2) * 100)
+        await room.wait_until(lambda room: room.status["outbox"]["waiting"] == stored + 1)
+        assert room.port("sensor")["frames"] == 1
+    assert caplog.text.count("the outbox is full") == 1
+    assert caplog.text.count("readings are dropped") == 1
+    line_terminal.unplug()
+
+
+async def test_rubbish_for_ever_neither_fills_the_log_nor_the_memory(
+    terminal: Terminal, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = settings_of(tmp_path / "data", free_port(), port_on(terminal, "board"))
+    rubbish = os.urandom(256 * 1024)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        lines = len(caplog.messages)
+        await terminal.write(rubbish)
+        await room.wait_until(lambda room: room.port("sensor")["bytes"] == len(rubbish))
+        assert sum(room.port("sensor")["damaged"].values()) > 100
+        assert len(caplog.messages) <= lines + 1
+        assert room.port("sensor")["readings"] == 0
+        await terminal.write(board_frame(1))
+        assert await acknowledgements(terminal, 1) == [1]
+
+
+async def test_the_status_fits_its_limit_whatever_the_sensors_send(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    settings = settings_of(tmp_path / "data", free_port(), port_on(terminal, "board"))
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        for device in range(100):
+            measurements = [Measurement(f"{'q' * 8}{n}", "\u20ac" * 20) for n in range(10)]
+            frame = frame_bytes_of(BoardIdentity(device, 1, 1), measurements)
+            await terminal.write(frame)
+        await room.wait_until(lambda room: room.port("sensor")["frames"] == 100)
+        assert 0 < len(json.dumps(room.status)) <= 64 * 1024
+        assert room.port("sensor")["devices"]
+
+
+def test_a_port_has_one_reader(terminal: Terminal) -> None:
+    link = SerialLink(str(terminal.link), 115200)
+    with pytest.raises(PortLost, match="used by another program"):
+        SerialLink(str(terminal.link), 115200)
+    link.close()
+    SerialLink(str(terminal.link), 115200).close()
+
+
+def test_an_acknowledgement_that_cannot_be_written_is_no_error(terminal: Terminal) -> None:
+    link = SerialLink(str(terminal.link), 115200)
+    acknowledgement = acknowledgement_of(BoardIdentity(42, 1, 1))
+    while link.write(acknowledgement):
+        pass
+    link.close()
+    assert not link.write(acknowledgement)
+
+
+def _plug_in(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, int, int, str | None]) -> None:
+    ports = []
+    for device, vendor, product, number in found:
+        port = ListPortInfo(device)
+        port.vid, port.pid, port.serial_number = vendor, product, number
+        ports.append(port)
+    monkeypatch.setattr(list_ports, "comports", lambda: ports)
+
+
+def test_a_usb_device_is_found_by_its_identity_under_any_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _plug_in(
+        monkeypatch,
+        ("/dev/ttyUSB0", 0x0403, 0x6001, "A1"),
+        ("/dev/ttyUSB1", 0x0403, 0x6001, "B2"),
+        ("/dev/ttyACM0", 0x2E8A, 0x000A, None),
+    )
+    assert path_of(PortSettings("a", None, "2e8a:000A", "json")) == "/dev/ttyACM0"
+    assert path_of(PortSettings("a", None, "0403:6001:B2", "json")) == "/dev/ttyUSB1"
+    assert path_of(PortSettings("a", "/dev/x", None, "json")) == "/dev/x"
+    with pytest.raises(PortLost, match=r"2 USB serial devices .* VID:PID:SERIAL: A1, B2"):
+        path_of(PortSettings("a", None, "0403:6001", "json"))
+    with pytest.raises(PortLost, match="no USB serial device 1234:5678"):
+        path_of(PortSettings("a", None, "1234:5678", "json"))

@@ -1,0 +1,78 @@
+"""The simulated board: it looks like a sensor and does not give up."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from firmware_bridge import simulator
+from firmware_bridge.settings import PortSettings
+
+from tests.bridge.broker import DEADLINE_SECONDS, Subscriber, free_port
+from tests.bridge.running import running_bridge, settings_of
+
+
+@contextlib.asynccontextmanager
+async def simulated_board(link: Path, interval_seconds: float = 0.02) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    serving = asyncio.create_task(simulator.serve(link, stop, interval_seconds))
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.wait_for(serving, DEADLINE_SECONDS)
+
+
+async def test_every_frame_arrives_once_and_in_order_through_restarts_of_the_bridge(
+    subscriber: Subscriber, tmp_path: Path
+) -> None:
+    link = tmp_path / "board"
+    settings = settings_of(
+        tmp_path / "data", subscriber.port, PortSettings("board", str(link), None, "board")
+    )
+    async with simulated_board(link):
+        for restart in range(1, 4):
+            async with running_bridge(settings):
+                await subscriber.arrival_of(60 * restart)
+    records = [record for record in subscriber.records() if record["n"].endswith("/temperature")]
+    sequences = [record["sequence"] for record in records]
+    assert sequences == list(range(1, len(sequences) + 1))
+    assert {record["boot"] for record in records} == {1}
+    assert all(10 < record["v"] < 35 and record["u"] == "Cel" for record in records)
+    times = [record["t"] for record in records]
+    assert times == sorted(times), "a reading has the time at which it was measured"
+    assert {record["topic"] for record in subscriber.records()} == {
+        f"sensors/board-0000002a/{name}" for name in ("temperature", "humidity", "pressure")
+    }
+
+
+async def test_the_link_is_gone_and_the_start_counted_when_it_stops(tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    settings = settings_of(
+        tmp_path / "data", free_port(), PortSettings("board", str(link), None, "board")
+    )
+    for start in (1, 2):
+        async with simulated_board(link), running_bridge(settings) as room:
+            await room.wait_for_port("board", "open")
+            assert (tmp_path / "board.boot").read_text() == f"{start}\n"
+        assert not _is_there(link)
+
+
+def _is_there(link: Path) -> bool:
+    return os.path.lexists(link)
+
+
+def test_an_unreadable_count_never_gives_a_number_again(tmp_path: Path) -> None:
+    count = tmp_path / "board.boot"
+    count.write_text("rubbish")
+    assert simulator.count_start(count) > 1_700_000_000
+
+
+def test_a_board_keeps_only_what_its_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulator, "FRAMES_KEPT_MAX", 10)
+    board = simulator.SimulatedBoard(-1, 42, 1)
+    for _ in range(15):
+        board.measure()
+    assert (board.waiting, board.given_up) == (10, 5)
