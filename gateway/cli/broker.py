@@ -1,5 +1,7 @@
 """`oncegate broker`: the MQTT broker."""
 
+from typing import TYPE_CHECKING
+
 from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -7,7 +9,11 @@ from gateway.cli.options import (
     QuietOption,
     VerboseOption,
     configuration_of,
+    read_configuration,
 )
+
+if TYPE_CHECKING:
+    from gateway.configuration import Configuration
 
 LISTENER_MEND = "choose another with --listen HOST:PORT, [[listeners]] port or ONCEGATE_LISTENERS"
 
@@ -31,18 +37,26 @@ def broker(
 
         oncegate broker --config /etc/oncegate/gateway.toml
     """
-    from gateway.cli.ports import refuse_taken
+    from gateway.cli.ports import free_port
     from gateway.cli.processes import say_ready, serve_until_stopped
 
     configuration = configuration_of(config, listen=listen, gateway__data_dir=data_dir)
     for door in configuration.listeners:
-        refuse_taken(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+        free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
 
+    from gateway.access.passwords import PasswordFileError
+    from gateway.configuration import ConfigurationError
+    from gateway.server.committer import StoreFailed
     from gateway.server.main import serve
+    from gateway.store.database import DataDirectoryInUse
+
+    def read_again() -> "Configuration":
+        return read_configuration(config, listen=listen, gateway__data_dir=data_dir)
 
     serve_until_stopped(
         "broker",
-        lambda stop: serve(configuration, stop, say_ready),
+        lambda stop: serve(configuration, stop, say_ready, read_again),
         verbose=verbose,
         quiet=quiet,
+        refusals=(ConfigurationError, DataDirectoryInUse, PasswordFileError, StoreFailed),
     )

@@ -56,17 +56,25 @@ def file_of(config: Path | None) -> Path | None:
 
 
 def configuration_of(config: Path | None, **overrides: object) -> "Configuration":
-    """The configuration; `overrides` are named as in `load`, with `__` for the dot.
+    """The configuration, for a verb that begins. Raises CommandFailed with a line for each
+    mistake."""
+    from gateway.configuration import ConfigurationError
 
-    Raises CommandFailed with one line for each mistake.
-    """
-    from gateway.configuration import ConfigurationError, load
-
-    named = {name.replace("__", "."): value for name, value in overrides.items()}
     try:
-        return load(file_of(config), os.environ, named)
+        return read_configuration(config, **overrides)
     except ConfigurationError as error:
         raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None
+
+
+def read_configuration(config: Path | None, **overrides: object) -> "Configuration":
+    """The configuration; `overrides` are named as in `load`, with `__` for the dot.
+
+    Raises ConfigurationError.
+    """
+    from gateway.configuration import load
+
+    named = {name.replace("__", "."): value for name, value in overrides.items()}
+    return load(file_of(config), os.environ, named)
 
 
 def gateway_id_of(configuration: "Configuration") -> str:

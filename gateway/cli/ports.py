@@ -7,10 +7,11 @@ from api.listening import holder_of
 from gateway.cli.failures import CommandFailed, line_of
 
 
-def refuse_taken(bind: str, port: int, *, what: str, mend: str) -> None:
-    """Raise CommandFailed where `what` cannot listen on `bind`:`port`; `mend` names the options."""
-    if port == 0:
-        return
+def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
+    """`port`, or one that the system chooses where it is 0, on which `what` can listen at `bind`.
+
+    Raises CommandFailed where it cannot; `mend` names the options to change.
+    """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as probe:
         # Connections of a former run may linger in TIME_WAIT; they hold nothing.
@@ -18,6 +19,7 @@ def refuse_taken(bind: str, port: int, *, what: str, mend: str) -> None:
         try:
             probe.bind(address)
             probe.listen(1)
+            return int(probe.getsockname()[1])
         except OSError as error:
             raise CommandFailed(_explanation(error, bind, port, what, mend)) from None
 

@@ -46,31 +46,33 @@ def status_table(answer: Answer) -> RenderableType:
     return table
 
 
+# Narrow headings, so that a table fits into a terminal of 80 columns.
+_SESSION_NUMBERS = {
+    "flight": "inflight",
+    "held": "awaiting_release",
+    "queued": "queued_messages",
+    "lost": "dropped_messages",
+    "in": "received_messages",
+    "out": "delivered_messages",
+}
+
+
 def sessions_table(answer: Answer) -> RenderableType:
     """The `sessions` answer, one line a session."""
-    table = Table(box=box.SIMPLE)
-    for heading in ("client id", "connected", "session", "address"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("in flight", "awaiting", "queued", "dropped", "received", "delivered"):
-        table.add_column(heading, justify="right")
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table.add_column("client id", overflow="fold", min_width=16)
+    table.add_column("state", no_wrap=True)
+    table.add_column("address", overflow="fold", max_width=15)
+    for heading in _SESSION_NUMBERS:
+        table.add_column(heading, justify="right", no_wrap=True)
     for session in answer["sessions"]:
         connected = bool(session.get("connected"))
+        state = ("on" if connected else "away") + (", clean" if session.get("clean") else "")
         table.add_row(
             Text(_text(session.get("client_id"))),
-            Text("yes" if connected else "no", style="green" if connected else "dim"),
-            "clean" if session.get("clean") else "persistent",
+            Text(state, style="green" if connected else "dim"),
             Text(_text(session.get("address") or "-")),
-            *(
-                str(session.get(key, "-"))
-                for key in (
-                    "inflight",
-                    "awaiting_release",
-                    "queued_messages",
-                    "dropped_messages",
-                    "received_messages",
-                    "delivered_messages",
-                )
-            ),
+            *(str(session.get(key, "-")) for key in _SESSION_NUMBERS.values()),
         )
     if answer.get("next") is not None:
         table.caption = "there are more: --limit"
@@ -103,7 +105,8 @@ def _part(answer: Answer, name: str) -> Answer:
 
 
 def _pairs(values: Answer) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_text(value)}" for name, value in values.items())
+    pairs = (f"{name.replace('_', ' ')} {_text(value)}" for name, value in values.items())
+    return ", ".join(pairs) or "-"
 
 
 def _listener(door: Answer) -> str:

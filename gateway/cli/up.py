@@ -50,17 +50,27 @@ def up(
 
         oncegate up --listen 127.0.0.1:1884 --port 8090 --data-dir /tmp/gateway
     """
-    from gateway.cli.ports import refuse_taken
-
-    configuration = configuration_of(
-        config, listen=listen, gateway__data_dir=data_dir, api__port=port
+    configuration = _with_free_ports(
+        configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
     )
-    for door in configuration.listeners:
-        refuse_taken(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
-    refuse_taken(configuration.api.bind, configuration.api.port, what="the page", mend=API_MEND)
     gateway_id_of(configuration)
     environment = environment_of(configuration, os.environ)
     sys.exit(asyncio.run(_run(configuration, environment, file_of(config), verbose=verbose)))
+
+
+def _with_free_ports(configuration: "Configuration") -> "Configuration":
+    """The configuration with ports that can be had; a port 0 becomes one that all processes
+    know."""
+    from gateway.cli.ports import free_port
+
+    doors = []
+    for door in configuration.listeners:
+        port = free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+        doors.append(door.model_copy(update={"port": port}))
+    page = configuration.api
+    port = free_port(page.bind, page.port, what="the page", mend=API_MEND)
+    update = {"listeners": tuple(doors), "api": page.model_copy(update={"port": port})}
+    return configuration.model_copy(update=update)
 
 
 def environment_of(configuration: "Configuration", around: Mapping[str, str]) -> dict[str, str]:
@@ -156,7 +166,8 @@ def _print_where_to_look(configuration: "Configuration") -> None:
         console.print(f"  {name:<9} [cyan]{value}[/]")
     if not configuration.serial:
         link = escape(str(_board_link(configuration)))
-        console.print(f"\n  No [[serial]] port is configured: a simulated board speaks on {link}.")
+        nothing = escape("No [[serial]] port is configured")
+        console.print(f"\n  {nothing}: a simulated board speaks on {link}.")
     console.print()
 
 

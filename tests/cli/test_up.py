@@ -1,0 +1,102 @@
+"""`oncegate up`: what its children are told, and a whole run from the first line to the last."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.up import environment_of
+from gateway.configuration import load
+
+DEADLINE_SECONDS = 60
+
+
+def test_children_are_told_what_the_options_said() -> None:
+    options = {"gateway.data_dir": "/srv/x", "listen": "127.0.0.1:1999", "api.port": 8090}
+    environment = environment_of(load(None, {}, options), {"PATH": "/bin"})
+    told = load(None, environment, {})
+    assert told.gateway.data_dir == Path("/srv/x")
+    assert [(door.bind, door.port) for door in told.listeners] == [("127.0.0.1", 1999)]
+    assert told.api.port == 8090
+    assert environment["PATH"] == "/bin"
+
+
+def test_without_a_serial_port_a_board_is_simulated_and_segments_are_sealed_soon() -> None:
+    told = load(None, environment_of(load(None, {}, {}), {}), {})
+    (port,) = told.serial
+    assert (port.name, port.framing, port.path) == ("board", "board", Path("var/board"))
+    assert told.session_log.seal_after == 5.0
+
+
+def test_what_is_configured_is_left_as_it_is() -> None:
+    serial = json.dumps([{"name": "gps", "path": "/dev/ttyS0", "framing": "nmea"}])
+    given = {"ONCEGATE_SERIAL": serial, "ONCEGATE_SESSION_LOG_SEAL_AFTER": "60s"}
+    told = load(None, environment_of(load(None, given, {}), given), {})
+    assert told.serial[0].name == "gps"
+    assert told.session_log.seal_after == 60.0
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway.cli.main", "up", "--listen", "127.0.0.1:0", "--port", "0"],
+        cwd=tmp_path,
+        env=environment | {"NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    yield process
+    # Its children end with it, whatever the test has done.
+    process.kill()
+    process.wait(timeout=DEADLINE_SECONDS)
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def banner_of(process: subprocess.Popen[str]) -> dict[str, str]:
+    """The lines that say where to look, by their first word; read until the last of them."""
+    assert process.stdout is not None
+    told: dict[str, str] = {}
+    for line in process.stdout:
+        word, _, rest = line.strip().partition(" ")
+        told[word] = rest.strip()
+        if "simulated board" in line:
+            break
+    return told
+
+
+def children_of(process: subprocess.Popen[str]) -> set[int]:
+    tasks = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return {int(pid) for pid in tasks.read_text().split()}
+
+
+@pytest.mark.slow
+def test_up_says_where_to_look_and_ctrl_c_leaves_nothing_behind(
+    running: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    told = banner_of(running)
+    assert "Ctrl-C" in told["Oncegate"]
+    assert told["data"] == "var"
+    with urllib.request.urlopen(f"{told['page']}readyz", timeout=DEADLINE_SECONDS) as answer:
+        assert answer.status == 200
+    children = children_of(running)
+    assert len(children) == 5
+    running.send_signal(signal.SIGINT)
+    last_words, _ = running.communicate(timeout=DEADLINE_SECONDS)
+    assert running.returncode == 0
+    assert last_words.splitlines() == [
+        "",
+        "oncegate: stopping ...",
+        "oncegate: stopped; the next start goes on from here",
+    ]
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+    assert list((tmp_path / "var" / "uploaded").glob("*.jsonl.zst"))
