@@ -5,10 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from gateway.cli.up import environment_of
@@ -86,17 +86,15 @@ def test_up_says_where_to_look_and_ctrl_c_leaves_nothing_behind(
     told = banner_of(running)
     assert "Ctrl-C" in told["Oncegate"]
     assert told["data"] == "var"
-    with urllib.request.urlopen(f"{told['page']}readyz", timeout=DEADLINE_SECONDS) as answer:
-        assert answer.status == 200
+    assert httpx.get(f"{told['page']}readyz", timeout=DEADLINE_SECONDS).is_success
     children = children_of(running)
     assert len(children) == 5
     running.send_signal(signal.SIGINT)
-    last_words, _ = running.communicate(timeout=DEADLINE_SECONDS)
-    assert running.returncode == 0
-    assert last_words.splitlines() == [
-        "",
+    assert running.stdout is not None
+    assert [line.strip() for line in running.stdout if line.strip()] == [
         "oncegate: stopping ...",
         "oncegate: stopped; the next start goes on from here",
     ]
+    assert running.wait(timeout=DEADLINE_SECONDS) == 0
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
     assert list((tmp_path / "var" / "uploaded").glob("*.jsonl.zst"))
