@@ -15,8 +15,9 @@ from gateway.history.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_M
 _log = logging.getLogger(__name__)
 
 Journal = Callable[[int, int], list[bytes]]
-"""``journal(after_sequence, bytes_max)``: blobs with events after a sequence, in order; raises
-`OSError` or `sqlite3.Error` when it cannot be read."""
+"""``journal(after_sequence, bytes_max)``: the blobs with events after a sequence, in order, until
+``bytes_max`` bytes are reached; the blob before them may come along. Raises `OSError` or
+`sqlite3.Error` when it cannot be read."""
 
 
 class JournalPages:
@@ -27,6 +28,8 @@ class JournalPages:
         self._journal = journal
         self._log_dir = log_dir
         self._bytes_max = PAGE_BYTES
+        # The last blob decoded and where it ends: an idle journal shows it at every look.
+        self._latest: tuple[bytes, int] = (b"", 0)
         # Digests of the latest damaged blobs: the same one is read again until it is passed.
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
@@ -34,18 +37,28 @@ class JournalPages:
         """The next batches with events after ``sequence``; [] when there are none (yet)."""
         while True:
             blobs = self._journal(sequence, self._bytes_max)
-            batches = [batch for blob in blobs if (batch := self._batch_of(blob)) is not None]
-            if batches or not blobs or self._bytes_max >= PAGE_BYTES_MAX:
+            batches = [
+                batch for blob in blobs if (batch := self._batch_of(blob, sequence)) is not None
+            ]
+            is_all = sum(map(len, blobs)) < self._bytes_max
+            if batches or is_all or self._bytes_max >= PAGE_BYTES_MAX:
                 self._bytes_max = PAGE_BYTES
                 return batches
+            # Nothing in a full page leads on: look behind it.
             self._bytes_max *= 2
 
-    def _batch_of(self, blob: bytes) -> JournalBatch | None:
+    def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
+        """The batch in a blob, None where it is damaged or ends before ``sequence``."""
+        if blob == self._latest[0] and self._latest[1] <= sequence:
+            return None
         try:
-            return decode(blob)
+            batch = decode(blob)
         except DamagedBlob as damage:
             self._note(blob, damage)
             return None
+        last_sequence = batch.first_sequence + len(batch.events) - 1
+        self._latest = (blob, last_sequence)
+        return batch if last_sequence > sequence else None
 
     def _note(self, blob: bytes, damage: DamagedBlob) -> None:
         digest = hashlib.sha256(blob).hexdigest()[:16]

@@ -96,13 +96,17 @@ class MemoryJournal:
     def __call__(self, after_sequence: int, bytes_max: int) -> list[bytes]:
         if self.error is not None:
             raise self.error
+        # As the store's reader does: from the blob that begins at or before the next event.
+        starts = [
+            index
+            for index, blob in enumerate(self.blobs)
+            if first_sequence_of(blob) <= after_sequence + 1
+        ]
         page: list[bytes] = []
-        for blob in self.blobs:
-            if last_sequence_of(blob) <= after_sequence:
-                continue
-            if page and sum(map(len, page)) + len(blob) > bytes_max:
-                break
+        for blob in self.blobs[max(starts, default=0) :]:
             page.append(blob)
+            if sum(map(len, page)) >= bytes_max:
+                break
         return page
 
 

@@ -134,6 +134,16 @@ async def test_a_damaged_blob_larger_than_a_page_does_not_stop_the_export(stage:
     assert stage.sequences() == [16, 17, 18, 19, 20]
 
 
+async def test_a_gap_behind_a_blob_larger_than_a_page_is_passed(stage: Stage) -> None:
+    broker = Broker()
+    blobs = [broker.exchanges(1, payload=b"x" * 900_000), broker.exchanges(1), broker.exchanges(1)]
+    stage.journal.blobs = blobs[:1]
+    await stage.run_once()
+    stage.journal.blobs = [blobs[0], blobs[2]]
+    await stage.run_once()
+    assert stage.sequences() == [1, 2, 3, 4, 5, 11, 12, 13, 14, 15]
+
+
 async def test_what_a_crash_left_half_written_is_thrown_away_and_written_again(
     stage: Stage,
 ) -> None:

@@ -1,0 +1,117 @@
+"""The gateway's writer and reader against segments that were not made by them.
+
+golden/ holds files for ever; `tests.contract.segments` makes more from the contract's text alone.
+From the same events the gateway must write the same JSON, line for line, and each side's reader
+must take the other's files.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import orjson
+import pytest
+import zstandard
+
+from cloud_jobs import segment_file
+from gateway.history.lines import LineEncoder, Value
+from gateway.history.names import segment_name_of, segments_in
+from gateway.history.segment import SegmentHeader, SegmentWriter
+from gateway.history.settings import LINE_BYTES_MAX
+from gateway.history.verify import check_chain, load_segment
+from tests.contract.segments import LogWriter, closed, held, opened, published, readings
+
+GOLDEN = Path(__file__).parent / "golden"
+GOLDEN_SEGMENTS = [GOLDEN / str(name) for name in segments_in(GOLDEN)]
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    """All lines, header and footer too, as JSON values."""
+    text = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes())
+    return [orjson.loads(line) for line in text.splitlines()]
+
+
+def in_the_journal(event: dict[str, object]) -> dict[str, Value]:
+    """The event as the journal has it: the payload raw where the log shows it. One that the log
+    gives by its hash cannot be had back; its fields stay as they are."""
+    raw = dict(event)
+    del raw["sequence"], raw["time"]
+    payload = raw.pop("payload", None)
+    encoded = raw.pop("payload_base64", None)
+    if isinstance(payload, str):
+        raw["payload"] = payload.encode()
+    elif isinstance(encoded, str):
+        raw["payload"] = base64.b64decode(encoded, validate=True)
+    if "payload" in raw:
+        del raw["payload_bytes"]
+    for value in raw.values():
+        assert value is None or isinstance(value, int | str | bool | bytes)
+    return raw  # type: ignore[return-value]
+
+
+def written_again(path: Path, directory: Path) -> Path:
+    """The segment that the gateway's writer makes of the same events."""
+    header, *events, footer = lines_of(path)
+    assert isinstance(footer["first_sequence"], int)
+    (directory / "open").mkdir()
+    (directory / "sealed").mkdir()
+    writer = SegmentWriter(
+        directory / "open",
+        SegmentHeader(
+            gateway=str(header["gateway"]),
+            boot=str(header["boot"]),
+            store=str(header["store"]),
+            clock=str(header["clock"]),
+            segment=int(str(header["segment"])),
+            previous_sha256=header["previous_sha256"],  # type: ignore[arg-type]
+        ),
+        footer["first_sequence"],
+    )
+    topics = tuple({str(event["topic"]) for event in events if "topic" in event})
+    encoder = LineEncoder(topics, LINE_BYTES_MAX)
+    for event in events:
+        sequence, time_ms = event["sequence"], event["time"]
+        assert isinstance(sequence, int)
+        assert isinstance(time_ms, int)
+        writer.append(encoder.line_of(sequence, time_ms, in_the_journal(event)), 1)
+    return directory / "sealed" / str(writer.seal(directory / "sealed"))
+
+
+def check_both_ways(path: Path, directory: Path) -> None:
+    ours = written_again(path, directory)
+    assert lines_of(ours) == lines_of(path)
+    name, their_name = segment_name_of(ours.name), segment_name_of(path.name)
+    assert name is not None
+    assert their_name is not None
+    assert str(name).split(".")[:4] == str(their_name).split(".")[:4]
+    assert [dict(event) for event in load_segment(path).events] == lines_of(path)[1:-1]
+    content = ours.read_bytes()
+    verdict = segment_file.verify(ours.name, content, len(content))
+    assert (verdict.reason, verdict.detail) == (None, None)
+    assert [line.reason for line in verdict.lines] == [None] * len(lines_of(ours)[1:-1])
+
+
+@pytest.mark.parametrize("path", GOLDEN_SEGMENTS, ids=lambda path: path.name[:34])
+def test_the_gateway_writes_what_the_golden_segments_hold_and_reads_them(
+    path: Path, tmp_path: Path
+) -> None:
+    check_both_ways(path, tmp_path)
+
+
+def test_the_golden_segments_of_each_gateway_form_a_chain() -> None:
+    for gateway in {path.name.partition(".")[0] for path in GOLDEN_SEGMENTS}:
+        of_one = [path for path in GOLDEN_SEGMENTS if path.name.startswith(f"{gateway}.")]
+        check_chain(load_segment(path) for path in of_one)
+
+
+def test_the_gateway_and_the_contracts_text_agree_on_a_whole_log(tmp_path: Path) -> None:
+    log = LogWriter()
+    log.seal([opened(), *readings(20), closed()])
+    log.seal([published(21, "21.5 °C\n\x00\u2028", topic="sensors/ä/\x01"), held(22, "")])
+    paths = [segment.write_to(tmp_path) for segment in log.segments]
+    check_chain(load_segment(path) for path in paths)
+    for number, path in enumerate(paths):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        check_both_ways(path, directory)
