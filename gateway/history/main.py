@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from gateway.history.journal_pages import Journal
 from gateway.history.redaction import shown_target
 from gateway.history.settings import HistorySettings
 from gateway.history.uploader import Uploader
+
+_log = logging.getLogger(__name__)
 
 NICE = 10
 """The broker, the bridge and their acknowledgements come first; the log has the journal's time."""
@@ -40,6 +43,7 @@ async def serve(settings: HistorySettings, journal: Journal, stop: asyncio.Event
     make_directory(settings.data_dir)
     make_directory(settings.log_dir)
     with _only_one(settings.log_dir):
+        _log.info("the session log goes to %s", shown_target(settings.target))
         history = _History(settings, journal)
         await history.run(stop)
 
