@@ -123,8 +123,8 @@ async def _run(
         exit_code = 1
     # Readings stop first, so that the broker has everybody's last words; the uploader goes last, so
     # that the broker's own last words are in a segment.
-    for names in (("board", "bridge"), ("api",), ("broker",), ("upload",)):
-        await supervisor.stop(*names)
+    for name in ("bridge", "board", "api", "broker", "upload"):
+        await supervisor.stop(name)
     if exit_code == 0:
         _say("stopped; the next start goes on from here")
     return exit_code
