@@ -227,8 +227,11 @@ class Broker:
         """Close [MQTT-4.8.0-1]; the will goes out, as with every unclean end."""
         self.statistics.count_error(reason)
         session = connection.session
+        name = connection.address
         if session is not None:
+            name = f"client {session.client_id!r} from {name}"
             self.recorder.observed(session, "protocol_error", reason, detail)
+        self.statistics.note(f"{name} disconnected: {reason}: {detail}")
         self.connecting.end(connection, PROTOCOL_ERROR, now)
 
     def lose(self, connection: Connection, reason: str, now: float) -> None:

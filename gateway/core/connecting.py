@@ -133,6 +133,7 @@ class Connecting:
     def refuse(self, connection: Connection, code: int, reason: str, now: float) -> None:
         """Answer CONNACK with a return code other than 0 and close [MQTT-3.2.2-5]."""
         self.statistics.count_error(reason)
+        self.statistics.note(f"connection from {connection.address} refused: {reason}")
         self.statistics.connections_refused += 1
         version = connection.version if connection.version in (3, 4) else 4
         # [MQTT-3.2.2-4] session present is 0 with every refusal
@@ -222,16 +223,22 @@ class Connecting:
     def receive_disconnect(self, connection: Connection, now: float) -> None:
         """DISCONNECT discards the will [MQTT-3.14.4-3] and ends the connection."""
         session = connection.session
-        if session is not None and session.will is not None:
+        if session is None or session.will is None:
+            self.output.close(connection)
+        else:
+            # The close tells the client that its will is gone: that has to be true by then.
             self.recorder.will_cleared(session, WILL_DISCONNECTED)
-        self.end(connection, DISCONNECTED, now)
+            self.output.close_after_commit(connection)
+        self._leave(connection, DISCONNECTED, now)
 
     def end(self, connection: Connection, reason: int, now: float) -> None:
         """End a connection for a reason of CLOSE_REASONS: its will, its clean session, itself."""
-        if connection.state == CLOSED:
-            return
+        if connection.state != CLOSED:
+            self.output.close(connection)
+            self._leave(connection, reason, now)
+
+    def _leave(self, connection: Connection, reason: int, now: float) -> None:
         session = connection.session
-        self.output.close(connection)
         self._forget(connection)
         if session is None or session.connection is not connection:
             return

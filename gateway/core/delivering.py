@@ -119,6 +119,10 @@ class Deliverer:
     def _note_overflow(self, session: Session, limit: str, detail: str) -> None:
         if not session.overflow_noted:
             session.overflow_noted = True
+            self.statistics.note(
+                f"client {session.client_id!r}: {limit} reached "
+                f"({session.queued_count} messages in its queue): {detail}"
+            )
             self.recorder.observed(session, "limit_hit", limit, detail)
 
     # -- the window

@@ -25,6 +25,8 @@ class Output:
         self.committed_batch = recorder.batch_number - 1
         self.dirty: list[Connection] = []
         self.withholding: list[Connection] = []
+        self.departing: list[Connection] = []
+        """Connections to be closed when the batch that is being collected is durable."""
 
     def push(self, connection: Connection, data: bytes) -> None:
         """Send in this turn, whatever waits."""
@@ -60,9 +62,18 @@ class Output:
             if not connection.outgoing:
                 self.dirty.append(connection)
 
+    def close_after_commit(self, connection: Connection) -> None:
+        """Close when the facts about this end are durable: the close is what the client sees."""
+        self.departing.append(connection)
+
+    def waits(self) -> bool:
+        """Return whether anybody waits for the batch that is being collected."""
+        return bool(self.withholding or self.departing)
+
     def seal(self) -> list[Withheld]:
         """Return what waits for the batch that ends now."""
-        sealed: list[Withheld] = []
+        sealed = [Withheld(connection, []) for connection in self.departing]
+        self.departing = []
         for connection in self.withholding:
             if connection.state != CLOSED:
                 sealed.append(Withheld(connection, connection.withheld))
@@ -75,6 +86,9 @@ class Output:
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection
+            if not withheld.parts:
+                self.close(connection)
+                continue
             if connection.state == CLOSED:
                 continue
             connection.greeted = True

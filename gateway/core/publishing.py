@@ -154,6 +154,10 @@ class Publisher:
     def abandon(self, held: Held) -> None:
         """`await_rel_timeout` has passed: the operator wants the identifier back."""
         self.statistics.abandoned += 1
+        self.statistics.note(
+            f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "
+            f"await_rel_timeout: message {held.message.number} dropped"
+        )
         self.statistics.count_drop("await_rel_timeout")
         self.recorder.message_abandoned(held)
 
@@ -226,6 +230,7 @@ class Publisher:
             self.recorder.retained_set(message)
         else:
             self.statistics.count_error("max_retained")
+            self.statistics.note(f"max_retained reached: not retained: {topic[:200]!r}")
             self.recorder.observed(
                 None, "limit_hit", "max_retained", f"not retained: {topic[:200]}"
             )

@@ -27,7 +27,8 @@ class Replay:
 
     def note(self, blob: Blob) -> None:
         """Remember where the journal stands; the tables hold this blob's facts already."""
-        self.next_sequence = blob.first_sequence + blob.record_count
+        # Never below the checkpoint: damage may have taken the newest blobs, not the tables.
+        self.next_sequence = max(self.next_sequence, blob.first_sequence + blob.record_count)
         self.next_batch = blob.number + 1
         self.boot = blob.boot
 

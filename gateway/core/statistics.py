@@ -1,4 +1,9 @@
-"""What the broker counts. Nothing is ever dropped or refused without a number going up."""
+"""What the broker counts and remarks. Nothing is dropped or refused without a number going up."""
+
+from typing import Final
+
+NOTICES_MAX: Final = 100
+"""Sentences kept for the log until the shell takes them; more are only counted."""
 
 
 class Statistics:
@@ -19,6 +24,16 @@ class Statistics:
         self.abandoned = 0
         self.dropped: dict[str, int] = {}
         self.errors: dict[str, int] = {}
+
+        self.notices: list[str] = []
+        self.notices_left_out = 0
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence for the log: what was dropped or refused, for whom, and why."""
+        if len(self.notices) < NOTICES_MAX:
+            self.notices.append(sentence)
+        else:
+            self.notices_left_out += 1
 
     def count_error(self, reason: str) -> None:
         """Count something a peer did wrong or a limit it met."""

@@ -44,6 +44,9 @@ class Subscribing:
             refusal = self._refusal_of(session, wanted.topic_filter)
             if refusal:
                 self.statistics.count_error(refusal)
+                self.statistics.note(
+                    f"client {session.client_id!r}: subscription refused: {refusal} reached"
+                )
                 self.recorder.observed(session, "limit_hit", refusal, wanted.topic_filter[:200])
                 codes.append(FAILURE)
                 continue

@@ -70,7 +70,7 @@ class Committer:
             return
         if self._finish_wal:
             self._copy_rest_of_wal()
-        elif self.broker.output.withholding:
+        elif self.broker.output.waits():
             self._commit_after(self.limits.commit_delay, lazy=False)
         elif self.store.checkpointing or self._drop_wanted:
             self._commit()
@@ -245,7 +245,7 @@ class Committer:
 
     def _has_work(self) -> bool:
         return bool(
-            self.broker.output.withholding
+            self.broker.output.waits()
             or self.broker.recorder.record_count
             or self.store.checkpointing
         )

@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 TICK_SECONDS = 1.0
 """Upkeep: checkpoints, exported blobs, the clock, the watchdog."""
 
+NOTICES_PER_SECOND_MAX = 10
+"""Lines about misbehaving clients: a flood of them must not fill the journal on the card."""
+
 PAGES_PER_TURN_MAX = 16
 """Pages of queued messages read from disk in one turn: some milliseconds."""
 
@@ -186,12 +189,23 @@ class Shell:
 
     def tick(self) -> None:
         """Once a second."""
+        self._log_notices()
         step_ms = self.wall_clock.step_ms()
         if step_ms:
             logger.warning("the clock stepped by %.3f s", step_ms / 1000)
             self.broker.recorder.observed(None, "clock_stepped", "", str(step_ms))
         self.committer.tick(self.batch_limits.max_journal)
         self.schedule()
+
+    def _log_notices(self) -> None:
+        statistics = self.broker.statistics
+        notices, left_out = statistics.notices, statistics.notices_left_out
+        statistics.notices, statistics.notices_left_out = [], 0
+        for sentence in notices[:NOTICES_PER_SECOND_MAX]:
+            logger.warning("%s", sentence)
+        left_out += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
+        if left_out:
+            logger.warning("%d more such events in this second; the counters have them", left_out)
 
     def _fail(self, _: StoreFailed) -> None:
         self.failed.set()
@@ -206,6 +220,7 @@ class Shell:
         for task in list(self._checks):
             task.cancel()
         self.broker.stop(now, WallClock.time_ms())
+        self._log_notices()
         await self.committer.drain()
         if self.committer.failure is None:
             self._turn()

@@ -1,7 +1,7 @@
 """The real core and the real store under a clock that stands still, without sockets or threads.
 
-What a client is told is what `Connection.outgoing` holds after a commit, decoded again. `cut` throws
-everything away that was not committed, as a power cut does, and starts anew from the files.
+What a client is told is what `Connection.outgoing` holds after a commit, decoded again. `cut`
+throws everything away that was not committed, as a power cut does, and starts anew from the files.
 """
 
 from pathlib import Path
@@ -105,7 +105,9 @@ class Harness:
         self.commit()
         return client
 
-    def subscriber(self, client_id: str, topic_filter: str, qos: int, *, clean: bool = False) -> Client:
+    def subscriber(
+        self, client_id: str, topic_filter: str, qos: int, *, clean: bool = False
+    ) -> Client:
         """Connect and subscribe."""
         client = self.connect(client_id, clean=clean)
         client.send(Subscribe(1, [Subscription(topic_filter, qos)]))
@@ -146,18 +148,18 @@ class Harness:
         self.flush()
 
     def _write_chunks(self, count: int) -> set[Session] | None:
-        checkpoint = self.store._checkpoint  # noqa: SLF001 - a cut between any two chunks
+        checkpoint = self.store._checkpoint
         for _ in range(count):
             if checkpoint is not None and checkpoint.step():
-                self.store._checkpoint = None  # noqa: SLF001
-                self.store._state_covered = checkpoint.next_sequence  # noqa: SLF001
+                self.store._checkpoint = None
+                self.store._state_covered = checkpoint.next_sequence
                 return checkpoint.changes.sessions
         return None
 
     def commit(self) -> None:
         """Commit until nothing is waiting, pages included."""
         self.seal()
-        while self.broker.deliverer.page_requests or self.broker.output.withholding:
+        while self.broker.deliverer.page_requests or self.broker.output.waits():
             self.seal()
 
     def begin_checkpoint(self) -> None:
@@ -218,7 +220,7 @@ class Harness:
     def rows(self, *tables: str) -> dict[str, int]:
         """Return the number of rows of tables."""
         return {
-            table: self.store._writer.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608, SLF001
+            table: self.store._writer.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
             for table in tables or ("inbound", "outbound", "queue", "messages")
         }
 
@@ -257,7 +259,9 @@ def picture_of(harness: Harness) -> Picture:
                     (packet_id, _contents(harness, delivery), delivery.qos, delivery.state)
                     for packet_id, delivery in session.outbound.items()
                 ],
-                "queue": [(d.qos, d.retain, _contents(harness, d)) for d in _queue(harness, session)],
+                "queue": [
+                    (d.qos, d.retain, _contents(harness, d)) for d in _queue(harness, session)
+                ],
                 "queued": (session.queued_count, session.queued_bytes),
             }
     return {
@@ -268,7 +272,7 @@ def picture_of(harness: Harness) -> Picture:
             for session in state.wills.values()
             if session.will is not None
         },
-        "next": (state.next_session_number, state.next_message_number),
+        "next session": state.next_session_number,
         "sequence": harness.broker.recorder.next_sequence,
     }
 
@@ -276,9 +280,7 @@ def picture_of(harness: Harness) -> Picture:
 def _queue(harness: Harness, session: Session) -> list[Delivery]:
     stored: list[Delivery] = []
     if session.stored_count:
-        _, stored = harness.store.load_page(
-            session, session.stored_first, session.stored_count, []
-        )
+        _, stored = harness.store.load_page(session, session.stored_first, session.stored_count, [])
     return [*session.waiting, *stored, *session.recent]
 
 

@@ -99,7 +99,9 @@ class Story:
     ) -> None:
         if client_id in self.connected:
             self.payload += 1
-            packet = Publish(topic, b"%d" % self.payload, qos, retain, False, packet_id if qos else 0)
+            packet = Publish(
+                topic, b"%d" % self.payload, qos, retain, False, packet_id if qos else 0
+            )
             self.connected[client_id].send(packet)
 
     def do_release(self, client_id: str) -> None:
@@ -183,7 +185,10 @@ def test_the_journal_alone_tells_the_whole_state(story_steps: list[tuple[object,
             durable = {name for name, session in live.sessions.items() if session.durable}
             assert set(state.sessions) == durable
             for name in durable:
-                assert state.sessions[name].subscriptions.keys() == live.sessions[name].subscriptions.keys()
+                assert (
+                    state.sessions[name].subscriptions.keys()
+                    == live.sessions[name].subscriptions.keys()
+                )
                 assert list(state.sessions[name].inbound) == list(live.sessions[name].inbound)
                 assert list(state.sessions[name].outbound) == list(live.sessions[name].outbound)
                 assert state.sessions[name].queued_count == live.sessions[name].queued_count

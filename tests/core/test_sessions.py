@@ -1,0 +1,221 @@
+"""Resuming, order, windows, queues and what is left when everything is done."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.core.limits import Limits
+from gateway.wire.packets import (
+    Connack,
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+    Subscribe,
+    Subscription,
+    Will,
+)
+from tests.core.harness import Client, Harness, payloads, publishes
+
+
+def publish_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
+    for number in range(count):
+        packet_id = number % 60_000 + 1
+        client.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
+        if qos == 2:
+            client.send(Pubrel(packet_id))
+    harness.commit()
+
+
+def answer_all(harness: Harness, client: Client) -> list[bytes]:
+    """Acknowledge everything until nothing more comes; return the payloads in order."""
+    seen: list[bytes] = []
+    while packets := client.take():
+        for packet in packets:
+            if isinstance(packet, Publish):
+                seen.append(packet.payload)
+                if packet.qos == 1:
+                    client.send(Puback(packet.packet_id))
+                elif packet.qos == 2:
+                    client.send(Pubrec(packet.packet_id))
+            elif isinstance(packet, Pubrel):
+                client.send(Pubcomp(packet.packet_id))
+        harness.commit()
+    return seen
+
+
+def test_with_window_2_and_lost_acknowledgements_the_receiver_sees_1_2_3_2_3_4(
+    tmp_path: Path,
+) -> None:
+    limits = Limits()
+    limits.max_inflight = 2
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", "t", 1)
+    publisher = harness.connect("p", clean=True)
+    for number in range(1, 5):
+        publisher.send(Publish("t", b"%d" % number, 1, False, False, number))
+    harness.commit()
+    seen = publishes(subscriber.take())
+    subscriber.send(Puback(seen[0].packet_id))
+    harness.commit()
+    seen += publishes(subscriber.take())
+    harness.lose(subscriber)
+    again = harness.connect("s")
+    resent = publishes(again.take())
+    assert [packet.dup for packet in resent] == [True, True]
+    again.send(Puback(resent[0].packet_id))
+    harness.commit()
+    resent += publishes(again.take())
+    assert payloads([*seen, *resent]) == [b"1", b"2", b"3", b"2", b"3", b"4"]
+    harness.close()
+
+
+def test_a_long_queue_lives_on_disk_and_comes_back_in_order(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publisher = harness.connect("p", clean=True)
+    publish_many(harness, publisher, 700)
+    harness.checkpoint()
+    publish_many(harness, publisher, 300)
+    session = harness.session("s")
+    assert (len(session.waiting), session.stored_count, len(session.recent)) == (0, 700, 300)
+    harness.checkpoint()
+    assert (len(session.waiting), session.stored_count, len(session.recent)) == (0, 1000, 0)
+    harness.cut()
+    assert harness.session("s").queued_count == 1000
+    seen = answer_all(harness, harness.connect("s"))
+    assert seen == [b"%d" % number for number in [*range(700), *range(300)]]
+    harness.checkpoint()
+    assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}
+    assert harness.session("s").queued_bytes == 0
+    harness.close()
+
+
+def test_a_message_queued_for_many_sessions_is_stored_once(harness: Harness) -> None:
+    for number in range(5):
+        harness.lose(harness.subscriber(f"s{number}", "t", 1))
+    publish_many(harness, harness.connect("p", clean=True), 3)
+    harness.checkpoint()
+    assert harness.rows("queue", "messages") == {"queue": 15, "messages": 3}
+
+
+def test_what_lived_and_died_between_two_checkpoints_never_becomes_a_row(
+    harness: Harness,
+) -> None:
+    subscriber = harness.subscriber("s", "t", 2)
+    harness.checkpoint()
+    before = harness.store._writer.total_changes
+    publish_many(harness, harness.connect("p"), 50, qos=2)
+    assert len(answer_all(harness, subscriber)) == 50
+    rows = harness.store._writer.total_changes - before - len(harness.blobs)
+    assert rows <= 0
+    harness.checkpoint()
+    assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}
+
+
+def test_a_clean_connect_discards_the_session_on_disk_too(harness: Harness) -> None:
+    harness.lose(harness.subscriber("s", "t", 2))
+    publish_many(harness, harness.connect("p"), 10, qos=2)
+    harness.checkpoint()
+    assert harness.rows("queue")["queue"] == 10
+    client = harness.connect("s", clean=True)
+    assert client.take() == [Connack(False, 0)]
+    harness.checkpoint()
+    assert harness.rows("queue", "messages", "subscriptions") == {
+        "queue": 0,
+        "messages": 0,
+        "subscriptions": 0,
+    }
+    harness.cut()
+    assert "s" not in harness.broker.state.sessions
+    assert harness.connect("s").take() == [Connack(False, 0)]
+
+
+def test_retained_messages_survive_the_session_that_sent_them(harness: Harness) -> None:
+    publisher = harness.connect("p", clean=True)
+    publisher.send(Publish("r/1", b"kept", 1, True, False, 1))
+    harness.commit()
+    harness.lose(publisher)
+    harness.checkpoint()
+    harness.cut()
+    subscriber = harness.connect("s", clean=True)
+    subscriber.send(Subscribe(1, [Subscription("r/#", 1)]))
+    harness.commit()
+    (packet,) = publishes(subscriber.take())
+    assert (packet.payload, packet.retain, packet.qos) == (b"kept", True, 1)
+
+
+def test_a_will_survives_a_power_cut_of_the_broker(harness: Harness) -> None:
+    harness.lose(harness.subscriber("watch", "w", 1))
+    harness.connect("c", clean=True, will=Will("w", b"gone", 1, False))
+    harness.cut()
+    assert payloads(harness.connect("watch").take()) == [b"gone"]
+    harness.cut()
+    assert harness.broker.state.wills == {}
+
+
+def test_a_full_queue_drops_the_newest_counts_it_and_says_so_once(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_mqueue_len = 3
+    harness = Harness(tmp_path, limits)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publish_many(harness, harness.connect("p", clean=True), 10)
+    assert harness.broker.statistics.dropped == {"queue_full": 7}
+    assert harness.session("s").dropped_messages == 7
+    assert answer_all(harness, harness.connect("s")) == [b"0", b"1", b"2"]
+    harness.close()
+
+
+def test_a_packet_identifier_is_not_used_twice_at_a_time_and_wraps(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_inflight = 0
+    limits.max_mqueue_len = 100_000
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", "t", 1, clean=True)
+    publisher = harness.connect("p", clean=True)
+    publish_many(harness, publisher, 65_540)
+    first = publishes(subscriber.take())
+    assert len({packet.packet_id for packet in first}) == len(first) == 65_535
+    for packet in first[10:20]:
+        subscriber.send(Puback(packet.packet_id))
+    harness.commit()
+    later = publishes(subscriber.take())
+    assert [packet.packet_id for packet in later] == list(range(11, 16))
+    harness.close()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        limits = Limits()
+        limits.max_inflight = data.draw(st.integers(1, 4))
+        harness = Harness(Path(folder), limits)
+        for number in range(data.draw(st.integers(1, 3))):
+            clean = data.draw(st.booleans())
+            harness.subscriber(f"s{number}", "t", data.draw(st.integers(0, 2)), clean=clean)
+        for number in range(data.draw(st.integers(1, 4))):
+            clean = data.draw(st.booleans())
+            publisher = harness.connect(f"p{number % 2}", clean=clean)
+            count, qos = data.draw(st.integers(0, 5)), data.draw(st.integers(1, 2))
+            publish_many(harness, publisher, count, qos)
+            if data.draw(st.booleans()):
+                harness.checkpoint()
+            if data.draw(st.booleans()):
+                harness.cut()
+        for client_id in list(harness.broker.state.sessions):
+            answer_all(harness, harness.connect(client_id))
+        harness.checkpoint()
+        assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}
+        for session in harness.broker.state.sessions.values():
+            assert not session.inbound
+            assert not session.outbound
+            assert session.queued_count == session.queued_bytes == 0
+        changes = harness.broker.state.changes
+        assert not changes.held
+        assert not changes.deliveries
+        assert not harness.broker.output.withholding
+        harness.close()

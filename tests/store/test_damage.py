@@ -1,0 +1,157 @@
+"""A damaged store never bricks the device: it is set aside, salvaged and reported."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.store.database import DAMAGED_FOLDER, DATABASE_NAME, DataDirectoryInUse
+from gateway.store.store import Store
+from gateway.wire.packets import Publish
+from tests.core.harness import Harness, payloads
+
+
+def make_state(data_dir: Path, messages: int = 200) -> None:
+    harness = Harness(data_dir)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publisher = harness.connect("p", clean=True)
+    for number in range(messages):
+        publisher.send(Publish("t", b"%d" % number + b"x" * 200, 1, False, False, number + 1))
+    publisher.send(Publish("kept", b"retained", 1, True, False, 999))
+    harness.commit()
+    harness.checkpoint()
+    harness.store.checkpoint_wal()
+    harness.close()
+
+
+def overwrite(path: Path, offset: int, data: bytes) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+def zeroed(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"not a database" * 100)
+
+
+def bad_page(path: Path) -> None:
+    overwrite(path, path.stat().st_size // 2, b"\xff" * 4096)
+
+
+@pytest.mark.parametrize("damage", [zeroed, truncated, garbage, bad_page])
+def test_the_broker_starts_on_a_damaged_database_keeps_the_file_and_says_so(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    make_state(tmp_path)
+    damage(tmp_path / DATABASE_NAME)
+    harness = Harness(tmp_path)
+    assert harness.recovery == "salvaged"
+    assert "database damaged" in harness.damage[0]
+    kept = list((tmp_path / DAMAGED_FOLDER).glob("*/" + DATABASE_NAME))
+    assert len(kept) == 1
+    # It works as a broker does.
+    subscriber = harness.subscriber("new", "t", 1)
+    harness.connect("q", clean=True).send(Publish("t", b"after", 1, False, False, 1))
+    harness.commit()
+    assert payloads(subscriber.take()) == [b"after"]
+    harness.cut()
+    assert "new" in harness.broker.state.sessions
+    harness.close()
+
+
+def test_an_empty_database_file_is_a_new_database(tmp_path: Path) -> None:
+    empty(tmp_path / DATABASE_NAME)
+    harness = Harness(tmp_path)
+    harness.connect("c")
+    harness.close()
+
+
+def test_what_can_be_read_of_a_damaged_database_is_kept(tmp_path: Path) -> None:
+    make_state(tmp_path)
+    path = tmp_path / DATABASE_NAME
+    with closing(sqlite3.connect(path)) as connection:
+        root = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'queue_message'"
+        ).fetchone()[0]
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    overwrite(path, (root - 1) * size, b"\xff" * size)
+    harness = Harness(tmp_path)
+    assert harness.recovery == "salvaged"
+    assert harness.session("s").queued_count == 200
+    assert "kept" in harness.broker.state.retained
+    seen = payloads(harness.connect("s").take())
+    assert seen[0] == b"0" + b"x" * 200
+    harness.close()
+
+
+def test_a_torn_wal_keeps_every_commit_before_the_tear(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    wal = tmp_path / f"{DATABASE_NAME}-wal"
+    harness.connect("before")
+    whole = wal.stat().st_size
+    harness.connect("after")
+    torn = wal.read_bytes()[: whole + 100]
+    main = (tmp_path / DATABASE_NAME).read_bytes()
+    harness.close()
+    (tmp_path / DATABASE_NAME).write_bytes(main)
+    wal.write_bytes(torn)
+    again = Harness(tmp_path)
+    assert again.recovery == "unclean"
+    assert set(again.broker.state.sessions) == {"before"}
+    again.close()
+
+
+def test_a_damaged_blob_is_reported_and_the_others_count(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    for name in ("a", "b", "c"):
+        harness.connect(name)
+    harness.close()
+    with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection, connection:
+        sequences = [row[0] for row in connection.execute("SELECT sequence FROM journal")]
+        connection.execute(
+            "UPDATE journal SET blob = zeroblob(100) WHERE sequence = ?", (sequences[1],)
+        )
+    again = Harness(tmp_path)
+    assert again.recovery == "salvaged"
+    assert len(again.damage) == 1
+    assert set(again.broker.state.sessions) == {"a", "c"}
+    again.close()
+
+
+def test_a_second_broker_is_refused_the_data_directory(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    with pytest.raises(DataDirectoryInUse, match="in use by another broker"):
+        Store(tmp_path)
+    harness.close()
+
+
+def test_a_journal_beyond_its_limit_loses_its_oldest_events_and_says_which(
+    tmp_path: Path,
+) -> None:
+    harness = Harness(tmp_path)
+    for number in range(20):
+        harness.connect(f"c{number}")
+    harness.checkpoint()
+    store = harness.store
+    total = store.journal_total_bytes
+    lost = store.truncate_journal(total // 2)
+    assert lost is not None
+    assert lost[0] == 1
+    assert 0 < store.journal_total_bytes <= total // 2
+    harness.cut()
+    assert len(harness.broker.state.sessions) == 20
+    harness.close()
