@@ -72,6 +72,7 @@ def _environment() -> Environment:
         duration=wording.duration_of,
         clock=wording.clock_of,
         count=wording.count_of,
+        counted=wording.counted_of,
         bytes=wording.bytes_of,
         value=wording.value_of,
         unit=wording.unit_of,

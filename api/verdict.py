@@ -19,7 +19,7 @@ from api.models import (
     UploadReport,
 )
 from api.observer import Overview
-from api.wording import duration_of, visible_of
+from api.wording import counted_of, duration_of, visible_of
 
 
 class Level(IntEnum):
@@ -89,7 +89,7 @@ def _notices_of_bridge(status: BridgeStatus) -> Iterator[Notice]:
         yield Notice(
             Level.ATTENTION,
             f"The bridge is not connected to the broker at {visible_of(status.mqtt.address)}; "
-            f"{status.outbox.waiting:,} readings wait in its outbox.",
+            f"{counted_of(status.outbox.waiting, 'reading')} waiting in its outbox.",
         )
 
 
@@ -134,7 +134,7 @@ def _notices_of_uploader(status: UploaderStatus, *, now_ms: int) -> Iterator[Not
         yield Notice(
             Level.ATTENTION,
             f"Uploading has failed{since}: {reason}. Nothing is lost: "
-            f"{status.sealed.count:,} segments wait here and are tried again.",
+            f"{counted_of(status.sealed.count, 'segment')} waiting here, and tried again.",
         )
 
 

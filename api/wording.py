@@ -119,6 +119,11 @@ def count_of(number: int) -> str:
     return f"{number:,}"
 
 
+def counted_of(number: int, thing: str) -> str:
+    """``1 segment``, ``12 segments``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def bytes_of(number: int) -> str:
     """``812 B``, ``40.0 KiB``, ``1.5 GiB``."""
     if number < 1024:

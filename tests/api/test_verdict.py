@@ -101,7 +101,7 @@ def test_a_bridge_without_its_broker_says_how_much_waits(gateway: Gateway) -> No
     assert gateway.bridge is not None
     gateway.bridge["mqtt"]["connected"] = False
     gateway.bridge["outbox"]["waiting"] = 1_234
-    assert "1,234 readings wait" in gateway.sentences()[0][1]
+    assert "1,234 readings waiting" in gateway.sentences()[0][1]
 
 
 def test_a_silent_bridge_is_said_once_and_its_old_words_are_not_judged(gateway: Gateway) -> None:
@@ -122,8 +122,8 @@ def test_a_failing_upload_says_since_when_why_and_that_nothing_is_lost(gateway: 
     [(level, sentence)] = gateway.sentences()
     assert level is Level.ATTENTION
     assert sentence == (
-        "Uploading has failed for 5 min: 503 Slow Down. Nothing is lost: 3 segments wait here and "
-        "are tried again."
+        "Uploading has failed for 5 min: 503 Slow Down. Nothing is lost: 3 segments waiting here, "
+        "and tried again."
     )
 
 
