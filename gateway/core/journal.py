@@ -41,7 +41,10 @@ class Blob:
         self.records_end = self.records_at + int(fields[9])
         if self.records_end + facts.CRC.size != len(data):
             raise DamagedBlob("the lengths in the header do not add up to the blob's length")
-        self.names = self._names()
+        try:
+            self.names = self._names()
+        except (StructError, UnicodeDecodeError) as error:
+            raise DamagedBlob(f"the names of its sessions: {error}") from error
 
     def _names(self) -> dict[int, str]:
         names: dict[int, str] = {}
@@ -79,7 +82,7 @@ def decode(data: bytes) -> JournalBatch:
     try:
         for _ in range(blob.record_count):
             events.append(reader.next_event())
-    except (StructError, IndexError, KeyError, UnicodeDecodeError) as error:
+    except (StructError, IndexError, KeyError, ValueError) as error:
         raise DamagedBlob(f"record {len(events)} of {blob.record_count}: {error}") from error
     if reader.at != blob.records_end:
         raise DamagedBlob(f"{blob.records_end - reader.at} bytes after the last record")

@@ -1,9 +1,12 @@
 """The journal as another process reads it: in order, page by page, without disturbing anybody."""
 
+import logging
 import sqlite3
 from pathlib import Path
 
 from gateway.store.database import DATABASE_NAME, connect_read_only
+
+logger = logging.getLogger(__name__)
 
 
 class JournalReader:
@@ -12,6 +15,8 @@ class JournalReader:
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / DATABASE_NAME
         self._connection: sqlite3.Connection | None = None
+        self._file = (0, 0)
+        self._readable = True
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
         """Return blobs that hold events behind `sequence`, oldest first, about `bytes_max` bytes.
@@ -19,15 +24,31 @@ class JournalReader:
         Nothing comes back while there is no database or it cannot be read just now: the broker may
         be starting, or setting a damaged file aside.
         """
-        if self._connection is None:
-            if not self._path.exists():
-                return []
-            self._connection = connect_read_only(self._path)
         try:
-            return self._read(self._connection, sequence, bytes_max)
-        except sqlite3.DatabaseError:
+            connection = self._open()
+            blobs = [] if connection is None else self._read(connection, sequence, bytes_max)
+        except sqlite3.DatabaseError as error:
             self.close()
+            if self._readable:
+                logger.warning("the journal cannot be read just now: %s", error)
+            self._readable = False
             return []
+        self._readable = True
+        return blobs
+
+    def _open(self) -> sqlite3.Connection | None:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            self.close()
+            return None
+        file = (status.st_dev, status.st_ino)
+        if self._connection is None or file != self._file:
+            # A damaged database is set aside under another name: its successor is what counts.
+            self.close()
+            self._connection = connect_read_only(self._path)
+            self._file = file
+        return self._connection
 
     def _read(self, connection: sqlite3.Connection, sequence: int, bytes_max: int) -> list[bytes]:
         # The blob that holds `sequence + 1` begins at or before it.
