@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 LINE_BYTES_MAX = 1024 * 1024
 """Longest request: a report fits, and a client that sends none cannot fill the memory."""
 
+ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
+"""Sessions listed in one answer, in bytes: the contract's longest line less its frame."""
+
 REPORT_BYTES_MAX = 64 * 1024
 CONNECTIONS_MAX = 64
 SESSIONS_LISTED_MAX = 1_000
@@ -125,11 +128,16 @@ class Control:
         after = _text(request, "after", "")
         sessions = self._shell.broker.state.sessions
         names = sorted(name for name in sessions if name > after)
-        shown = names[:limit]
-        return {
-            "sessions": [session_of(sessions[name]) for name in shown],
-            "next": shown[-1] if len(names) > limit else None,
-        }
+        shown: list[dict[str, Any]] = []
+        size_bytes = 0
+        for name in names[:limit]:
+            session = session_of(sessions[name])
+            size_bytes += len(json.dumps(session))
+            if size_bytes > ANSWER_BYTES_MAX:
+                break
+            shown.append(session)
+        complete = len(shown) == len(names)
+        return {"sessions": shown, "next": None if complete else shown[-1]["client_id"]}
 
     def _session(self, request: Request) -> dict[str, Any]:
         return session_detail_of(self._find(request))

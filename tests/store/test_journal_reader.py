@@ -21,7 +21,7 @@ def test_blobs_come_in_order_from_the_one_that_holds_the_next_event(tmp_path: Pa
     expected = sequences(harness.blobs)
     assert sequences(reader.blobs_after(0, 1_000_000)) == expected
     assert sequences(reader.blobs_after(0, 1)) == expected[:1]
-    assert sequences(reader.blobs_after(expected[2], 1_000_000)) == expected[2:]
+    assert sequences(reader.blobs_after(expected[2] - 1, 1_000_000)) == expected[2:]
     assert sequences(reader.blobs_after(expected[3] - 1, 1)) == [expected[3]]
     reader.close()
     harness.close()
