@@ -8,6 +8,7 @@ import random
 import sqlite3
 import sys
 from collections import defaultdict, deque
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,19 @@ class Board:
                 await asyncio.sleep(0)
 
 
+@contextlib.asynccontextmanager
+async def _bridge(arguments: list[str]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """The process is gone when the block ends, also when the test fails in it."""
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
 async def test_a_bridge_killed_at_random_moments_loses_and_doubles_nothing(
     subscriber: Subscriber, terminal: Terminal, tmp_path: Path
 ) -> None:
@@ -106,16 +120,15 @@ async def test_a_bridge_killed_at_random_moments_loses_and_doubles_nothing(
     arguments = ["-c", PROGRAM, str(tmp_path / "data"), str(subscriber.port), str(terminal.link)]
     try:
         for _ in range(KILLS):
-            process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
-            await board.wait_for(board.acknowledged + chance.randint(1, FRAMES_PER_LIFE_MAX))
-            process.kill()
-            await process.wait()
+            async with _bridge(arguments) as process:
+                await board.wait_for(board.acknowledged + chance.randint(1, FRAMES_PER_LIFE_MAX))
+                process.kill()
         board.finishing = True
-        process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
-        await asyncio.wait_for(tasks[1], DEADLINE_SECONDS)
-        await subscriber.arrival_of(board.sent)
-        process.terminate()
-        assert await asyncio.wait_for(process.wait(), DEADLINE_SECONDS) == 0
+        async with _bridge(arguments) as process:
+            await asyncio.wait_for(tasks[1], DEADLINE_SECONDS)
+            await subscriber.arrival_of(board.sent)
+            process.terminate()
+            assert await asyncio.wait_for(process.wait(), DEADLINE_SECONDS) == 0
     finally:
         for task in tasks:
             task.cancel()
