@@ -6,6 +6,7 @@ as dropped, and its numbers stay missing in `sequence` for everybody to see.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -62,7 +63,7 @@ class Port:
         while True:
             opened_at: float | None = None
             try:
-                link = await asyncio.to_thread(self._open)
+                link = await self._open()
                 opened_at = time.monotonic()
                 try:
                     self._note_found(link)
@@ -75,8 +76,19 @@ class Port:
                 backoff.reset()
             await backoff.wait()
 
-    def _open(self) -> SerialLink:
-        return SerialLink(path_of(self._settings), self._settings.baud_rate)
+    async def _open(self) -> SerialLink:
+        """In a thread, because opening may block; cancelled, nothing stays open."""
+
+        def open_link() -> SerialLink:
+            return SerialLink(path_of(self._settings), self._settings.baud_rate)
+
+        opening = asyncio.ensure_future(asyncio.to_thread(open_link))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with contextlib.suppress(PortLost):
+                (await opening).close()
+            raise
 
     async def _read(self, link: SerialLink, opened_at: float) -> None:
         can_wait = self._settings.framing == "board"
