@@ -6,7 +6,6 @@ end, whatever happened in between.
 """
 
 import json
-import os
 import random
 import shutil
 import signal
@@ -16,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ STOP_DEADLINE_SECONDS = 15.0
 
 def oncegate_command() -> list[str]:
     """The command as it is installed beside the Python that runs the tests."""
-    if "DEVELOPMENT_BROKER" in os.environ:
-        return [os.environ["DEVELOPMENT_BROKER"]]
     return [str(Path(sys.executable).with_name("oncegate"))]
 
 
@@ -68,6 +66,11 @@ class BrokerProcess:
                 f"{settings or ''}\n"
             )
 
+    def replace_in_configuration(self, old: str, new: str) -> None:
+        """Change the configuration file; the broker reads it when it is told to."""
+        assert self._configuration is not None
+        self._configuration.write_text(self._configuration.read_text().replace(old, new))
+
     def _command(self) -> list[str]:
         if self._configuration is not None:
             return [*oncegate_command(), "broker", "--config", str(self._configuration)]
@@ -77,9 +80,12 @@ class BrokerProcess:
     # Processes
 
     def start(self) -> None:
-        """Start the process and wait for its READY=1, as systemd does."""
-        with self._readiness_socket() as readiness:
-            self.spawn(notify_socket=str(readiness.getsockname()))
+        """Start the process and wait for its READY=1, as systemd does.
+
+        Nobody listens to it afterwards, which must not trouble it.
+        """
+        with self.notify_socket() as readiness:
+            self.spawn({"NOTIFY_SOCKET": str(readiness.getsockname())})
             deadline = time.monotonic() + START_DEADLINE_SECONDS
             while time.monotonic() < deadline and self.is_running:
                 try:
@@ -89,19 +95,17 @@ class BrokerProcess:
                     continue
         raise AssertionError(f"the broker did not become ready: {self.standard_error()}")
 
-    def spawn(self, notify_socket: str | None = None) -> None:
+    def spawn(self, environment: Mapping[str, str] | None = None) -> None:
         """Start the process and do not wait for anything."""
         assert not self.is_running, "the broker of this test runs already"
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
-        if notify_socket is not None:
-            environment["NOTIFY_SOCKET"] = notify_socket
+        clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         with self._stderr_path.open("ab") as stderr:
             self._process = subprocess.Popen(
                 self._command(),
                 stdin=subprocess.DEVNULL,
                 stdout=stderr,
                 stderr=stderr,
-                env=environment,
+                env=clean | dict(environment or {}),
                 cwd=self.directory,
             )
 
@@ -112,7 +116,8 @@ class BrokerProcess:
         )
         return second.returncode
 
-    def _readiness_socket(self) -> socket.socket:
+    def notify_socket(self) -> socket.socket:
+        """A socket to be named in NOTIFY_SOCKET, as systemd has one."""
         path = self.directory / "notify"
         path.unlink(missing_ok=True)
         readiness = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -137,6 +142,11 @@ class BrokerProcess:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def kill(self) -> None:
         """Stop it with SIGKILL: nothing is tidied up."""

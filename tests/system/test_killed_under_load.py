@@ -1,0 +1,116 @@
+"""The promise: a broker killed again and again loses no acknowledged message and doubles none.
+
+The seed is printed; ONCEGATE_TEST_SEED=<seed> plays the same dice again (the kernel's scheduling
+is beyond any seed).
+"""
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.system.resuming_clients import Progress, Publisher, Subscriber
+from tests.system.stage import Stage
+
+KILL_COUNT = 50
+# Longer than the broker needs for a start, so that some kills come before it is ready.
+SECONDS_BEFORE_EARLY_KILL = 0.6
+DRAIN_DEADLINE_SECONDS = 40.0
+
+
+def _subscribers_of(stage: Stage, source: random.Random, progress: Progress) -> list[Subscriber]:
+    def subscriber(name: str, *filters: tuple[str, int], rest_seconds: float = 0.0) -> Subscriber:
+        dice = random.Random(source.random())  # noqa: S311
+        return Subscriber(
+            stage.broker.port, name, dice, progress, filters=filters, rest_seconds=rest_seconds
+        )
+
+    return [
+        subscriber("exact", ("load/#", 2)),
+        subscriber("overlapping", ("load/#", 1), ("load/+/+", 2), ("load/+/2", 0)),
+        subscriber("lower", ("load/#", 1)),
+        subscriber("often-away", ("load/#", 2), rest_seconds=2.0),
+    ]
+
+
+async def _kill_again_and_again(stage: Stage, source: random.Random) -> None:
+    broker = stage.broker
+    for _ in range(KILL_COUNT):
+        # Random moments are what this test is about: nothing is awaited here.
+        await asyncio.sleep(source.uniform(0.01, 0.5))
+        await asyncio.to_thread(broker.kill)
+        if source.random() < 0.2:
+            broker.spawn()
+            await asyncio.sleep(source.uniform(0.0, SECONDS_BEFORE_EARLY_KILL))
+            await asyncio.to_thread(broker.kill)
+        await asyncio.to_thread(broker.start)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+@pytest.mark.statement("MQTT-4.1.0-1", "MQTT-4.3.2-2", "MQTT-4.3.3-1", "MQTT-4.3.3-2")
+async def test_fifty_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_behind(
+    new_stage: Callable[..., Stage],
+) -> None:
+    seed = int(os.environ.get("ONCEGATE_TEST_SEED") or time.time_ns() % 1_000_000)
+    print(f"ONCEGATE_TEST_SEED={seed}")
+    source = random.Random(seed)  # noqa: S311
+    stage = new_stage()
+    progress = Progress()
+    subscribers = _subscribers_of(stage, source, progress)
+    port = stage.broker.port
+    publishers = [
+        Publisher(port, name, random.Random(source.random()), progress, window=window)  # noqa: S311
+        for name, window in (("one", 1), ("few", 10), ("many", 40))
+    ]
+    async with asyncio.TaskGroup() as tasks:
+        for subscriber in subscribers:
+            tasks.create_task(subscriber.run())
+        for subscriber in subscribers:
+            await subscriber.is_subscribed.wait()
+        publishing = [tasks.create_task(publisher.run()) for publisher in publishers]
+        await _kill_again_and_again(stage, source)
+        for publisher in publishers:
+            publisher.stop()
+        async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
+            await asyncio.gather(*publishing)
+        # The last two are behind everything else, also behind the repeats that QoS 1 allows.
+        progress.expected = {"load/end/1": 1, "load/end/2": 1} | {
+            publisher.topic_of(qos): publisher.published[qos]
+            for publisher in publishers
+            for qos in (1, 2)
+        }
+        for qos in (1, 2):
+            await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
+    _print_figures(publishers, subscribers)
+    await _nothing_is_left(stage)
+
+
+def _print_figures(publishers: list[Publisher], subscribers: list[Subscriber]) -> None:
+    for publisher in publishers:
+        print(publisher.client_id, publisher.published, f"{publisher.connection_count} connections")
+    for subscriber in subscribers:
+        taken = sum(tally.last for tally in subscriber.tallies.values())
+        repeated = sum(tally.repeated for tally in subscriber.tallies.values())
+        print(
+            f"{subscriber.client_id}: {taken} taken, QoS 1 repeated {repeated}, "
+            f"QoS 2 suppressed {subscriber.suppressed_count}, "
+            f"{subscriber.connection_count} connections"
+        )
+
+
+async def _nothing_is_left(stage: Stage) -> None:
+    status = await stage.eventually(
+        lambda status: (
+            status["inflight"] == status["awaiting_release"] == status["queued"]["messages"] == 0
+        ),
+        "nothing in flight, queued or awaiting release",
+    )
+    assert status["queued"]["bytes"] == 0
+    assert sum(status["messages"]["dropped"].values()) == 0
+    assert await asyncio.to_thread(stage.broker.stop) == 0
+    tables = ("inbound", "outbound", "queue", "messages")
+    assert stage.broker.rows_of(*tables) == dict.fromkeys(tables, 0)
