@@ -9,7 +9,7 @@ Messages are started in the order of the queue and resent in the order they were
 from typing import Final
 
 from gateway.core.facts import DROP_REASONS
-from gateway.core.limits import WAITING_IN_MEMORY_MESSAGES, Limits
+from gateway.core.limits import QUEUE_PAGE_MESSAGES, WAITING_IN_MEMORY_MESSAGES, Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.session import (
@@ -34,9 +34,10 @@ NOBODY_KNOWS: Final = "unknown_packet_id"
 class PageRequest:
     """Contents that have to be read from disk before a session can go on."""
 
-    def __init__(self, session: Session, first_position: int) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
-        self.first_position = first_position
+        self.first_position = session.stored_first
+        self.count = min(session.stored_count, QUEUE_PAGE_MESSAGES)
         self.contents: list[int] = []
         """Numbers of messages in flight whose contents are on disk only."""
 
@@ -205,7 +206,7 @@ class Deliverer:
 
     def _request_page(self, session: Session) -> None:
         session.loading = True
-        self.page_requests.append(PageRequest(session, session.stored_first))
+        self.page_requests.append(PageRequest(session))
 
     def page_loaded(
         self,
@@ -219,10 +220,11 @@ class Deliverer:
         if session.ended or not session.loading:
             return
         session.loading = False
-        if deliveries and session.stored_first == deliveries[0].position:
+        if session.stored_first == request.first_position:
             session.waiting.extend(deliveries)
-            session.stored_first += len(deliveries)
-            session.stored_count -= len(deliveries)
+            session.stored_first += request.count
+            session.stored_count -= request.count
+            self._count_lost(session, request.count - len(deliveries))
         for delivery in list(session.outbound.values()):
             if delivery.message is None and delivery.state == SENT:
                 delivery.message = contents.get(delivery.message_number)
@@ -233,6 +235,13 @@ class Deliverer:
             if request.contents:
                 self._resend_all(session, connection, now)
             self.pump(session, now)
+
+    def _count_lost(self, session: Session, count: int) -> None:
+        """A damaged store lost rows of a queue."""
+        session.queued_count -= count
+        session.dropped_messages += count
+        for _ in range(count):
+            self.statistics.count_drop(DROP_REASONS[CONTENTS_LOST])
 
     def _drop_lost(self, delivery: Delivery) -> None:
         """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""

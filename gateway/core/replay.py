@@ -5,6 +5,8 @@ applied blindly: what it sets may be there already, what it removes may be gone,
 speaks of may have ended later in the journal.
 """
 
+from collections.abc import Callable
+
 from gateway.core import facts
 from gateway.core.journal import Blob
 from gateway.core.session import Delivery, Held, Message, Session, Subscription, Will
@@ -15,9 +17,11 @@ from gateway.wire.values import topic_field_of
 class Replay:
     """Applies blobs in order to a state that was loaded from the tables."""
 
-    def __init__(self, state: State, now: float) -> None:
+    def __init__(self, state: State, now: float, load: Callable[[int], Message | None]) -> None:
         self.state = state
         self.now = now
+        self.load = load
+        """Reads a message's contents from the tables, by number."""
         self.messages: dict[int, Message] = {}
         """Contents seen in the journal, by number."""
         self.next_sequence = 1
@@ -46,10 +50,8 @@ class Replay:
         if kind == facts.RETAINED_SET:
             _, number, size = facts.RETAINED_RECORD.unpack_from(data, at)
             end = at + facts.RETAINED_RECORD.size + int(size)
-            message = self.messages.get(number) or self.state.retained.get(
-                data[end - size : end].decode()
-            )
-            if message is not None and message.number == number:
+            message = self.messages.get(number) or self.load(number)
+            if message is not None:
                 self.state.retained_set(message.topic, message)
             return end
         if kind == facts.RETAINED_CLEARED:
@@ -83,8 +85,9 @@ class Replay:
         data, state = blob.data, self.state
         if kind in (facts.SESSION_OPENED, facts.SESSION_RESUMED):
             fields = facts.CONNECT_RECORD.unpack_from(data, at)
-            if session is None and kind == facts.SESSION_OPENED:
-                session = Session(number, blob.names[number], not fields[2])
+            if kind == facts.SESSION_OPENED:
+                # Also one whose row a cut checkpoint wrote: the client id is its from here on.
+                session = session or Session(number, blob.names[number], not fields[2])
                 state.session_opened(session)
             elif session is not None:
                 state.session_resumed(session)
@@ -96,6 +99,8 @@ class Replay:
                 state.session_closed(session, blob.time_ms)
             elif session is not None:
                 state.session_ended(session)
+            elif kind == facts.SESSION_ENDED:
+                state.changes.ended.append(number)
             return at + facts.REASON_RECORD.size
         if kind == facts.SUBSCRIBED:
             _, _, options, identifier, size = facts.SUBSCRIBED_RECORD.unpack_from(data, at)
@@ -132,7 +137,9 @@ class Replay:
         if number >= self.state.next_message_number:
             self.state.next_message_number = number + 1
         if kind == facts.MESSAGE_HELD and session is not None:
-            self.state.message_held(Held(session, fields[2], message, self.now))
+            held = Held(session, fields[2], message, self.now)
+            held.stored = True  # by a checkpoint that was cut, perhaps
+            self.state.message_held(held)
         return payload_at + int(payload_bytes) + int(properties_bytes)
 
     def _apply_inbound_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
@@ -182,7 +189,9 @@ class Replay:
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
         message = self.messages.get(number)
-        return Delivery(session, message, number, flags & 3, bool(flags & 4), position)
+        delivery = Delivery(session, message, number, flags & 3, bool(flags & 4), position)
+        delivery.stored = True  # by a checkpoint that was cut, perhaps
+        return delivery
 
     def _queue(self, session: Session, number: int, flags: int, position: int) -> None:
         delivery = self._delivery(session, number, flags, position)
@@ -225,7 +234,8 @@ class Replay:
         return end
 
     def finish(self) -> None:
-        """Let go of what does not outlive a connection: the clean sessions the journal named."""
+        """Let go of clean sessions, and of queue rows that a cut checkpoint left behind."""
+        self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):
             if not session.durable:
                 self.state.session_ended(session)

@@ -79,7 +79,8 @@ class Held:
         self.packet_id = packet_id
         self.message = message
         self.since = now
-        self.done = False
+        self.stored = False
+        """A row of it may be in the tables."""
 
 
 class Delivery:
@@ -132,8 +133,9 @@ class Session:
         self.recent: deque[Delivery] = deque()
         self.first_position = 0
         self.next_position = 0
+        self.frozen_first = 0
         self.frozen_position = 0
-        """Positions below this have gone through a checkpoint that was begun."""
+        """`first_position` and `next_position` when the last checkpoint was begun."""
         self.queued_count = 0
         self.queued_bytes = 0
         self.loading = False

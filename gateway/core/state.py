@@ -38,6 +38,7 @@ class State:
         frozen = self.changes
         self.changes = Changes()
         for session in frozen.sessions:
+            session.frozen_first = session.first_position
             session.frozen_position = session.next_position
         return frozen
 
@@ -91,7 +92,6 @@ class State:
         for topic_filter in session.subscriptions:
             changes.subscriptions.pop((session.number, topic_filter), None)
         for held in session.inbound.values():
-            held.done = True
             changes.held.discard(held)
             changes.orphans.add(held.message.number)
         for delivery in session.outbound.values():
@@ -134,14 +134,14 @@ class State:
         """Its PUBREL came (or was given up): the packet identifier is free again."""
         session = held.session
         session.inbound.pop(held.packet_id, None)
-        held.done = True
         if session.durable:
             changes = self.changes
             if held in changes.held:
                 changes.held.discard(held)
-            else:
-                changes.released.add((session.number, held.packet_id))
-                changes.orphans.add(held.message.number)
+                if not held.stored:
+                    return
+            changes.released.add((session.number, held.packet_id))
+            changes.orphans.add(held.message.number)
 
     # -- delivering
 

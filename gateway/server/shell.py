@@ -13,7 +13,6 @@ from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.connecting import AuthenticationRequest
 from gateway.core.delivering import PageRequest
-from gateway.core.limits import QUEUE_PAGE_MESSAGES
 from gateway.core.session import AUTHENTICATING, Connection
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
@@ -157,7 +156,7 @@ class Shell:
         self._page_requests.extend(self.broker.take_page_requests())
         for request in self._page_requests[:PAGES_PER_TURN_MAX]:
             contents, deliveries = self.store.load_page(
-                request.session, request.first_position, QUEUE_PAGE_MESSAGES, request.contents
+                request.session, request.first_position, request.count, request.contents
             )
             self.broker.page_loaded(request, contents, deliveries, self._loop.time())
         del self._page_requests[:PAGES_PER_TURN_MAX]

@@ -1,12 +1,12 @@
 """The checkpoint: the net change of a stretch of the journal, written to the tables in steps.
 
-A step is a bounded number of rows inside the transaction of some batch. Rows are written as they
-are at that moment, which may be newer than the stretch: never newer than the journal, because the
-batch that is committed with them holds all facts up to now. The order is what makes a cut between
-two steps harmless:
+A step is a bounded number of rows inside the transaction of some batch. A row may be newer than the
+stretch, never newer than the journal: the batch that is committed with it holds all facts up to
+now. But whatever the journal behind the stretch refers to must be in the tables when the stretch counts
+as covered. The order makes a cut between two steps harmless:
 
-1. messages before the rows that refer to them, queue rows before the session row that says how far
-   the queue reaches (`next_position` as it was when the stretch ended);
+1. messages before the rows that refer to them, queue rows before the session row that says from
+   where to where the queue reaches (as it was when the stretch ended);
 2. removals by key, then upserts: a packet identifier may have been freed and taken again;
 3. messages that lost a reference go last, and only when no row refers to them;
 4. the number of the last batch covered moves with the last step.
@@ -73,7 +73,9 @@ class Checkpoint:
         yield from self._sessions()
         yield from self._many(
             "DELETE FROM queue WHERE session = ? AND position < ?",
-            [(session.number, session.first_position) for session in changes.trimmed],
+            # Not what was started since: its row of `outbound` comes with the next checkpoint,
+            # and until then this row is what keeps the contents.
+            [(session.number, session.frozen_first) for session in changes.trimmed],
         )
         for number in changes.ended:
             yield from self._ended(number)
@@ -106,13 +108,14 @@ class Checkpoint:
     def _held(self) -> Iterator[bool]:
         iterator = iter(self.changes.held)
         while chunk := list(islice(iterator, CHUNK_ROWS)):
-            live = [held for held in chunk if not held.done]
-            self._write_messages(held.message for held in live)
+            # Also what was released since: its release lies behind this checkpoint in the
+            # journal, and whoever replays that needs the contents.
+            self._write_messages(held.message for held in chunk)
             self.connection.executemany(
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",
-                [(held.session.number, held.packet_id, held.message.number) for held in live],
+                [(held.session.number, held.packet_id, held.message.number) for held in chunk],
             )
-            self.rows_written += len(live)
+            self.rows_written += len(chunk)
             yield False
 
     def _deliveries(self) -> Iterator[bool]:
@@ -179,7 +182,7 @@ class Checkpoint:
     def _sessions(self) -> Iterator[bool]:
         yield from self._many(
             "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?)",
-            (_session_row(session) for session in self.changes.sessions if not session.ended),
+            (_session_row(session) for session in self.changes.sessions),
         )
 
     def _ended(self, number: int) -> Iterator[bool]:
@@ -255,7 +258,7 @@ def _session_row(session: Session) -> Row:
         session.number,
         session.client_id,
         session.protocol,
-        session.first_position,
+        session.frozen_first,
         session.frozen_position,
         session.last_packet_id,
         session.closed_ms,

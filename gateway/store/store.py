@@ -265,15 +265,14 @@ class Store:
     def load_page(
         self, session: Session, first_position: int, count: int, contents: list[int]
     ) -> tuple[dict[int, Message], list[Delivery]]:
-        """Read messages in flight by number, and `count` deliveries of a queue from a position."""
+        """Read messages in flight by number, and `count` positions of a queue."""
         deliveries: list[Delivery] = []
         messages = load_contents(self._reader, contents)
-        stored = min(count, session.stored_count)
         for position, number, flags, topic, payload, message_flags in self._reader.execute(
             "SELECT q.position, q.message, q.flags, m.topic, m.payload, m.flags FROM queue q"
             " LEFT JOIN messages m ON m.number = q.message"
-            " WHERE q.session = ? AND q.position >= ? ORDER BY q.position LIMIT ?",
-            (session.number, first_position, stored),
+            " WHERE q.session = ? AND q.position >= ? AND q.position < ? ORDER BY q.position",
+            (session.number, first_position, first_position + count),
         ):
             message = None
             if topic is not None:

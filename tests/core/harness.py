@@ -7,7 +7,7 @@ throws everything away that was not committed, as a power cut does, and starts a
 from pathlib import Path
 
 from gateway.core.broker import Broker
-from gateway.core.limits import QUEUE_PAGE_MESSAGES, Limits
+from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection, Delivery, Session
 from gateway.store.recovery import Recovered
@@ -126,7 +126,7 @@ class Harness:
         while requests := self.broker.take_page_requests():
             for request in requests:
                 contents, deliveries = self.store.load_page(
-                    request.session, request.first_position, QUEUE_PAGE_MESSAGES, request.contents
+                    request.session, request.first_position, request.count, request.contents
                 )
                 self.broker.page_loaded(request, contents, deliveries, self.now)
 

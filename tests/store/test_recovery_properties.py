@@ -177,7 +177,7 @@ def test_the_journal_alone_tells_the_whole_state(story_steps: list[tuple[object,
                 harness.lose(client)
             harness.commit()
             state = State(harness.logged)
-            replay = Replay(state, harness.now)
+            replay = Replay(state, harness.now, lambda number: None)
             for blob in harness.blobs:
                 replay.apply(Blob(blob))
             replay.finish()
