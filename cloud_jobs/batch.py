@@ -31,6 +31,7 @@ from pyspark.sql import functions as F
 from cloud_jobs import events, ledger, quarantine, readings, sessions
 from cloud_jobs.delta_tables import IngestError, Tables
 from cloud_jobs.landing import Landed, read_and_verify
+from cloud_jobs.schemas import BATCHES
 
 STEPS: Final = (
     "stage",
@@ -109,16 +110,10 @@ class Batch:
             self._commit_readings(records)
             self._commit_sessions()
             self._commit_quarantine(staged, candidates, records)
+            self._settle()
+            self._finish(staged, records)
         finally:
             records.unpersist()
-        tables.update(
-            "segments",
-            where=f"batch = {number} AND state = 'verified'",
-            values={"state": "'ingested'"},
-            batch=number,
-        )
-        self.after_step("settle")
-        self._finish(staged)
 
     def _commit_ledger(self, staged: DataFrame) -> None:
         self.say(f"batch {self.number}: ledger of segments")
@@ -165,32 +160,43 @@ class Batch:
         self.tables.append("quarantine", rows, batch=self.number)
         self.after_step("quarantine")
 
-    def _finish(self, staged: DataFrame) -> None:
+    def _settle(self) -> None:
+        self.tables.update(
+            "segments",
+            where=f"batch = {self.number} AND state = 'verified'",
+            values={"state": "'ingested'"},
+            batch=self.number,
+        )
+        self.after_step("settle")
+
+    def _finish(self, staged: DataFrame, records: DataFrame) -> None:
         """Count what the batch did, in its own row: the commit that ends it."""
         mine = F.col("batch") == self.number
-        refused = self.tables.read("quarantine").where(mine).groupBy("kind").count()
-        kinds = {row["kind"]: row["count"] for row in refused.collect()}
-        states_found = self.tables.read("segments").where(mine).groupBy("state").count().collect()
-        states = {row["state"]: row["count"] for row in states_found}
-        events_new = self.tables.read("events").where(mine).count()
-        good_lines = staged.where("line IS NOT NULL AND reason IS NULL").count()
-        delivered = readings.delivered_in(self.tables.read("events"), self.number)
-        records_good = readings.records_of(delivered).where("wrong IS NULL").count()
-        readings_new = self.tables.read("sensor_readings").where(mine).count()
-        values = {
-            "batch": self.number,
-            "segments_ingested": states.get("ingested", 0),
-            "segments_quarantined": states.get("quarantined", 0),
-            "segments_duplicate": states.get("duplicate", 0),
-            "events_new": events_new,
-            "events_duplicate": good_lines - events_new - kinds.get("event", 0),
-            "quarantined": sum(kinds.values()),
-            "readings_new": readings_new,
-            "readings_duplicate": records_good - readings_new - kinds.get("reading", 0),
-            "sessions": self.tables.read("sessions").where(mine).count(),
-        }
+        ledger_rows = self.tables.read("segments").where(mine)
+        refused = self.tables.read("quarantine").where(mine)
+        count = self.tables.counts(
+            {
+                "segments_ingested": ledger_rows.where("state = 'ingested'"),
+                "segments_quarantined": ledger_rows.where("state = 'quarantined'"),
+                "segments_duplicate": ledger_rows.where("state = 'duplicate'"),
+                "lines": staged.where("line IS NOT NULL AND reason IS NULL"),
+                "events_new": self.tables.read("events").where(mine),
+                "events_refused": refused.where("kind = 'event'"),
+                "quarantined": refused,
+                "records": records.where("wrong IS NULL"),
+                "readings_new": self.tables.read("sensor_readings").where(mine),
+                "readings_refused": refused.where("kind = 'reading'"),
+                "sessions": self.tables.read("sessions").where(mine),
+            }
+        )
+        count["batch"] = self.number
+        count["events_duplicate"] = count["lines"] - count["events_new"] - count["events_refused"]
+        count["readings_duplicate"] = (
+            count["records"] - count["readings_new"] - count["readings_refused"]
+        )
+        names = [field.name for field in BATCHES if field.name != "finished_at"]
         row = self.tables.spark.range(1).select(
-            *(F.lit(value).cast("long").alias(name) for name, value in values.items()),
+            *(F.lit(count[name]).cast("long").alias(name) for name in names),
             F.current_timestamp().alias("finished_at"),
         )
         self.tables.append("batches", row, batch=self.number)

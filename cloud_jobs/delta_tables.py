@@ -9,9 +9,10 @@ succeeding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 from delta.exceptions import DeltaConcurrentModificationException
@@ -57,6 +58,15 @@ class Tables:
 
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))
+
+    def counts(self, rows: Mapping[str, DataFrame]) -> dict[str, int]:
+        """The number of rows of each, in one query: a query costs more than a count."""
+        labelled = [
+            frame.select(F.lit(name).alias("name"), F.lit(1).alias("one"))
+            for name, frame in rows.items()
+        ]
+        found = reduce(DataFrame.unionByName, labelled).groupBy("name").count().collect()
+        return dict.fromkeys(rows, 0) | {row["name"]: row["count"] for row in found}
 
     def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
         """Add a batch's rows to a table, once however often this is called."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.batch import Batch, last_finished
@@ -100,8 +100,12 @@ def _report(
     )
     assert sums is not None
     totals = {name: int(value) for name, value in sums.asDict().items()}
-    gaps, gaps_count = _gaps(tables)
-    gateways, gateways_count = _gateways(tables)
+    ledger = tables.read("segments").persist()
+    try:
+        gaps, gaps_count = _gaps(tables, ledger)
+        gateways, gateways_count = _gateways(tables, ledger)
+    finally:
+        ledger.unpersist()
     refused = tables.read("quarantine").groupBy("kind", "reason").count().collect()
     return IngestReport(
         source=settings.source,
@@ -127,36 +131,37 @@ def _report(
 
 
 def _table_counts(tables: Tables, totals: dict[str, int], since: int) -> dict[str, TableCount]:
-    segments = (
-        totals["segments_ingested"] + totals["segments_quarantined"] + totals["segments_duplicate"]
-    )
+    segments = sum(totals[f"segments_{how}"] for how in ("ingested", "quarantined", "duplicate"))
+    shown = ("segments", "events", "sensor_readings", "sessions", "quarantine")
+    touched = tables.read("sessions").where(F.col("batch") > since)
+    rows = tables.counts({name: tables.read(name) for name in shown} | {"touched": touched})
     changed = {
-        "segments": (segments, totals["segments_duplicate"]),
-        "events": (totals["events_new"], totals["events_duplicate"]),
-        "sensor_readings": (totals["readings_new"], totals["readings_duplicate"]),
-        "sessions": (tables.read("sessions").where(F.col("batch") > since).count(), 0),
-        "quarantine": (totals["quarantined"], 0),
+        "segments": segments,
+        "events": totals["events_new"],
+        "sensor_readings": totals["readings_new"],
+        "sessions": rows["touched"],
+        "quarantine": totals["quarantined"],
     }
-    return {
-        name: TableCount(tables.read(name).count(), new, duplicates)
-        for name, (new, duplicates) in changed.items()
+    repeats = {
+        "segments": totals["segments_duplicate"],
+        "events": totals["events_duplicate"],
+        "sensor_readings": totals["readings_duplicate"],
     }
+    return {name: TableCount(rows[name], changed[name], repeats.get(name, 0)) for name in shown}
 
 
-def _gaps(tables: Tables) -> tuple[list[Gap], int]:
+def _gaps(tables: Tables, ledger: DataFrame) -> tuple[list[Gap], int]:
     truncations = tables.read("events").where(F.col("event") == "log_truncated")
-    found = gaps_of(tables.read("segments"), truncations).persist()
-    try:
-        ordered = found.orderBy("gateway", "segment", "kind").limit(GAPS_SHOWN_MAX)
-        rows = ordered.select(*GAP_COLUMNS).collect()
-        return [Gap(*row) for row in rows], found.count()
-    finally:
-        found.unpersist()
+    found = gaps_of(ledger, truncations)
+    counted = found.withColumn("count", F.count("*").over(Window.partitionBy(F.lit(1))))
+    ordered = counted.orderBy("gateway", "segment", "kind").limit(GAPS_SHOWN_MAX)
+    rows = ordered.select(*GAP_COLUMNS, "count").collect()
+    return [Gap(*row[:-1]) for row in rows], rows[0]["count"] if rows else 0
 
 
-def _gateways(tables: Tables) -> tuple[list[GatewayRange], int]:
-    ledger = tables.read("segments").where("state = 'ingested'").groupBy("gateway")
-    read = ledger.agg(F.count("*").alias("segments"), F.sum("bad_lines").alias("bad_lines"))
+def _gateways(tables: Tables, ledger: DataFrame) -> tuple[list[GatewayRange], int]:
+    ingested = ledger.where("state = 'ingested'").groupBy("gateway")
+    read = ingested.agg(F.count("*").alias("segments"), F.sum("bad_lines").alias("bad_lines"))
     events = (
         tables.read("events")
         .groupBy("gateway")
@@ -168,9 +173,7 @@ def _gateways(tables: Tables) -> tuple[list[GatewayRange], int]:
         )
     )
     columns = ("boots", "segments", "first_sequence", "last_sequence", "events", "bad_lines")
-    found = read.join(events, "gateway").select("gateway", *columns).persist()
-    try:
-        rows = found.orderBy("gateway").limit(GATEWAYS_SHOWN_MAX).collect()
-        return [GatewayRange(*row) for row in rows], found.count()
-    finally:
-        found.unpersist()
+    found = read.join(events, "gateway").select("gateway", *columns)
+    counted = found.withColumn("count", F.count("*").over(Window.partitionBy(F.lit(1))))
+    rows = counted.orderBy("gateway").limit(GATEWAYS_SHOWN_MAX).collect()
+    return [GatewayRange(*row[:-1]) for row in rows], rows[0]["count"] if rows else 0

@@ -56,10 +56,12 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     until_now = events.where(F.col("batch") <= batch)
     held = until_now.where(F.col("event") == "message_held")
     released = until_now.where(F.col("event") == "message_released")
+    # One side of the pair is of this batch; of the other, only messages as new as that are read.
+    recent = _messages_of(events.where(F.col("batch") == batch))
     released_now = released.where(F.col("batch") == batch)
     held_now = held.where(F.col("batch") == batch)
-    pairs = _pairs(held.where(_messages_of(released_now)), released_now).unionByName(
-        _pairs(held_now, released.where(F.col("batch") < batch).where(_messages_of(held_now)))
+    pairs = _pairs(held.where(recent), released_now).unionByName(
+        _pairs(held_now, released.where(F.col("batch") < batch).where(recent))
     )
     delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
     once = Window.partitionBy(*MESSAGE).orderBy("sequence", "boot")
@@ -74,9 +76,11 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _messages_of(rows: DataFrame) -> Column:
-    """A filter that holds for every message in `rows`: numbers rise, so old files are skipped."""
+    """A filter that holds for every message held or released in `rows`: numbers rise, so the files
+    of older messages are skipped."""
+    halves = rows.where(F.col("event").isin("message_held", "message_released"))
     least = (
-        rows.groupBy("gateway", "store")
+        halves.groupBy("gateway", "store")
         .agg(F.min("message").alias("least"))
         .limit(KEY_RANGES_MAX + 1)
         .collect()
