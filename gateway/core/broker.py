@@ -7,21 +7,19 @@ is to do: `take_dirty` (bytes to write now), `seal` (a batch to commit) and then
 
 from typing import Final, cast
 
-from gateway.core.connecting import (
-    RESTART,
-    SERVER_UNAVAILABLE,
-    UNACCEPTABLE_PROTOCOL,
-    AuthenticationRequest,
-    Connecting,
-)
+from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.connecting import Connecting
 from gateway.core.delivering import Deliverer, PageRequest
+from gateway.core.ending import RESTART, Ending
 from gateway.core.facts import CLOSE_REASONS, END_REASONS
+from gateway.core.frames import Frames
 from gateway.core.limits import Limits
 from gateway.core.output import Output, Withheld
 from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
 from gateway.core.session import (
     AUTHENTICATING,
+    AWAITING_AUTH,
     AWAITING_CONNECT,
     CLOSED,
     CONNECTED,
@@ -39,15 +37,25 @@ from gateway.core.timers import (
     KEEP_ALIVE,
     RETRY,
     SESSION_EXPIRY,
+    WILL_DELAY,
     Timer,
     Timers,
 )
+from gateway.core.violation import (
+    SERVER_UNAVAILABLE,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Violation,
+    protocol_violation,
+)
+from gateway.core.wall_time import WallTime
 from gateway.wire import kinds
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import PINGRESP
 from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
 from gateway.wire.packets import (
+    Auth,
     Connect,
+    Disconnect,
     Packet,
     Puback,
     Pubcomp,
@@ -77,26 +85,38 @@ class Batch:
 
 
 class Broker:
-    """MQTT 3.1 and 3.1.1, without a clock or a socket."""
+    """MQTT 3.1, 3.1.1 and 5.0, without a clock or a socket."""
 
     def __init__(
-        self, state: State, recorder: Recorder, limits: Limits, authenticates: bool
+        self,
+        state: State,
+        recorder: Recorder,
+        limits: Limits,
+        authenticates: bool,
+        methods: list[str],
     ) -> None:
         self.state = state
         self.recorder = recorder
         self.limits = limits
         self.statistics = Statistics()
         self.timers = Timers()
+        self.wall_time = WallTime()
         self.output = Output(recorder)
-        self.deliverer = Deliverer(recorder, self.output, limits, self.statistics)
+        frames = Frames(state.tree, self.wall_time)
+        self.deliverer = Deliverer(recorder, self.output, frames, limits, self.statistics)
         self.publisher = Publisher(
-            state, recorder, self.output, self.deliverer, limits, self.statistics
+            state,
+            recorder,
+            self.output,
+            self.deliverer,
+            limits,
+            self.statistics,
+            self.wall_time,
         )
         self.subscribing = Subscribing(
             state, recorder, self.output, self.deliverer, limits, self.statistics
         )
-        self.connecting = Connecting(
-            state,
+        self.ending = Ending(
             recorder,
             self.output,
             self.deliverer,
@@ -104,7 +124,19 @@ class Broker:
             limits,
             self.statistics,
             self.timers,
+            self.wall_time,
+        )
+        self.connecting = Connecting(
+            state,
+            recorder,
+            self.output,
+            self.ending,
+            limits,
+            self.statistics,
+            self.timers,
+            self.wall_time,
             authenticates,
+            methods,
         )
 
     # -- the broker's own life
@@ -113,18 +145,21 @@ class Broker:
         self, recovery: str, version: str, previous_boot: str, now: float, time_ms: int
     ) -> None:
         """Take up what the run before left: connections that ended with it, and their wills."""
-        self.connecting.time_ms = time_ms
+        self.wall_time.time_ms = time_ms
         self.recorder.broker_started(recovery, version, previous_boot)
         for session in list(self.state.sessions.values()):
             if not session.closed_ms:
                 self.recorder.session_closed(session, RESTART, time_ms)
-            self.connecting.schedule_expiry(session, now)
+            self.ending.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
-            self.publisher.publish_will(session, now)
+            if session.ended or not session.durable:
+                self.publisher.publish_will(session, now)
+            else:
+                self.ending.schedule_will(session, now)
 
     def stop(self, now: float, time_ms: int) -> None:
         """Write down that the broker stopped; connections have been ended before."""
-        self.connecting.time_ms = time_ms
+        self.wall_time.time_ms = time_ms
         self.recorder.broker_stopped()
 
     # -- stimuli
@@ -138,7 +173,7 @@ class Broker:
         statistics.connections_open += 1
         if statistics.connections_open > self.limits.max_connections + CONNECTIONS_TOLD_NO_MAX:
             statistics.count_error("max_connections")
-            self.connecting.end(connection, PROTOCOL_ERROR, now)
+            self.ending.end(connection, PROTOCOL_ERROR, now)
         else:
             due = now + self.limits.connect_timeout_seconds
             self.timers.add(due, Timer(CONNECT_TIMEOUT, connection, None))
@@ -156,32 +191,33 @@ class Broker:
             if connection.state == AUTHENTICATING:
                 connection.undecided.extend(packets[index:])
                 return
-            error = self._receive_packet(connection, packets[index], now)
-            if error is not None:
-                self._protocol_error(connection, "protocol_violation", error, now)
+            violation = self._receive_packet(connection, packets[index], now)
+            if violation is not None:
+                self._end_for(connection, violation, now)
             if connection.state == CLOSED:
                 return
         malformed = connection.decoder.error
         if malformed is not None and connection.state != AUTHENTICATING:
             if malformed.reason == UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
+                connection.version = 5 if malformed.protocol_level > 5 else 4
                 self.connecting.refuse(
-                    connection, UNACCEPTABLE_PROTOCOL, "unsupported_protocol", now
+                    connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
                 )
             else:
-                self._protocol_error(connection, malformed.reason, malformed.detail, now)
+                wrong = Violation(malformed.reason, malformed.reason_code, malformed.detail)
+                self._end_for(connection, wrong, now)
 
-    def _receive_packet(self, connection: Connection, packet: Packet, now: float) -> str | None:
+    def _receive_packet(
+        self, connection: Connection, packet: Packet, now: float
+    ) -> Violation | None:
         """Handle one packet; return what was wrong with it in this state."""
         kind = packet.kind
         session = connection.session
         if session is None or kind == kinds.CONNECT:
             return self._receive_first(connection, packet, now)
         if kind == kinds.PUBLISH:
-            publish = cast(Publish, packet)
-            if publish.topic.count("/") >= self.limits.max_topic_levels:
-                return f"more than max_topic_levels = {self.limits.max_topic_levels} topic levels"
-            return self.publisher.receive_publish(session, connection, publish, now)
+            return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
         if kind == kinds.PUBREL:
             packet_id = cast(Pubrel, packet).packet_id
             self.publisher.receive_pubrel(session, connection, packet_id, now)
@@ -189,15 +225,17 @@ class Broker:
         if kind == kinds.PUBACK:
             return self.deliverer.receive_puback(session, cast(Puback, packet).packet_id, now)
         if kind == kinds.PUBREC:
-            packet_id = cast(Pubrec, packet).packet_id
-            return self.deliverer.receive_pubrec(session, connection, packet_id, now)
+            pubrec = cast(Pubrec, packet)
+            return self.deliverer.receive_pubrec(
+                session, connection, pubrec.packet_id, pubrec.reason_code, now
+            )
         if kind == kinds.PUBCOMP:
             return self.deliverer.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
         return self._receive_rare(session, connection, packet, now)
 
     def _receive_rare(
         self, session: Session, connection: Connection, packet: Packet, now: float
-    ) -> str | None:
+    ) -> Violation | None:
         kind = packet.kind
         if kind == kinds.PINGREQ:
             self.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
@@ -206,42 +244,54 @@ class Broker:
         elif kind == kinds.UNSUBSCRIBE:
             self.subscribing.receive_unsubscribe(session, connection, cast(Unsubscribe, packet))
         elif kind == kinds.DISCONNECT:
-            self.connecting.receive_disconnect(connection, now)
+            return self.ending.receive_disconnect(connection, cast(Disconnect, packet), now)
+        elif kind == kinds.AUTH:
+            return self.connecting.receive_auth(connection, cast(Auth, packet))
         else:
-            return f"{kinds.KIND_NAMES[kind]} is not a packet a client sends"
+            return protocol_violation(f"{kinds.KIND_NAMES[kind]} is not a packet a client sends")
         return None
 
-    def _receive_first(self, connection: Connection, packet: Packet, now: float) -> str | None:
+    def _receive_first(
+        self, connection: Connection, packet: Packet, now: float
+    ) -> Violation | None:
+        if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
+            return self.connecting.receive_auth(connection, cast(Auth, packet))
         if packet.kind != kinds.CONNECT:
             # [MQTT-3.1.0-1]
-            return f"{kinds.KIND_NAMES[packet.kind]} before CONNECT"
+            return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")
         if connection.state != AWAITING_CONNECT:
-            return "a second CONNECT on one connection"  # [MQTT-3.1.0-2]
+            # [MQTT-3.1.0-2]
+            return protocol_violation("a second CONNECT on one connection")
         if self.statistics.connections_open > self.limits.max_connections:
-            self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections", now)
+            connection.version = cast(Connect, packet).protocol_level
+            self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
             return None
         self.connecting.receive_connect(connection, cast(Connect, packet), now)
         return None
 
-    def _protocol_error(self, connection: Connection, reason: str, detail: str, now: float) -> None:
-        """Close [MQTT-4.8.0-1]; the will goes out, as with every unclean end."""
-        self.statistics.count_error(reason)
+    def _end_for(self, connection: Connection, violation: Violation, now: float) -> None:
+        """Close [MQTT-4.8.0-1], [MQTT5-4.13.1-1]; the will goes out, as with every unclean end."""
+        self.statistics.count_error(violation.reason)
         session = connection.session
         name = connection.address
         if session is not None:
             name = f"client {session.client_id!r} from {name}"
-            self.recorder.observed(session, "protocol_error", reason, detail)
-        self.statistics.note(f"{name} disconnected: {reason}: {detail}")
-        self.connecting.end(connection, PROTOCOL_ERROR, now)
+            self.recorder.observed(session, "protocol_error", violation.reason, violation.detail)
+        self.statistics.note(f"{name} disconnected: {violation.reason}: {violation.detail}")
+        self.ending.end(connection, PROTOCOL_ERROR, now, violation)
 
     def lose(self, connection: Connection, reason: str, now: float) -> None:
         """The network connection is gone, or the shell ends it, for a reason of CLOSE_REASONS."""
-        self.connecting.end(connection, CLOSE_REASONS.index(reason), now)
+        self.ending.end(connection, CLOSE_REASONS.index(reason), now)
 
-    def authenticated(self, connection: Connection, accepted: bool, now: float) -> None:
-        """The password of an `AuthenticationRequest` was checked."""
-        self.connecting.authenticated(connection, accepted, now)
-        if connection.state == CONNECTED:
+    def authenticated(
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
+    ) -> None:
+        """An `AuthenticationRequest` has its answer."""
+        violation = self.connecting.authenticated(connection, answer, now)
+        if violation is not None:
+            self._end_for(connection, violation, now)
+        elif connection.state in (CONNECTED, AWAITING_AUTH):
             packets = connection.undecided
             connection.undecided = []
             self._handle(connection, packets, now)
@@ -265,9 +315,9 @@ class Broker:
     def drop_session(self, session: Session, now: float) -> None:
         """An operator ends a session, connected or not."""
         if session.connection is not None:
-            self.connecting.end(session.connection, CLOSE_REASONS.index("kicked"), now)
+            self.ending.end(session.connection, CLOSE_REASONS.index("kicked"), now)
         if not session.ended:
-            self.recorder.session_ended(session, DROPPED)
+            self.ending.end_session(session, DROPPED, now)
 
     def wake(self, now: float) -> None:
         """Timers are due."""
@@ -284,11 +334,11 @@ class Broker:
         if timer.kind == CONNECT_TIMEOUT:
             if connection.state != CONNECTED:
                 self.statistics.count_error("connect_timeout")
-                self.connecting.end(connection, KEEP_ALIVE_ENDED, now)
+                self.ending.end(connection, KEEP_ALIVE_ENDED, now)
         elif timer.kind == KEEP_ALIVE:
             if not self.connecting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
-                self.connecting.end(connection, KEEP_ALIVE_ENDED, now)
+                self.ending.end(connection, KEEP_ALIVE_ENDED, now)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:
@@ -297,7 +347,9 @@ class Broker:
 
     def _session_timer(self, timer: Timer, session: Session, now: float) -> None:
         if timer.kind == SESSION_EXPIRY:
-            self.connecting.expire(session, now)
+            self.ending.expire(session, now)
+        elif timer.kind == WILL_DELAY:
+            self.ending.schedule_will(session, now)
         elif timer.kind == AWAIT_REL:
             timeout = self.limits.await_rel_timeout_seconds
             session.await_rel_scheduled = False

@@ -1,48 +1,58 @@
-"""CONNECT, takeover and every end of a connection (sections 3.1 and 3.14).
+"""CONNECT, authentication and takeover (sections 3.1 and 4.12): who is let in, and to what.
 
 One client identifier has one connection: a second CONNECT closes the first at once, and what was
-withheld for the first never reaches the second. However a connection ends, its will is published,
-unless a DISCONNECT came.
+withheld for the first never reaches the second.
 """
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
-from gateway.core.facts import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.ending import TAKEOVER, Ending
+from gateway.core.facts import END_REASONS, WILL_CLEAR_REASONS
 from gateway.core.limits import CLIENT_ID_BYTES_MAX, Limits
 from gateway.core.output import Output
-from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
 from gateway.core.session import (
     AUTHENTICATING,
-    CLOSED,
+    AWAITING_AUTH,
     CONNECTED,
+    EXPIRY_NEVER,
     Connection,
     Session,
     Will,
 )
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, SESSION_EXPIRY, Timer, Timers
+from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer, Timers
+from gateway.core.violation import (
+    BAD_AUTHENTICATION_METHOD,
+    BAD_USER_NAME_OR_PASSWORD,
+    CLIENT_IDENTIFIER_NOT_VALID,
+    CONTINUE_AUTHENTICATION,
+    NOT_AUTHORIZED,
+    REAUTHENTICATE,
+    SERVER_UNAVAILABLE,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Violation,
+    protocol_violation,
+)
+from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import encode
-from gateway.wire.packets import Connack, Connect
+from gateway.wire.message_properties import forwarded_of
+from gateway.wire.packets import Auth, Connack, Connect, Properties
 from gateway.wire.values import topic_field_of
 
-# CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3)
-ACCEPTED: Final = 0
-UNACCEPTABLE_PROTOCOL: Final = 1
-IDENTIFIER_REJECTED: Final = 2
-SERVER_UNAVAILABLE: Final = 3
-BAD_USER_NAME_OR_PASSWORD: Final = 4
-NOT_AUTHORIZED: Final = 5
+RETURN_CODES: Final = {
+    UNSUPPORTED_PROTOCOL_VERSION: 1,
+    CLIENT_IDENTIFIER_NOT_VALID: 2,
+    SERVER_UNAVAILABLE: 3,
+    BAD_USER_NAME_OR_PASSWORD: 4,
+    NOT_AUTHORIZED: 5,
+}
+"""CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
 
-TAKEOVER: Final = CLOSE_REASONS.index("takeover")
-DISCONNECTED: Final = CLOSE_REASONS.index("disconnect")
-RESTART: Final = CLOSE_REASONS.index("restart")
 CLEAN_START: Final = END_REASONS.index("clean_start")
-CLEAN_SESSION: Final = END_REASONS.index("clean_session")
-EXPIRED: Final = END_REASONS.index("expired")
-WILL_DISCONNECTED: Final = WILL_CLEAR_REASONS.index("disconnect")
+WILL_REPLACED: Final = WILL_CLEAR_REASONS.index("replaced")
 KEEP_ALIVE_FACTOR: Final = 1.5
 """[MQTT-3.1.2-24] silence of one and a half times the keep-alive ends the connection."""
 
@@ -51,118 +61,220 @@ TIMER_STEP_SECONDS_MAX: Final = 60.0
 more: a client that reconnects every second must not leave a heap of timers behind."""
 
 
-class AuthenticationRequest:
-    """A user name and password that the shell has to check."""
-
-    def __init__(self, connection: Connection, username: str, password: bytes) -> None:
-        self.connection = connection
-        self.username = username
-        self.password = password
-
-
 class Connecting:
-    """From CONNECT to the end of the connection."""
+    """From CONNECT to a session."""
 
     def __init__(
         self,
         state: State,
         recorder: Recorder,
         output: Output,
-        deliverer: Deliverer,
-        publisher: Publisher,
+        ending: Ending,
         limits: Limits,
         statistics: Statistics,
         timers: Timers,
+        wall_time: WallTime,
         authenticates: bool,
+        methods: list[str],
     ) -> None:
         self.state = state
         self.recorder = recorder
         self.output = output
-        self.deliverer = deliverer
-        self.publisher = publisher
+        self.ending = ending
+        self.deliverer = ending.deliverer
         self.limits = limits
         self.statistics = statistics
         self.timers = timers
+        self.wall_time = wall_time
         self.authenticates = authenticates
         """There are passwords to check user names against."""
+        self.methods = methods
+        """Methods of enhanced authentication that the shell knows."""
         self.authentication_requests: list[AuthenticationRequest] = []
-        self.waiting_connects: dict[Connection, Connect] = {}
-        self.time_ms = 0
-        """Wall clock in milliseconds, set by the shell once a turn."""
 
     # -- CONNECT
 
     def receive_connect(self, connection: Connection, packet: Connect, now: float) -> None:
         """Check a CONNECT in the order of section 3.1.4, then let the client in."""
         connection.version = packet.protocol_level
-        if packet.protocol_level > 4:
-            self.refuse(connection, UNACCEPTABLE_PROTOCOL, "unsupported_protocol", now)
-            return
-        if not packet.client_id and (packet.protocol_level == 3 or not packet.clean_start):
+        connection.username = packet.username
+        properties = packet.properties
+        if properties is not None:
+            self._take_properties(connection, properties)
+        if not packet.client_id and (
+            packet.protocol_level == 3 or (packet.protocol_level == 4 and not packet.clean_start)
+        ):
             # [MQTT-3.1.3-8]; MQTT 3.1 knows no empty client identifier at all
-            self.refuse(connection, IDENTIFIER_REJECTED, "client_id_empty", now)
+            self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_empty")
             return
         if len(packet.client_id) * 4 > CLIENT_ID_BYTES_MAX and (
             len(packet.client_id.encode()) > CLIENT_ID_BYTES_MAX
         ):
-            self.refuse(connection, IDENTIFIER_REJECTED, "client_id_too_long", now)
+            self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_too_long")
             return
-        if packet.username is None:
-            if not connection.anonymous:
-                self.refuse(connection, NOT_AUTHORIZED, "not_authorized", now)
-                return
+        if connection.authentication_method is not None:
+            self._begin_enhanced(connection, packet, properties)
+        elif packet.username is None:
+            if connection.anonymous:
+                self._admit(connection, packet, None, now)
+            else:
+                self.refuse(connection, NOT_AUTHORIZED, "not_authorized")
         elif self.authenticates or not connection.anonymous:
             connection.state = AUTHENTICATING
-            self.waiting_connects[connection] = packet
+            connection.connect = packet
             self.authentication_requests.append(
-                AuthenticationRequest(connection, packet.username, packet.password or b"")
+                AuthenticationRequest(
+                    connection, packet.username, packet.password or b"", None, b"", True
+                )
             )
-            return
-        self._admit(connection, packet, now)
-
-    def authenticated(self, connection: Connection, accepted: bool, now: float) -> None:
-        """The shell has checked the password."""
-        packet = self.waiting_connects.pop(connection, None)
-        if packet is None or connection.state != AUTHENTICATING:
-            return
-        if accepted:
-            self._admit(connection, packet, now)
         else:
-            self.refuse(connection, BAD_USER_NAME_OR_PASSWORD, "bad_user_name_or_password", now)
+            self._admit(connection, packet, None, now)
 
-    def refuse(self, connection: Connection, code: int, reason: str, now: float) -> None:
-        """Answer CONNACK with a return code other than 0 and close [MQTT-3.2.2-5]."""
+    def _take_properties(self, connection: Connection, properties: Properties) -> None:
+        if properties.receive_maximum is not None:
+            connection.receive_maximum = properties.receive_maximum
+        if properties.maximum_packet_size_bytes is not None:
+            connection.maximum_packet_size_bytes = properties.maximum_packet_size_bytes
+        if properties.topic_alias_maximum is not None:
+            connection.topic_alias_maximum = min(
+                properties.topic_alias_maximum, self.limits.max_topic_alias
+            )
+        if properties.request_problem_information is False:
+            connection.wants_problem_information = False
+        if properties.session_expiry_interval_seconds is not None:
+            connection.session_expiry_seconds = properties.session_expiry_interval_seconds
+        connection.authentication_method = properties.authentication_method
+
+    # -- enhanced authentication (5.0 section 4.12)
+
+    def _begin_enhanced(
+        self, connection: Connection, packet: Connect, properties: Properties | None
+    ) -> None:
+        if connection.authentication_method not in self.methods:
+            # [MQTT5-4.12.0-1]
+            self.refuse(connection, BAD_AUTHENTICATION_METHOD, "bad_authentication_method")
+            return
+        connection.connect = packet
+        data = None if properties is None else properties.authentication_data
+        self._ask(connection, data or b"", True)
+
+    def _ask(self, connection: Connection, data: bytes, is_first: bool) -> None:
+        if connection.state != CONNECTED:
+            connection.state = AUTHENTICATING
+        connection.checking = True
+        self.authentication_requests.append(
+            AuthenticationRequest(
+                connection, "", b"", connection.authentication_method, data, is_first
+            )
+        )
+
+    def receive_auth(self, connection: Connection, packet: Auth) -> Violation | None:
+        """AUTH continues an exchange, or begins re-authentication."""
+        properties = packet.properties
+        method = None if properties is None else properties.authentication_method
+        if connection.authentication_method is None or method != connection.authentication_method:
+            # [MQTT5-4.12.0-5], [MQTT5-4.12.0-6]
+            return protocol_violation(
+                f"AUTH with method {method!r}, expected {connection.authentication_method!r}"
+            )
+        is_first = packet.reason_code == REAUTHENTICATE
+        if connection.checking or is_first != (
+            connection.state == CONNECTED and not connection.reauthenticating
+        ):
+            return protocol_violation(f"AUTH with reason code {packet.reason_code} out of turn")
+        if is_first:
+            connection.reauthenticating = True
+        data = None if properties is None else properties.authentication_data
+        self._ask(connection, data or b"", is_first)
+        return None
+
+    def authenticated(
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
+    ) -> Violation | None:
+        """The shell has an answer to an AuthenticationRequest."""
+        connection.checking = False
+        if connection.state == CONNECTED:
+            return self._reauthenticated(connection, answer)
+        packet = connection.connect
+        if connection.state != AUTHENTICATING or packet is None:
+            return None
+        if answer.reason_code == CONTINUE_AUTHENTICATION:
+            connection.state = AWAITING_AUTH
+            self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
+        elif answer.reason_code:
+            reason = "not_authorized"
+            if answer.reason_code == BAD_USER_NAME_OR_PASSWORD:
+                reason = "bad_user_name_or_password"
+            self.refuse(connection, answer.reason_code, reason)
+        else:
+            connection.connect = None
+            connection.username = answer.username
+            self._admit(connection, packet, answer.data, now)
+        return None
+
+    def _reauthenticated(
+        self, connection: Connection, answer: AuthenticationAnswer
+    ) -> Violation | None:
+        if answer.reason_code == CONTINUE_AUTHENTICATION:
+            self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
+            return None
+        connection.reauthenticating = False
+        if answer.reason_code or answer.username != connection.username:
+            # [MQTT5-4.12.1-2]
+            return Violation("not_authorized", NOT_AUTHORIZED, "re-authentication failed")
+        self._send_auth(connection, 0, answer.data)
+        return None
+
+    def _send_auth(self, connection: Connection, reason_code: int, data: bytes | None) -> None:
+        properties = Properties()
+        properties.authentication_method = connection.authentication_method
+        properties.authentication_data = data
+        auth = encode(Auth(reason_code, properties), 5)
+        if connection.state == CONNECTED:
+            self.output.send_at_once(connection, auth)
+        else:
+            self.output.push(connection, auth)
+
+    # -- the answer
+
+    def refuse(self, connection: Connection, reason_code: int, reason: str) -> None:
+        """Answer CONNACK with a code other than 0 and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7]."""
         self.statistics.count_error(reason)
         self.statistics.note(f"connection from {connection.address} refused: {reason}")
         self.statistics.connections_refused += 1
-        version = connection.version if connection.version in (3, 4) else 4
-        # [MQTT-3.2.2-4] session present is 0 with every refusal
+        version = connection.version if connection.version in (3, 4, 5) else 4
+        code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
+        # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 with every refusal
         self.output.push(connection, encode(Connack(False, code), version))
         self.output.close(connection)
-        self._forget(connection)
+        self.ending.forget(connection)
 
-    def _admit(self, connection: Connection, packet: Connect, now: float) -> None:
+    def _admit(
+        self, connection: Connection, packet: Connect, data: bytes | None, now: float
+    ) -> None:
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
         if before is None and len(self.state.sessions) >= self.limits.max_sessions:
-            self.refuse(connection, SERVER_UNAVAILABLE, "max_sessions", now)
+            self.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
             return
         if before is not None and before.connection is not None:
-            # [MQTT-3.1.4-2] the client that was connected is disconnected
-            self.end(before.connection, TAKEOVER, now)
+            if self.authenticates and before.connection.username != connection.username:
+                self.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
+                return
+            # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
+            self.ending.end(before.connection, TAKEOVER, now)
             before = self.state.sessions.get(packet.client_id)
         discarded = False
         if before is not None and packet.clean_start:
-            self.recorder.session_ended(before, CLEAN_START)  # [MQTT-3.1.2-6]
+            # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
+            self.ending.end_session(before, CLEAN_START, now)
             discarded = True
             before = None
         connection.state = CONNECTED
-        connection.keep_alive_seconds = packet.keep_alive_seconds
-        connection.connected_ms = self.time_ms
+        connection.connected_ms = self.wall_time.time_ms
+        self._grant(connection, packet)
         session = self._session_of(connection, packet, before)
         self._set_will(session, packet)
-        # [MQTT-3.2.2-2] and [MQTT-3.2.2-3]; MQTT 3.1 has no such flag
-        present = before is not None and connection.version > 3
-        connack = encode(Connack(present, ACCEPTED), connection.version)
+        connack = self._connack(session, connection, packet, before is not None, data)
         if session.durable or discarded or session.will is not None:
             self.output.withhold(connection, connack)
         else:
@@ -172,37 +284,93 @@ class Connecting:
         if before is not None:
             self.deliverer.resume(session, now)
 
+    def _grant(self, connection: Connection, packet: Connect) -> None:
+        """Set what the client gets of what it asked for: keep-alive and session expiry."""
+        connection.keep_alive_seconds = packet.keep_alive_seconds
+        longest = self.limits.max_keep_alive_seconds
+        if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
+            # [MQTT5-3.1.2-21] the client has to use the server keep alive
+            connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
+        if packet.protocol_level < 5:
+            connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
+        longest_expiry = self.limits.max_session_expiry_seconds
+        if longest_expiry is not None:
+            connection.session_expiry_seconds = min(
+                connection.session_expiry_seconds, int(longest_expiry)
+            )
+
     def _session_of(
         self, connection: Connection, packet: Connect, before: Session | None
     ) -> Session:
         if before is not None:
             session = before
+            if session.will is not None:
+                # [MQTT5-3.1.3-9] the client is back before its will was due
+                self.recorder.will_cleared(session, WILL_REPLACED)
             session.protocol = packet.protocol_level
+            session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
             self.recorder.session_resumed(session, connection)
         else:
             number = self.state.next_session_number
-            # [MQTT-3.1.3-6] an empty client identifier gets a unique one
+            # [MQTT-3.1.3-6], [MQTT5-3.1.3-6] an empty client identifier gets a unique one
             client_id = packet.client_id or f"auto-{self.recorder.boot.hex()}-{number}"
-            session = Session(number, client_id, not packet.clean_start)
+            session = Session(number, client_id, connection.session_expiry_seconds > 0)
             session.protocol = packet.protocol_level
+            session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
             self.recorder.session_opened(session, connection)
         connection.session = session
         return session
 
     def _set_will(self, session: Session, packet: Connect) -> None:
-        if packet.will is not None:
-            will = packet.will
-            self.recorder.will_set(
-                session,
-                Will(will.topic, topic_field_of(will.topic), will.payload, will.qos, will.retain),
-            )
+        will = packet.will
+        if will is None:
+            return
+        made = Will(will.topic, topic_field_of(will.topic), will.payload, will.qos, will.retain)
+        properties = will.properties
+        if properties is not None:
+            made.delay_seconds = properties.will_delay_interval_seconds or 0
+            if properties.message_expiry_interval_seconds is not None:
+                made.expiry_seconds = properties.message_expiry_interval_seconds
+            made.forwarded = forwarded_of(properties)
+        self.recorder.will_set(session, made)
+
+    def _connack(
+        self,
+        session: Session,
+        connection: Connection,
+        packet: Connect,
+        present: bool,
+        data: bytes | None,
+    ) -> bytes:
+        if connection.version < 5:
+            # [MQTT-3.2.2-2], [MQTT-3.2.2-3]; MQTT 3.1 has no such flag
+            return encode(Connack(present and connection.version > 3, 0), connection.version)
+        properties = Properties()
+        asked = 0
+        if packet.properties is not None:
+            asked = packet.properties.session_expiry_interval_seconds or 0
+        if session.expiry_seconds != asked:
+            properties.session_expiry_interval_seconds = session.expiry_seconds
+        if self.limits.max_awaiting_rel < 65_535:
+            properties.receive_maximum = self.limits.max_awaiting_rel
+        properties.maximum_packet_size_bytes = self.limits.max_packet_size_bytes
+        if self.limits.max_topic_alias:
+            properties.topic_alias_maximum = self.limits.max_topic_alias
+        if not packet.client_id:
+            properties.assigned_client_identifier = session.client_id  # [MQTT5-3.2.2-16]
+        if connection.keep_alive_seconds != packet.keep_alive_seconds:
+            properties.server_keep_alive_seconds = connection.keep_alive_seconds
+        properties.authentication_method = connection.authentication_method
+        properties.authentication_data = data
+        return encode(Connack(present, 0, properties), 5)
 
     def _set_timers(self, session: Session, connection: Connection, now: float) -> None:
         if connection.keep_alive_seconds:
             self.watch_keep_alive(connection, Timer(KEEP_ALIVE, connection, None), now)
-        if self.limits.retry_interval_seconds is not None:
+        if self.limits.retry_interval_seconds is not None and connection.version < 5:
+            # [MQTT5-4.4.0-1] in 5.0 nothing is resent but on reconnect
             due = now + self.limits.retry_interval_seconds
             self.timers.add(due, Timer(RETRY, connection, None))
         if self.limits.await_rel_timeout_seconds is not None and not session.await_rel_scheduled:
@@ -217,62 +385,3 @@ class Connecting:
             return False
         self.timers.add(min(due, now + TIMER_STEP_SECONDS_MAX), timer)
         return True
-
-    # -- the end
-
-    def receive_disconnect(self, connection: Connection, now: float) -> None:
-        """DISCONNECT discards the will [MQTT-3.14.4-3] and ends the connection."""
-        session = connection.session
-        if session is None or session.will is None:
-            self.output.close(connection)
-        else:
-            # The close tells the client that its will is gone: that has to be true by then.
-            self.recorder.will_cleared(session, WILL_DISCONNECTED)
-            self.output.close_after_commit(connection)
-        self._leave(connection, DISCONNECTED, now)
-
-    def end(self, connection: Connection, reason: int, now: float) -> None:
-        """End a connection for a reason of CLOSE_REASONS: its will, its clean session, itself."""
-        if connection.state != CLOSED:
-            self.output.close(connection)
-            self._leave(connection, reason, now)
-
-    def _leave(self, connection: Connection, reason: int, now: float) -> None:
-        session = connection.session
-        self._forget(connection)
-        if session is None or session.connection is not connection:
-            return
-        session.connection = None
-        self.recorder.session_closed(session, reason, self.time_ms)
-        if session.will is not None:
-            self.publisher.publish_will(session, now)
-        if not session.durable:
-            self.recorder.session_ended(session, CLEAN_SESSION)
-        else:
-            self.schedule_expiry(session, now)
-
-    def schedule_expiry(self, session: Session, now: float) -> None:
-        """Let a durable session without a connection end after `max_session_expiry`."""
-        expiry = self.limits.max_session_expiry_seconds
-        if expiry is not None and not session.expiry_scheduled:
-            session.expiry_scheduled = True
-            away = max(0.0, (self.time_ms - session.closed_ms) / 1000)
-            due = now + max(0.0, expiry - away)
-            self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
-
-    def expire(self, session: Session, now: float) -> None:
-        """An expiry timer came up: end the session unless its client came back since."""
-        expiry = self.limits.max_session_expiry_seconds
-        session.expiry_scheduled = False
-        if session.ended or session.connection is not None or expiry is None:
-            return
-        if self.time_ms - session.closed_ms >= expiry * 1000:
-            self.recorder.session_ended(session, EXPIRED)
-        else:
-            self.schedule_expiry(session, now)
-
-    def _forget(self, connection: Connection) -> None:
-        self.waiting_connects.pop(connection, None)
-        if connection.state != CLOSED:
-            connection.state = CLOSED
-            self.statistics.connections_open -= 1

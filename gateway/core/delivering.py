@@ -9,6 +9,7 @@ Messages are started in the order of the queue and resent in the order they were
 from typing import Final
 
 from gateway.core.facts import DROP_REASONS
+from gateway.core.frames import Frames
 from gateway.core.limits import QUEUE_PAGE_MESSAGES, WAITING_IN_MEMORY_MESSAGES, Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
@@ -22,10 +23,14 @@ from gateway.core.session import (
     Session,
 )
 from gateway.core.statistics import Statistics
-from gateway.wire.encoder import publish_frame, pubrel
+from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
+from gateway.wire.encoder import encode, pubrel
+from gateway.wire.packets import Pubrel
 
 QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
 QUEUE_BYTES: Final = DROP_REASONS.index("queue_bytes")
+TOO_LARGE: Final = DROP_REASONS.index("too_large")
+EXPIRED: Final = DROP_REASONS.index("expired")
 CONTENTS_LOST: Final = DROP_REASONS.index("contents_lost")
 SLOW_READER: Final = "slow_reader"
 NOBODY_KNOWS: Final = "unknown_packet_id"
@@ -46,9 +51,15 @@ class Deliverer:
     """Everything that happens between a matched message and its acknowledgement."""
 
     def __init__(
-        self, recorder: Recorder, output: Output, limits: Limits, statistics: Statistics
+        self,
+        recorder: Recorder,
+        output: Output,
+        frames: Frames,
+        limits: Limits,
+        statistics: Statistics,
     ) -> None:
         self.recorder = recorder
+        self.frames = frames
         self.output = output
         self.limits = limits
         self.statistics = statistics
@@ -56,22 +67,50 @@ class Deliverer:
 
     # -- messages in
 
-    def deliver_qos0(self, session: Session, message: Message, frame: bytes) -> None:
-        """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`."""
+    def deliver_qos0(
+        self, session: Session, message: Message, retain: bool, shared: bool, frame: bytes
+    ) -> bytes:
+        """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`.
+
+        `frame` is the same message as it went to another plain 3.x client, or empty; returns the
+        frame if the next one may have it.
+        """
         connection = session.connection
         if connection is None:
             if session.durable and self.limits.mqueue_store_qos0:
-                self._queue(session, message, 0, False)
-            return
+                self._queue(session, message, 0, retain, shared)
+            return frame
         if not connection.writable:
             self._drop_at_slow_reader(session)
-            return
+            return frame
+        withheld = message.batch > self.output.committed_batch or not connection.greeted
+        plain = connection.version < 5 and not retain
+        if not (plain and frame):
+            made = self.frames.qos0(connection, message, retain, shared, not withheld)
+            if plain:
+                frame = made
+        else:
+            made = frame
+        if self._is_too_large(connection, made):
+            self._count_too_large(session)
+            return frame
         self.statistics.sent_qos0 += 1
         session.delivered_messages += 1
-        if message.batch > self.output.committed_batch:
-            self.output.withhold(connection, frame)
+        if withheld:
+            self.output.withhold(connection, made)
         else:
-            self.output.send_at_once(connection, frame)
+            self.output.push(connection, made)
+        return frame
+
+    @staticmethod
+    def _is_too_large(connection: Connection, frame: bytes) -> bool:
+        # [MQTT5-3.1.2-24]
+        return 0 < connection.maximum_packet_size_bytes < len(frame)
+
+    def _count_too_large(self, session: Session) -> None:
+        """Dropped as if it had been delivered [MQTT5-3.1.2-25]."""
+        self.statistics.count_drop(DROP_REASONS[TOO_LARGE])
+        session.dropped_messages += 1
 
     def _drop_at_slow_reader(self, session: Session) -> None:
         self.statistics.count_drop(SLOW_READER)
@@ -79,7 +118,13 @@ class Deliverer:
         self._note_overflow(session, "max_write_buffer", "QoS 0 messages are dropped")
 
     def deliver(
-        self, session: Session, message: Message, qos: int, retain: bool, now: float
+        self,
+        session: Session,
+        message: Message,
+        qos: int,
+        retain: bool,
+        shared: bool,
+        now: float,
     ) -> None:
         """Start a QoS 1 or 2 delivery, or queue it behind those that wait."""
         connection = session.connection
@@ -88,16 +133,23 @@ class Deliverer:
             and connection.writable
             and not session.queued_count
             and not session.loading
-            and len(session.outbound) < self.limits.window_of()
+            and not session.unsent
+            and len(session.outbound) < self._window_of(connection)
         ):
             delivery = Delivery(
-                session, message, message.number, qos, retain, session.next_position
+                session, message, message.number, qos, retain, session.next_position, shared
             )
             self._start(session, connection, delivery, message, now)
         else:
-            self._queue(session, message, qos, retain)
+            self._queue(session, message, qos, retain, shared)
 
-    def _queue(self, session: Session, message: Message, qos: int, retain: bool) -> None:
+    def _window_of(self, connection: Connection) -> int:
+        # [MQTT5-3.3.4-9] never more in flight than the client allows
+        return min(self.limits.window_of(), connection.receive_maximum)
+
+    def _queue(
+        self, session: Session, message: Message, qos: int, retain: bool, shared: bool
+    ) -> None:
         # The newest message is the one that is dropped: what was accepted before stays.
         size_bytes = message.size_bytes()
         if session.queued_count >= self.limits.max_mqueue_len:
@@ -106,7 +158,7 @@ class Deliverer:
             self._drop(session, message, QUEUE_BYTES)
         else:
             delivery = Delivery(
-                session, message, message.number, qos, retain, session.next_position
+                session, message, message.number, qos, retain, session.next_position, shared
             )
             self.recorder.message_queued(delivery, size_bytes)
 
@@ -136,19 +188,17 @@ class Deliverer:
         message: Message,
         now: float,
     ) -> None:
-        packet_id = session.free_packet_id()
-        self.recorder.delivery_started(delivery, packet_id)
+        delivery.packet_id = session.free_packet_id()
+        frame = self.frames.delivery(connection, delivery, message, False)
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session)
+            if delivery.position < session.next_position:
+                self.recorder.waiting_dropped(delivery, TOO_LARGE)
+            else:
+                self.recorder.message_dropped(session, message.number, TOO_LARGE)
+            return
+        self.recorder.delivery_started(delivery, delivery.packet_id)
         delivery.sent_at = now
-        frame = publish_frame(
-            message.topic_field,
-            message.payload,
-            delivery.qos,
-            delivery.retain,
-            False,
-            packet_id,
-            connection.version,
-            message.properties,
-        )
         self._count_sent(session, delivery.qos)
         if session.durable or message.batch > self.output.committed_batch:
             self.output.withhold(connection, frame)
@@ -165,9 +215,13 @@ class Deliverer:
     def pump(self, session: Session, now: float) -> None:
         """Start deliveries from the queue while the window is open."""
         connection = session.connection
-        if connection is None or session.loading or not session.queued_count:
+        if connection is None or session.loading:
             return
-        window = self.limits.window_of()
+        window = self._window_of(connection)
+        if session.unsent:
+            self._send_unsent(session, connection, window, now)
+        if not session.queued_count or session.unsent:
+            return
         while connection.writable and len(session.outbound) < window:
             delivery = session.front()
             if delivery is None:
@@ -176,6 +230,8 @@ class Deliverer:
                 return
             if delivery.message is None:
                 self._drop_lost(delivery)
+            elif self.frames.is_expired(delivery.message):
+                self._drop_expired(delivery)
             elif delivery.qos:
                 self._start(session, connection, delivery, delivery.message, now)
             else:
@@ -189,16 +245,7 @@ class Deliverer:
         self.recorder.delivered_at_qos0(delivery)
         self.statistics.sent_qos0 += 1
         session.delivered_messages += 1
-        frame = publish_frame(
-            message.topic_field,
-            message.payload,
-            0,
-            delivery.retain,
-            False,
-            0,
-            connection.version,
-            message.properties,
-        )
+        frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
         # At most once: it must not leave before the queue is known to have lost it.
         self.output.withhold(connection, frame)
 
@@ -243,6 +290,12 @@ class Deliverer:
         for _ in range(count):
             self.statistics.count_drop(DROP_REASONS[CONTENTS_LOST])
 
+    def _drop_expired(self, delivery: Delivery) -> None:
+        """It waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
+        self.statistics.count_drop(DROP_REASONS[EXPIRED])
+        delivery.session.dropped_messages += 1
+        self.recorder.waiting_dropped(delivery, EXPIRED)
+
     def _drop_lost(self, delivery: Delivery) -> None:
         """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
         self.statistics.count_drop(DROP_REASONS[CONTENTS_LOST])
@@ -280,8 +333,23 @@ class Deliverer:
         self.pump(session, now)
 
     def _resend_all(self, session: Session, connection: Connection, now: float) -> None:
-        for delivery in session.outbound.values():
-            self._resend(session, connection, delivery, now)
+        session.unsent.clear()
+        window = self._window_of(connection)
+        sent = 0
+        for delivery in list(session.outbound.values()):
+            # PUBREL needs no room in the receive maximum of the new connection.
+            if delivery.state == RECEIVED or sent < window:
+                self._resend(session, connection, delivery, now)
+                sent += 1
+            else:
+                session.unsent.append(delivery)
+
+    def _send_unsent(
+        self, session: Session, connection: Connection, window: int, now: float
+    ) -> None:
+        """Resend what did not fit into the window of this connection before."""
+        while session.unsent and len(session.outbound) - len(session.unsent) < window:
+            self._resend(session, connection, session.unsent.popleft(), now)
 
     def _resend(
         self, session: Session, connection: Connection, delivery: Delivery, now: float
@@ -295,17 +363,13 @@ class Deliverer:
         message = delivery.message
         if message is None:
             return  # still on disk: `page_loaded` resends it
+        frame = self.frames.delivery(connection, delivery, message, True)  # [MQTT-3.3.1-1]
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session)
+            self.recorder.message_dropped(session, message.number, TOO_LARGE)
+            self.recorder.delivery_completed(delivery)
+            return
         self.recorder.delivery_resent(delivery, False)
-        frame = publish_frame(
-            message.topic_field,
-            message.payload,
-            delivery.qos,
-            delivery.retain,
-            True,  # [MQTT-3.3.1-1]
-            delivery.packet_id,
-            connection.version,
-            message.properties,
-        )
         self.output.send(connection, frame)
 
     def retry(self, session: Session, interval_seconds: float, now: float) -> None:
@@ -319,30 +383,44 @@ class Deliverer:
 
     # -- acknowledgements in; each returns what was wrong, or None
 
-    def receive_puback(self, session: Session, packet_id: int, now: float) -> str | None:
+    def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
         """PUBACK ends a QoS 1 delivery (section 4.3.2)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             self.statistics.count_error(NOBODY_KNOWS)
             return None
         if delivery.qos != 1:
-            return f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
+            return protocol_violation(
+                f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
+            )
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None
 
     def receive_pubrec(
-        self, session: Session, connection: Connection, packet_id: int, now: float
-    ) -> str | None:
+        self,
+        session: Session,
+        connection: Connection,
+        packet_id: int,
+        reason_code: int,
+        now: float,
+    ) -> Violation | None:
         """PUBREC is recorded, then answered with PUBREL (section 4.3.3)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             # The client believes in an exchange that we have finished: let it finish as well.
             self.statistics.count_error(NOBODY_KNOWS)
-            self.output.send(connection, pubrel(packet_id))
+            if reason_code < 0x80:
+                unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
+                self.output.send(connection, unknown)
             return None
         if delivery.qos != 2:
-            return f"PUBREC {packet_id} for a QoS 1 message"
+            return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
+        if reason_code >= 0x80:
+            # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
+            self.recorder.delivery_completed(delivery)
+            self.pump(session, now)
+            return None
         if delivery.state == RECEIVED:
             self.output.send(connection, pubrel(packet_id))
             return None
@@ -354,14 +432,16 @@ class Deliverer:
             self.output.send(connection, pubrel(packet_id))
         return None
 
-    def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> str | None:
+    def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:
         """PUBCOMP ends a QoS 2 delivery."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             self.statistics.count_error(NOBODY_KNOWS)
             return None
         if delivery.state != RECEIVED:
-            return f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
+            return protocol_violation(
+                f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
+            )
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None

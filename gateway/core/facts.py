@@ -4,7 +4,12 @@ Each record begins with its kind (one byte). Integers are little-endian; `text` 
 UTF-8. A MESSAGE is::
 
     number u64 | flags u8 (QoS in bits 0-1, RETAIN bit 2) | topic bytes u16 | payload bytes u32 |
-    properties bytes u32 | topic | payload | MQTT 5.0 properties as on the wire (0 bytes for 3.1.1)
+    properties bytes u32 | topic | payload | properties
+
+The properties are those of MQTT 5.0 that are passed on, as on the wire without their length, after
+the time at which the message expires (u64, milliseconds since 1970, 0: never); no bytes at all if
+there is neither. A delivery's flags are the message's, as delivered, and bit 3: it came through a
+shared subscription.
 
 Facts change the state (`state.State` applies them); observations only tell what happened. The
 recorder writes them, `replay` applies them again after a restart, `journal` reads them for the
@@ -37,13 +42,14 @@ RETAINED_SET: Final = 19
 RETAINED_CLEARED: Final = 20
 WILL_SET: Final = 21
 WILL_CLEARED: Final = 22
+EXPIRY_CHANGED: Final = 23
 OBSERVED: Final = 30
 BROKER_STARTED: Final = 40
 BROKER_STOPPED: Final = 41
 
-CONNECT_RECORD: Final = Struct(
-    "<BIBBHB"
-)  # flags u8 (1: clean) | protocol u8 | keep-alive u16 | address
+CONNECT_RECORD: Final = Struct("<BIBBHIB")
+"""flags u8 (1: clean) | protocol u8 | keep-alive u16 | session expiry u32 | address bytes u8, then
+the address"""
 REASON_RECORD: Final = Struct("<BIB")  # reason u8
 SUBSCRIBED_RECORD: Final = Struct("<BIBIH")  # options u8 | identifier u32 | filter text
 FILTER_RECORD: Final = Struct("<BIH")  # filter text
@@ -59,9 +65,10 @@ QOS0_RECORD: Final = Struct("<BIQQ")  # message u64 | position u64
 DROPPED_RECORD: Final = Struct("<BIQBQ")  # message u64 | reason u8 | position u64
 RETAINED_RECORD: Final = Struct("<BQH")  # message u64 | topic text (no session)
 CLEARED_RECORD: Final = Struct("<BH")  # topic text (no session)
-WILL_RECORD: Final = Struct(
-    "<BIBHI"
-)  # flags u8 | topic bytes u16 | payload bytes u32 | topic | payload
+WILL_RECORD: Final = Struct("<BIBIqHII")
+"""flags u8 | delay u32 | expiry interval i64 (-1: none) | bytes of topic u16, payload u32 and
+properties u32 | topic | payload | properties"""
+EXPIRY_RECORD: Final = Struct("<BII")  # session expiry u32
 OBSERVED_RECORD: Final = Struct("<BIBHH")  # event u8 | two texts' lengths | subject | detail
 BROKER_STARTED_RECORD: Final = Struct("<BBBB")  # recovery u8 | version, previous boot bytes u8
 BROKER_STOPPED_RECORD: Final = Struct("<B")
@@ -103,4 +110,5 @@ BLOB_HEADER: Final = Struct("<4s8s8sBQQQIII")
 records u32 | bytes of names u32 | bytes of records u32; then names, records, CRC-32 of it all."""
 NAME_RECORD: Final = Struct("<IH")
 """session u32 | bytes of client id u16; then the client id. Each blob names its own sessions."""
+EXPIRES: Final = Struct("<Q")
 CRC: Final = Struct("<I")

@@ -122,6 +122,11 @@ class _Reader:
             self._message_record(kind, event)
         elif kind in (facts.WILL_SET, facts.WILL_CLEARED):
             self._will_record(kind, event)
+        elif kind == facts.EXPIRY_CHANGED:
+            fields = facts.EXPIRY_RECORD.unpack_from(self.data, self.at)
+            self.at += facts.EXPIRY_RECORD.size
+            event["event"] = "session_expiry_changed"
+            event["session_expiry_seconds"] = fields[2]
         else:
             self._step_record(kind, event)
         return event
@@ -135,7 +140,8 @@ class _Reader:
             event["clean"] = bool(fields[2])
             event["protocol"] = fields[3]
             event["keep_alive_seconds"] = fields[4]
-            event["address"] = self.text(fields[5])
+            event["session_expiry_seconds"] = fields[5]
+            event["address"] = self.text(fields[6])
         elif kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
             fields = facts.REASON_RECORD.unpack_from(data, self.at)
             self.at += facts.REASON_RECORD.size
@@ -230,10 +236,11 @@ class _Reader:
         fields = facts.WILL_RECORD.unpack_from(self.data, self.at)
         self.at += facts.WILL_RECORD.size
         event["event"] = "will_set"
-        event["topic"] = self.text(fields[3])
+        event["topic"] = self.text(fields[5])
         event["qos"] = fields[2] & 3
         event["retain"] = bool(fields[2] & 4)
-        self.at += fields[4]
+        event["delay_seconds"] = fields[3]
+        self.at += fields[6] + fields[7]
 
     def _retained(self, kind: int) -> Event:
         if kind == facts.RETAINED_SET:

@@ -38,6 +38,10 @@ class Limits:
         self.retry_interval_seconds: float | None = None
         # One packet, fixed header included: bounds the memory one connection can claim.
         self.max_packet_size_bytes: int = 2 * 1024 * 1024
+        # Topics that one connection may give a number, in each direction.
+        self.max_topic_alias: int = 16
+        # Whether payloads that claim to be UTF-8 are checked: it costs a pass over each.
+        self.check_payload_format: bool = False
         self.max_keep_alive_seconds: int = 65_535
         # How long a persistent session outlives its connection.
         self.max_session_expiry_seconds: float | None = None

@@ -14,9 +14,22 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import Connection, Held, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.topic_tree import Route
-from gateway.wire.encoder import puback, pubcomp, publish_frame, pubrec
-from gateway.wire.packets import Publish
+from gateway.core.topic_tree import Group, Route, Target
+from gateway.core.violation import (
+    NO_MATCHING_SUBSCRIBERS,
+    PACKET_ID_NOT_FOUND,
+    PAYLOAD_FORMAT_INVALID,
+    PROTOCOL_ERROR,
+    QUOTA_EXCEEDED,
+    RECEIVE_MAXIMUM_EXCEEDED,
+    TOPIC_ALIAS_INVALID,
+    TOPIC_NAME_INVALID,
+    Violation,
+)
+from gateway.core.wall_time import WallTime
+from gateway.wire.encoder import encode, puback, pubcomp, pubrec
+from gateway.wire.message_properties import forwarded_of
+from gateway.wire.packets import Puback, Pubcomp, Publish, Pubrec
 
 FROM_CLIENT: Final = ORIGINS.index("client")
 FROM_WILL: Final = ORIGINS.index("will")
@@ -34,6 +47,7 @@ class Publisher:
         deliverer: Deliverer,
         limits: Limits,
         statistics: Statistics,
+        wall_time: WallTime,
     ) -> None:
         self.state = state
         self.recorder = recorder
@@ -41,67 +55,155 @@ class Publisher:
         self.deliverer = deliverer
         self.limits = limits
         self.statistics = statistics
+        self.wall_time = wall_time
 
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
-    ) -> str | None:
+    ) -> Violation | None:
         """Handle a PUBLISH at the QoS it came with."""
+        if packet.properties is not None and packet.properties.topic_alias is not None:
+            violation = self._resolve_alias(connection, packet)
+            if violation is not None:
+                return violation
+        if packet.topic.count("/") >= self.limits.max_topic_levels:
+            return Violation(
+                "max_topic_levels",
+                TOPIC_NAME_INVALID,
+                f"more than max_topic_levels = {self.limits.max_topic_levels} topic levels",
+            )
         if packet.qos == 2:
             return self._receive_qos2(session, connection, packet, now)
+        route = self.state.tree.route_of(packet.topic)
+        refusal = self._refusal_of(connection, packet)
+        if refusal:
+            if packet.qos:
+                answer = encode(Puback(packet.packet_id, refusal), connection.version)
+                self.output.send(connection, answer)
+            return None
         session.received_messages += 1
         self.statistics.count_received(packet.qos)
-        route = self.state.tree.route_of(packet.topic)
         if packet.qos == 0:
             keeps = route.persistent and self.limits.mqueue_store_qos0
-            if not (packet.retain or route.logged or keeps):
-                self._forward(route, packet)
+            if route.plain and not (packet.retain or route.logged or keeps):
+                self._forward(route, connection.version, packet)
                 return None
-            self._publish(session, self._message_of(packet), route, FROM_CLIENT, now)
-            return None
-        recorded = self._publish(session, self._message_of(packet), route, FROM_CLIENT, now)
+        message = self._message_of(packet)
+        recorded = self._must_record(session, message, route)
         if recorded:
-            self.output.withhold(connection, puback(packet.packet_id))
-        else:
-            self.output.send(connection, puback(packet.packet_id))
+            self._record(session, message, route, FROM_CLIENT)
+        if packet.qos:
+            self._acknowledge(connection, packet.packet_id, route, recorded)
+        self._fan_out(session, route, message, now)
         return None
 
-    def _forward(self, route: Route, packet: Publish) -> None:
-        """Send a QoS 0 PUBLISH on as the bytes it came in."""
+    def _acknowledge(
+        self, connection: Connection, packet_id: int, route: Route, recorded: bool
+    ) -> None:
+        # Before the deliveries of the same batch: a client that subscribes to what it publishes
+        # must not find PUBACK behind them, where its own Nagle's algorithm would wait for it.
+        answer = puback(packet_id)
+        if connection.version == 5 and not route.count():
+            answer = encode(Puback(packet_id, NO_MATCHING_SUBSCRIBERS), 5)
+        if recorded:
+            self.output.withhold(connection, answer)
+        else:
+            self.output.send(connection, answer)
+
+    def _resolve_alias(self, connection: Connection, packet: Publish) -> Violation | None:
+        """Put the topic in the place of its alias, or learn the alias (section 3.3.2.3.4)."""
+        assert packet.properties is not None, "a topic alias is a property"
+        alias = packet.properties.topic_alias
+        if alias is None or alias > self.limits.max_topic_alias:
+            # [MQTT5-3.3.2-9]
+            detail = f"topic alias {alias}, expected at most {self.limits.max_topic_alias}"
+            return Violation("topic_alias", TOPIC_ALIAS_INVALID, detail)
+        if packet.topic:
+            connection.aliases_in[alias] = (packet.topic, packet.topic_field)
+            return None
+        known = connection.aliases_in.get(alias)
+        if known is None:
+            detail = f"topic alias {alias} stands for no topic on this connection"
+            return Violation("topic_alias", PROTOCOL_ERROR, detail)
+        packet.topic, packet.topic_field = known
+        return None
+
+    def _refusal_of(self, connection: Connection, packet: Publish) -> int:
+        """Return the reason code a 5.0 client's message is refused with, 0 if it is not."""
+        if connection.version != 5:
+            return 0
+        properties = packet.properties
+        if (
+            self.limits.check_payload_format
+            and properties is not None
+            and properties.payload_format_indicator == 1
+            and not _is_utf8(packet.payload)
+        ):
+            self.statistics.count_error("payload_format")
+            return PAYLOAD_FORMAT_INVALID
+        retained = self.state.retained
+        if (
+            packet.retain
+            and packet.payload
+            and len(retained) >= self.limits.max_retained
+            and packet.topic not in retained
+        ):
+            self.statistics.count_error("max_retained")
+            return QUOTA_EXCEEDED
+        return 0
+
+    def _forward(self, route: Route, version: int, packet: Publish) -> None:
+        """Send a QoS 0 PUBLISH on as the bytes it came in, where the client speaks as its sender."""
         frame = packet.frame
         output = self.output
+        is_5 = version == 5
+        message: Message | None = None
         sent = 0
         for target in route.targets:
             session = target.session
             connection = session.connection
             if connection is None:
                 continue
-            if connection.writable and connection.greeted:
+            if (
+                connection.writable
+                and connection.greeted
+                and (connection.version == 5) == is_5
+                and packet.properties is None
+                and not connection.maximum_packet_size_bytes
+            ):
                 output.push(connection, frame)
                 session.delivered_messages += 1
                 sent += 1
             else:
-                message = self._message_of(packet)
-                self.deliverer.deliver_qos0(session, message, frame)
+                if message is None:
+                    message = self._message_of(packet)
+                self.deliverer.deliver_qos0(session, message, False, False, b"")
         self.statistics.sent_qos0 += sent
 
     def _message_of(self, packet: Publish) -> Message:
         number = self.state.next_message_number
         self.state.next_message_number = number + 1
-        return Message(
+        message = Message(
             number,
             packet.topic,
             packet.topic_field,
             packet.payload,
             packet.qos,
             packet.retain,
-            packet.properties,
         )
+        properties = packet.properties
+        if properties is not None:
+            message.forwarded = forwarded_of(properties)
+            if properties.message_expiry_interval_seconds is not None:
+                interval_ms = properties.message_expiry_interval_seconds * 1000
+                # An interval of 0 expires at once, but is not "never".
+                message.expires_ms = max(1, self.wall_time.time_ms + interval_ms)
+        return message
 
     # -- QoS 2 (section 4.3.3, method B of figure 4.3: the message itself is stored)
 
     def _receive_qos2(
         self, session: Session, connection: Connection, packet: Publish, now: float
-    ) -> str | None:
+    ) -> Violation | None:
         packet_id = packet.packet_id
         held = session.inbound.get(packet_id)
         if held is not None:
@@ -115,18 +217,28 @@ class Publisher:
             self.recorder.observed(
                 session, "limit_hit", "max_awaiting_rel", f"{len(session.inbound)} await PUBREL"
             )
-            return (
+            return Violation(
+                "max_awaiting_rel",
+                RECEIVE_MAXIMUM_EXCEEDED,  # [MQTT5-3.3.4-7]
                 f"PUBLISH {packet_id} beyond max_awaiting_rel = {self.limits.max_awaiting_rel} "
-                "QoS 2 messages without PUBREL"
+                "QoS 2 messages without PUBREL",
             )
+        refusal = self._refusal_of(connection, packet)
+        if refusal:
+            # A PUBREC with an error ends the exchange: nothing is held (section 4.3.3).
+            self.output.send(connection, encode(Pubrec(packet_id, refusal), 5))
+            return None
         session.received_messages += 1
         self.statistics.received_qos2 += 1
         held = Held(session, packet_id, self._message_of(packet), now)
         self.recorder.message_held(held)
+        answer = pubrec(packet_id)
+        if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
+            answer = encode(Pubrec(packet_id, NO_MATCHING_SUBSCRIBERS), 5)
         if session.durable:
-            self.output.withhold(connection, pubrec(packet_id))
+            self.output.withhold(connection, answer)
         else:
-            self.output.send(connection, pubrec(packet_id))
+            self.output.send(connection, answer)
         return None
 
     def receive_pubrel(
@@ -135,7 +247,8 @@ class Publisher:
         """Route the message at PUBREL; an unknown identifier gets PUBCOMP all the same."""
         held = session.inbound.get(packet_id)
         if held is None:
-            self.output.send(connection, pubcomp(packet_id))
+            unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
+            self.output.send(connection, unknown)
             return
         message = held.message
         route = self.state.tree.route_of(message.topic)
@@ -144,12 +257,12 @@ class Publisher:
             message.batch = self.recorder.batch_number
         elif recorded:
             self._record(session, message, route, FROM_CLIENT)
-        self.recorder.message_released(held, len(route.targets))
-        self._fan_out(route, message, now)
+        self.recorder.message_released(held, route.count())
         if recorded:
             self.output.withhold(connection, pubcomp(packet_id))
         else:
             self.output.send(connection, pubcomp(packet_id))
+        self._fan_out(session, route, message, now)
 
     def abandon(self, held: Held) -> None:
         """`await_rel_timeout` has passed: the operator wants the identifier back."""
@@ -170,20 +283,21 @@ class Publisher:
             return
         number = self.state.next_message_number
         self.state.next_message_number = number + 1
-        message = Message(number, will.topic, will.topic_field, will.payload, will.qos, will.retain)
+        message = Message(
+            number,
+            will.topic,
+            will.topic_field,
+            will.payload,
+            will.qos,
+            will.retain,
+            will.forwarded,
+        )
+        if will.expiry_seconds >= 0:
+            message.expires_ms = max(1, self.wall_time.time_ms + will.expiry_seconds * 1000)
         self.recorder.will_cleared(session, WILL_PUBLISHED)
         route = self.state.tree.route_of(will.topic)
         self._record(session, message, route, FROM_WILL)
-        self._fan_out(route, message, now)
-
-    def _publish(
-        self, session: Session, message: Message, route: Route, origin: int, now: float
-    ) -> bool:
-        recorded = self._must_record(session, message, route)
-        if recorded:
-            self._record(session, message, route, origin)
-        self._fan_out(route, message, now)
-        return recorded
+        self._fan_out(session, route, message, now)
 
     def _must_record(self, session: Session, message: Message, route: Route) -> bool:
         if route.logged or message.retain:
@@ -193,32 +307,65 @@ class Publisher:
         return route.persistent and self.limits.mqueue_store_qos0
 
     def _record(self, session: Session, message: Message, route: Route, origin: int) -> None:
-        self.recorder.message_published(session, message, origin, len(route.targets))
+        self.recorder.message_published(session, message, origin, route.count())
         if message.qos or origin == FROM_WILL:
             message.batch = self.recorder.batch_number
 
-    def _fan_out(self, route: Route, message: Message, now: float) -> None:
+    def _fan_out(self, publisher: Session, route: Route, message: Message, now: float) -> None:
         if message.retain:
             self._retain(message)
         frame = b""
-        for target in route.targets:
+        for each in route.targets:
+            target: Target | None = each
+            if each.session is publisher:
+                target = each.local
+                if target is None:
+                    continue
+            assert target is not None, "a target without a session"
             qos = message.qos if message.qos < target.qos else target.qos
+            # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already, unless a 5.0 client
+            # asked for it as published [MQTT5-3.3.1-13]
+            retain = message.retain and target.retain_as_published
             if qos:
-                # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already
-                self.deliverer.deliver(target.session, message, qos, False, now)
+                self.deliverer.deliver(target.session, message, qos, retain, False, now)
             else:
-                if not frame:
-                    frame = publish_frame(
-                        message.topic_field,
-                        message.payload,
-                        0,
-                        False,
-                        False,
-                        0,
-                        4,
-                        message.properties,
-                    )
-                self.deliverer.deliver_qos0(target.session, message, frame)
+                frame = self.deliverer.deliver_qos0(target.session, message, retain, False, frame)
+        for group in route.groups:
+            self.deliver_shared(group, message, message.retain, None, now)
+
+    def deliver_shared(
+        self, group: Group, message: Message, retain: bool, but: Session | None, now: float
+    ) -> None:
+        """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
+        session = group.choose(self.limits.window_of(), but)
+        if session is None:
+            self.statistics.count_drop("no_member")
+            return
+        subscription = group.members[session]
+        qos = message.qos if message.qos < subscription.qos else subscription.qos
+        kept = retain and subscription.retain_as_published
+        if qos:
+            self.deliverer.deliver(session, message, qos, kept, True, now)
+        else:
+            self.deliverer.deliver_qos0(session, message, kept, True, b"")
+
+    def redeliver_shared(self, session: Session, now: float) -> None:
+        """A session is about to end: what came to it through shared subscriptions goes on.
+
+        Not so a QoS 2 message whose delivery was started [MQTT5-4.8.2-5].
+        """
+        started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
+        for delivery in (*started, *session.waiting, *session.recent):
+            if not delivery.shared or delivery.message is None:
+                continue
+            group = self.state.tree.group_of(session, delivery.message.topic)
+            if group is not None:
+                if delivery.message.batch < 0:
+                    route = self.state.tree.route_of(delivery.message.topic)
+                    self._record(session, delivery.message, route, FROM_CLIENT)
+                # It goes to the other when it is known to be gone from this one.
+                delivery.message.batch = self.recorder.batch_number
+                self.deliver_shared(group, delivery.message, delivery.retain, session, now)
 
     def _retain(self, message: Message) -> None:
         topic = message.topic
@@ -234,3 +381,11 @@ class Publisher:
             self.recorder.observed(
                 None, "limit_hit", "max_retained", f"not retained: {topic[:200]}"
             )
+
+
+def _is_utf8(payload: bytes) -> bool:
+    try:
+        payload.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

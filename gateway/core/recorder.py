@@ -8,7 +8,16 @@ changes unrecorded. Facts about clean sessions change the state only. Observatio
 from zlib import crc32
 
 from gateway.core import facts
-from gateway.core.session import Connection, Delivery, Held, Message, Session, Subscription, Will
+from gateway.core.session import (
+    Connection,
+    Delivery,
+    Held,
+    Message,
+    Session,
+    Subscription,
+    Will,
+    flags_of,
+)
 from gateway.core.state import State
 
 
@@ -81,6 +90,7 @@ class Recorder:
                 0 if session.durable else 1,
                 session.protocol,
                 connection.keep_alive_seconds,
+                session.expiry_seconds,
                 len(address),
             )
             + address
@@ -95,6 +105,11 @@ class Recorder:
         number = self._name(session)
         self.records += facts.REASON_RECORD.pack(facts.SESSION_ENDED, number, reason)
         self.state.session_ended(session)
+
+    def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
+        number = self._name(session)
+        self.records += facts.EXPIRY_RECORD.pack(facts.EXPIRY_CHANGED, number, expiry_seconds)
+        self.state.expiry_changed(session, expiry_seconds)
 
     # -- subscriptions
 
@@ -122,6 +137,7 @@ class Recorder:
             message = held.message
             topic = message.topic_field[2:]
             payload = message.payload
+            properties = properties_of(message)
             self.records += facts.HELD_RECORD.pack(
                 facts.MESSAGE_HELD,
                 self._name(held.session),
@@ -130,10 +146,11 @@ class Recorder:
                 message.qos | (4 if message.retain else 0),
                 len(topic),
                 len(payload),
-                0,
+                len(properties),
             )
             self.records += topic
             self.records += payload
+            self.records += properties
         self.state.message_held(held)
 
     def duplicate_suppressed(self, held: Held) -> None:
@@ -172,6 +189,7 @@ class Recorder:
         """A message that was not held goes out: it is in the blob before anything refers to it."""
         topic = message.topic_field[2:]
         payload = message.payload
+        properties = properties_of(message)
         self.records += facts.PUBLISHED_RECORD.pack(
             facts.MESSAGE_PUBLISHED,
             self._name(session),
@@ -181,10 +199,11 @@ class Recorder:
             message.qos | (4 if message.retain else 0),
             len(topic),
             len(payload),
-            0,
+            len(properties),
         )
         self.records += topic
         self.records += payload
+        self.records += properties
 
     # -- delivering
 
@@ -194,7 +213,7 @@ class Recorder:
                 facts.MESSAGE_QUEUED,
                 self._name(delivery.session),
                 delivery.message_number,
-                delivery.qos | (4 if delivery.retain else 0),
+                flags_of(delivery.qos, delivery.retain, delivery.shared),
                 delivery.position,
             )
         self.state.message_queued(delivery, size_bytes)
@@ -206,7 +225,7 @@ class Recorder:
                 self._name(delivery.session),
                 packet_id,
                 delivery.message_number,
-                delivery.qos | (4 if delivery.retain else 0),
+                flags_of(delivery.qos, delivery.retain, delivery.shared),
                 delivery.position,
             )
         self.state.delivery_started(delivery, packet_id)
@@ -296,11 +315,15 @@ class Recorder:
             facts.WILL_SET,
             self._name(session),
             will.qos | (4 if will.retain else 0),
+            will.delay_seconds,
+            will.expiry_seconds,
             len(topic),
             len(will.payload),
+            len(will.forwarded),
         )
         self.records += topic
         self.records += will.payload
+        self.records += will.forwarded
         self.state.will_set(session, will)
 
     def will_cleared(self, session: Session, reason: int) -> None:
@@ -338,3 +361,10 @@ class Recorder:
     def broker_stopped(self) -> None:
         self.record_count += 1
         self.records += facts.BROKER_STOPPED_RECORD.pack(facts.BROKER_STOPPED)
+
+
+def properties_of(message: Message) -> bytes:
+    """Return the properties section of a MESSAGE (see `facts`)."""
+    if not message.forwarded and not message.expires_ms:
+        return b""
+    return facts.EXPIRES.pack(message.expires_ms) + message.forwarded

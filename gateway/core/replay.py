@@ -71,6 +71,10 @@ class Replay:
         session = self.state.numbers.get(number)
         if kind <= facts.UNSUBSCRIBED:
             return self._apply_session_record(blob, kind, at, number, session)
+        if kind == facts.EXPIRY_CHANGED:
+            if session is not None:
+                self.state.expiry_changed(session, facts.EXPIRY_RECORD.unpack_from(data, at)[2])
+            return at + facts.EXPIRY_RECORD.size
         if kind in (facts.WILL_SET, facts.WILL_CLEARED):
             return self._apply_will_record(blob, kind, at, number, session)
         if kind in (facts.MESSAGE_HELD, facts.MESSAGE_PUBLISHED):
@@ -93,7 +97,8 @@ class Replay:
                 state.session_resumed(session)
             if session is not None:
                 session.protocol = fields[3]
-            return at + facts.CONNECT_RECORD.size + int(fields[5])
+                session.expiry_seconds = fields[5]
+            return at + facts.CONNECT_RECORD.size + int(fields[6])
         if kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
             if session is not None and kind == facts.SESSION_CLOSED:
                 state.session_closed(session, blob.time_ms)
@@ -107,9 +112,7 @@ class Replay:
             end = at + facts.SUBSCRIBED_RECORD.size + int(size)
             topic_filter = data[end - size : end].decode()
             if session is not None:
-                state.subscribed(
-                    session, Subscription(topic_filter, options & 3, options, identifier)
-                )
+                state.subscribed(session, Subscription(topic_filter, options, identifier))
             return end
         _, _, size = facts.FILTER_RECORD.unpack_from(data, at)
         end = at + facts.FILTER_RECORD.size + int(size)
@@ -133,6 +136,12 @@ class Replay:
             flags & 3,
             bool(flags & 4),
         )
+        end = payload_at + int(payload_bytes) + int(properties_bytes)
+        if properties_bytes:
+            message.expires_ms, message.forwarded = properties_in(
+                data[end - properties_bytes : end]
+            )
+        message.batch = 0
         self.messages[number] = message
         if number >= self.state.next_message_number:
             self.state.next_message_number = number + 1
@@ -140,7 +149,7 @@ class Replay:
             held = Held(session, fields[2], message, self.now)
             held.stored = True  # by a checkpoint that was cut, perhaps
             self.state.message_held(held)
-        return payload_at + int(payload_bytes) + int(properties_bytes)
+        return end
 
     def _apply_inbound_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
         record = facts.RELEASED_RECORD if kind == facts.MESSAGE_RELEASED else facts.INBOUND_RECORD
@@ -189,7 +198,9 @@ class Replay:
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
         message = self.messages.get(number)
-        delivery = Delivery(session, message, number, flags & 3, bool(flags & 4), position)
+        delivery = Delivery(
+            session, message, number, flags & 3, bool(flags & 4), position, bool(flags & 8)
+        )
         delivery.stored = True  # by a checkpoint that was cut, perhaps
         return delivery
 
@@ -222,14 +233,24 @@ class Replay:
             if owner is not None:
                 self.state.will_cleared(owner)
             return at + facts.REASON_RECORD.size
-        _, _, flags, topic_bytes, payload_bytes = facts.WILL_RECORD.unpack_from(blob.data, at)
+        fields = facts.WILL_RECORD.unpack_from(blob.data, at)
+        flags, delay, expiry, topic_bytes, payload_bytes, properties_bytes = fields[2:]
         topic_at = at + facts.WILL_RECORD.size
         payload_at = topic_at + int(topic_bytes)
-        end = payload_at + int(payload_bytes)
+        properties_at = payload_at + int(payload_bytes)
+        end = properties_at + int(properties_bytes)
         topic = blob.data[topic_at:payload_at].decode()
         owner = session or Session(number, blob.names[number], False)
-        payload = blob.data[payload_at:end]
-        will = Will(topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
+        will = Will(
+            topic,
+            topic_field_of(topic),
+            blob.data[payload_at:properties_at],
+            flags & 3,
+            bool(flags & 4),
+            delay,
+            expiry,
+            blob.data[properties_at:end],
+        )
         self.state.will_set(owner, will)
         return end
 
@@ -239,3 +260,8 @@ class Replay:
         for session in list(self.state.numbers.values()):
             if not session.durable:
                 self.state.session_ended(session)
+
+
+def properties_in(section: bytes) -> tuple[int, bytes]:
+    """Return when a message expires and its properties, from their section of a MESSAGE."""
+    return facts.EXPIRES.unpack_from(section)[0], section[facts.EXPIRES.size :]

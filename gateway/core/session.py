@@ -8,12 +8,13 @@ from collections import deque
 from typing import Final
 
 from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Packet, Properties
+from gateway.wire.packets import Connect, Packet
 
 WAITING: Final = 0
 SENT: Final = 1
 RECEIVED: Final = 2
 DONE: Final = 3
+EXPIRY_NEVER: Final = 0xFFFF_FFFF
 STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
 
 
@@ -28,7 +29,8 @@ class Message:
         payload: bytes,
         qos: int,
         retain: bool,
-        properties: Properties | None = None,
+        forwarded: bytes = b"",
+        expires_ms: int = 0,
     ) -> None:
         self.number = number
         self.topic = topic
@@ -36,7 +38,10 @@ class Message:
         self.payload = payload
         self.qos = qos
         self.retain = retain
-        self.properties = properties
+        self.forwarded = forwarded
+        """The properties of MQTT 5.0 that are passed on, as on the wire."""
+        self.expires_ms = expires_ms
+        """When it expires, in milliseconds since 1970; 0: never."""
         self.stored = False
         """The message has a row of its own in the tables."""
         self.batch = -1
@@ -44,31 +49,53 @@ class Message:
 
     def size_bytes(self) -> int:
         """Return what the message weighs in a queue: topic and payload."""
-        return len(self.topic_field) + len(self.payload)
+        return len(self.topic_field) + len(self.payload) + len(self.forwarded)
 
 
 class Subscription:
     """A topic filter with the options of its SUBSCRIBE."""
 
-    def __init__(self, topic_filter: str, qos: int, options: int, identifier: int) -> None:
+    def __init__(self, topic_filter: str, options: int, identifier: int) -> None:
         self.topic_filter = topic_filter
-        self.qos = qos
         self.options = options
         """The options byte as the standard draws it (5.0 section 3.8.3.1)."""
+        self.qos = options & 3
+        self.no_local = options & 4 != 0
+        self.retain_as_published = options & 8 != 0
+        self.retain_handling = options >> 4 & 3
         self.identifier = identifier
+        """The subscription identifier of MQTT 5.0, 0: none."""
+        self.is_shared = topic_filter.startswith("$share/")
 
 
 class Will:
     """A will message, held until its connection ends (3.1.1 section 3.1.2.5)."""
 
     def __init__(
-        self, topic: str, topic_field: bytes, payload: bytes, qos: int, retain: bool
+        self,
+        topic: str,
+        topic_field: bytes,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        delay_seconds: int = 0,
+        expiry_seconds: int = -1,
+        forwarded: bytes = b"",
     ) -> None:
         self.topic = topic
         self.topic_field = topic_field
         self.payload = payload
         self.qos = qos
         self.retain = retain
+        self.delay_seconds = delay_seconds
+        self.expiry_seconds = expiry_seconds
+        """Message expiry interval, counted from publication; -1: none."""
+        self.forwarded = forwarded
+
+
+def flags_of(qos: int, retain: bool, shared: bool) -> int:
+    """Return the flags byte of a delivery, in the journal and in its row."""
+    return qos | (4 if retain else 0) | (8 if shared else 0)
 
 
 class Held:
@@ -94,6 +121,7 @@ class Delivery:
         qos: int,
         retain: bool,
         position: int,
+        shared: bool = False,
     ) -> None:
         self.session = session
         self.message = message
@@ -102,6 +130,8 @@ class Delivery:
         self.qos = qos
         self.retain = retain
         self.position = position
+        self.shared = shared
+        """It came through a shared subscription: another member may have it if this one goes."""
         self.packet_id = 0
         self.state = WAITING
         self.sent_at = 0.0
@@ -118,14 +148,20 @@ class Session:
         self.client_id_bytes = client_id.encode()
         self.durable = durable
         self.protocol = 4
+        self.expiry_seconds = EXPIRY_NEVER if durable else 0
+        """Session expiry interval; EXPIRY_NEVER: it does not expire."""
         self.ended = False
         self.connection: Connection | None = None
         self.subscriptions: dict[str, Subscription] = {}
         self.will: Will | None = None
+        self.identified = False
+        """A subscription with an identifier has been made."""
         # Received and sent identifiers are two worlds, never one map.
         self.inbound: dict[int, Held] = {}
         self.outbound: dict[int, Delivery] = {}
         self.last_packet_id = 0
+        self.unsent: deque[Delivery] = deque()
+        """In flight, but not yet sent again on this connection: its window is smaller."""
         # The queue in order: `waiting`, then what is on disk only, then `recent`.
         self.waiting: deque[Delivery] = deque()
         self.stored_first = 0
@@ -210,8 +246,9 @@ class Session:
 
 AWAITING_CONNECT: Final = 0
 AUTHENTICATING: Final = 1
-CONNECTED: Final = 2
-CLOSED: Final = 3
+AWAITING_AUTH: Final = 2
+CONNECTED: Final = 3
+CLOSED: Final = 4
 
 
 class Connection:
@@ -226,6 +263,21 @@ class Connection:
         self.session: Session | None = None
         self.version = 0
         self.keep_alive_seconds = 0
+        # What a 5.0 client allows us; the values stand for "no limit" where it said nothing.
+        self.receive_maximum = 65_535
+        self.maximum_packet_size_bytes = 0
+        self.topic_alias_maximum = 0
+        self.wants_problem_information = True
+        self.session_expiry_seconds = 0
+        self.authentication_method: str | None = None
+        self.username: str | None = None
+        self.checking = False
+        """The shell has a question about this client's credentials."""
+        self.reauthenticating = False
+        self.connect: Connect | None = None
+        """The CONNECT that is being authenticated."""
+        self.aliases_in: dict[int, tuple[str, bytes]] = {}
+        self.aliases_out: dict[str, int] = {}
         self.opened_at = now
         self.connected_ms = 0
         self.last_received = now

@@ -53,6 +53,12 @@ class State:
         if session.durable:
             self.changes.sessions.add(session)
 
+    def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
+        """The client changed the session expiry interval at DISCONNECT."""
+        session.expiry_seconds = expiry_seconds
+        if session.durable:
+            self.changes.sessions.add(session)
+
     def session_resumed(self, session: Session) -> None:
         """A client connected and found its session."""
         session.closed_ms = 0
@@ -75,6 +81,7 @@ class State:
         session.subscriptions.clear()
         session.inbound.clear()
         session.outbound.clear()
+        session.unsent.clear()
         session.waiting.clear()
         session.recent.clear()
         session.stored_count = 0

@@ -9,10 +9,19 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import Connection, Session, Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.wire.encoder import encode, publish_frame
+from gateway.core.violation import (
+    NO_SUBSCRIPTION_EXISTED,
+    QUOTA_EXCEEDED,
+    TOPIC_FILTER_INVALID,
+)
+from gateway.wire.encoder import encode
 from gateway.wire.packets import Suback, Subscribe, Unsuback, Unsubscribe
+from gateway.wire.packets import Subscription as WantedSubscription
 
 FAILURE: Final = 0x80
+AT_SUBSCRIBE: Final = 0
+IF_NEW: Final = 1
+"""Retain handling (5.0 section 3.8.3.1); 2: never."""
 
 
 class Subscribing:
@@ -39,7 +48,10 @@ class Subscribing:
     ) -> None:
         """Make or replace subscriptions, answer, then send what is retained [MQTT-3.8.4-4]."""
         codes: list[int] = []
-        made: list[Subscription] = []
+        wants_retained: list[Subscription] = []
+        identifier = 0
+        if packet.properties is not None and packet.properties.subscription_identifiers:
+            identifier = packet.properties.subscription_identifiers[0]
         for wanted in packet.subscriptions:
             refusal = self._refusal_of(session, wanted.topic_filter)
             if refusal:
@@ -48,19 +60,25 @@ class Subscribing:
                     f"client {session.client_id!r}: subscription refused: {refusal} reached"
                 )
                 self.recorder.observed(session, "limit_hit", refusal, wanted.topic_filter[:200])
-                codes.append(FAILURE)
+                codes.append(_code_of(refusal, connection.version))
                 continue
-            subscription = Subscription(wanted.topic_filter, wanted.qos, wanted.qos, 0)
+            subscription = Subscription(wanted.topic_filter, options_of(wanted), identifier)
+            is_new = wanted.topic_filter not in session.subscriptions
             if session.durable:
                 self.recorder.subscribed(session, subscription)
             else:
                 self.state.subscribed(session, subscription)
-            made.append(subscription)
+            handling = subscription.retain_handling
+            if not subscription.is_shared and (
+                handling == AT_SUBSCRIBE or (handling == IF_NEW and is_new)
+            ):
+                # [MQTT5-3.3.1-9], [MQTT5-3.3.1-10], [MQTT5-3.3.1-11]
+                wants_retained.append(subscription)
             codes.append(wanted.qos)  # [MQTT-3.9.3-1] one code for each filter, in order
         suback = encode(Suback(packet.packet_id, codes), connection.version)
         self._answer(session, connection, suback)
-        for subscription in made:
-            self._send_retained(session, connection, subscription, now)
+        for subscription in wants_retained:
+            self._send_retained(session, subscription, now)
 
     def _refusal_of(self, session: Session, topic_filter: str) -> str:
         if topic_filter.count("/") >= self.limits.max_topic_levels:
@@ -72,41 +90,52 @@ class Subscribing:
             return "max_subscriptions"
         return ""
 
-    def _send_retained(
-        self, session: Session, connection: Connection, subscription: Subscription, now: float
-    ) -> None:
+    def _send_retained(self, session: Session, subscription: Subscription, now: float) -> None:
         for message in self.state.tree.retained_matching(subscription.topic_filter):
+            if self.deliverer.frames.is_expired(message):
+                self.recorder.retained_cleared(message.topic)
+                continue
             qos = min(message.qos, subscription.qos)
             if qos:
-                self.deliverer.deliver(session, message, qos, True, now)  # [MQTT-3.3.1-8]
+                # [MQTT-3.3.1-8]
+                self.deliverer.deliver(session, message, qos, True, False, now)
             else:
-                frame = publish_frame(
-                    message.topic_field,
-                    message.payload,
-                    0,
-                    True,
-                    False,
-                    0,
-                    connection.version,
-                    message.properties,
-                )
-                self.deliverer.deliver_qos0(session, message, frame)
+                self.deliverer.deliver_qos0(session, message, True, False, b"")
 
     def receive_unsubscribe(
         self, session: Session, connection: Connection, packet: Unsubscribe
     ) -> None:
         """Remove subscriptions; UNSUBACK comes even where there were none [MQTT-3.10.4-5]."""
+        codes: list[int] = []
         for topic_filter in packet.topic_filters:
-            if topic_filter in session.subscriptions:
+            existed = topic_filter in session.subscriptions
+            codes.append(0 if existed else NO_SUBSCRIPTION_EXISTED)
+            if existed:
                 if session.durable:
                     self.recorder.unsubscribed(session, topic_filter)
                 else:
                     self.state.unsubscribed(session, topic_filter)
-        codes = [0] * len(packet.topic_filters)
-        self._answer(session, connection, encode(Unsuback(packet.packet_id, codes), 4))
+        unsuback = encode(Unsuback(packet.packet_id, codes), connection.version)
+        self._answer(session, connection, unsuback)
 
     def _answer(self, session: Session, connection: Connection, data: bytes) -> None:
         if session.durable:
             self.output.withhold(connection, data)
         else:
             self.output.send(connection, data)
+
+
+def options_of(wanted: WantedSubscription) -> int:
+    """Return the options byte of a subscription as it came."""
+    return (
+        wanted.qos
+        | (4 if wanted.no_local else 0)
+        | (8 if wanted.retain_as_published else 0)
+        | wanted.retain_handling << 4
+    )
+
+
+def _code_of(refusal: str, version: int) -> int:
+    if version < 5:
+        return FAILURE
+    return TOPIC_FILTER_INVALID if refusal == "max_topic_levels" else QUOTA_EXCEEDED

@@ -1,7 +1,8 @@
 """Who subscribes to a topic, and which retained messages a filter selects.
 
 A tree of topic levels answers both; what a topic matched is kept as its `Route`, so that a topic
-that is published again costs one dictionary lookup.
+that is published again costs one dictionary lookup. Shared subscriptions of MQTT 5.0 (section
+4.8.2) hang in the same tree as groups, by their filter without `$share/<name>/`.
 """
 
 from typing import Final
@@ -15,23 +16,73 @@ ROUTES_CACHED_MAX: Final = 10_000
 class Target:
     """One session that a topic reaches, with the highest QoS its matching filters grant."""
 
-    def __init__(self, session: Session, qos: int) -> None:
+    def __init__(self, session: Session, qos: int, retain_as_published: bool) -> None:
         self.session = session
         self.qos = qos
+        self.retain_as_published = retain_as_published
+        self.local: Target | None = self
+        """What holds for messages the session itself published: None with no local
+        [MQTT5-3.8.3-3]."""
+
+
+class Group:
+    """The members of a shared subscription: each message goes to one of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.members: dict[Session, Subscription] = {}
+        self.next_member = 0
+
+    def choose(self, window: int, but: Session | None) -> Session | None:
+        """Return the member whose turn it is: fair among the connected with an open window.
+
+        Then the connected, then those that keep messages while away; None if there is nobody.
+        """
+        members = [session for session in self.members if session is not but]
+        best: Session | None = None
+        best_rank = 0
+        for offset in range(len(members)):
+            index = (self.next_member + offset) % len(members)
+            rank = _readiness(members[index], window)
+            if rank > best_rank:
+                best, best_rank = members[index], rank
+                chosen = index
+                if rank == 3:
+                    break
+        if best is not None:
+            self.next_member = chosen + 1
+        return best
+
+
+def _readiness(session: Session, window: int) -> int:
+    connection = session.connection
+    if connection is None:
+        return 1 if session.durable else 0
+    is_open = connection.writable and not session.queued_count
+    return 3 if is_open and len(session.outbound) < min(window, connection.receive_maximum) else 2
 
 
 class Route:
-    """All sessions that a topic reaches, each once."""
+    """All sessions that a topic reaches, each once, and the groups with a member that it reaches."""
 
     def __init__(self, topic: str, logged: bool) -> None:
         self.topic = topic
         self.targets: list[Target] = []
+        self.groups: list[Group] = []
+        self.identifiers: dict[Session, list[int]] = {}
+        """Subscription identifiers, where there are any; not those of shared subscriptions."""
         self.durable = False
         """A session among them keeps QoS 1 and 2 messages over a power cut."""
         self.persistent = False
         """A durable session is among them, whatever QoS it was granted."""
+        self.plain = True
+        """No member has options: a QoS 0 PUBLISH may be sent on as the bytes it came in."""
         self.logged = logged
         """The session log keeps the contents of messages with this topic."""
+
+    def count(self) -> int:
+        """Return how many sessions get a message."""
+        return len(self.targets) + len(self.groups)
 
 
 class Node:
@@ -40,11 +91,12 @@ class Node:
     def __init__(self) -> None:
         self.children: dict[str, Node] = {}
         self.subscribers: dict[Session, Subscription] = {}
+        self.groups: dict[str, Group] = {}
         self.retained: Message | None = None
 
     def is_empty(self) -> bool:
         """Return whether nothing hangs on this level."""
-        return not (self.children or self.subscribers or self.retained is not None)
+        return not (self.children or self.subscribers or self.groups or self.retained is not None)
 
 
 class TopicTree:
@@ -54,30 +106,62 @@ class TopicTree:
         self.root = Node()
         self.routes: dict[str, Route] = {}
         self.subscription_count = 0
+        self.shared_count = 0
         self.retained_count = 0
         self.logged = Node()
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
             node = _grow(self.logged, topic_filter)
-            node.subscribers[marker] = Subscription(topic_filter, 0, 0, 0)
+            node.subscribers[marker] = Subscription(topic_filter, 0, 0)
 
     def subscribe(self, session: Session, subscription: Subscription) -> None:
         """Add a subscription, or replace the one with the same filter [MQTT-3.8.4-3]."""
-        node = _grow(self.root, subscription.topic_filter)
-        if session not in node.subscribers:
+        if subscription.identifier:
+            session.identified = True
+        group_name, topic_filter = split_shared(subscription.topic_filter)
+        node = _grow(self.root, topic_filter)
+        members = node.subscribers
+        if group_name:
+            group = node.groups.get(group_name)
+            if group is None:
+                group = Group(group_name)
+                node.groups[group_name] = group
+            members = group.members
+        if session not in members:
             self.subscription_count += 1
-        node.subscribers[session] = subscription
-        self._forget_routes(subscription.topic_filter)
+            self.shared_count += 1 if group_name else 0
+        members[session] = subscription
+        self._forget_routes(topic_filter)
 
-    def unsubscribe(self, session: Session, topic_filter: str) -> None:
+    def unsubscribe(self, session: Session, whole_filter: str) -> None:
         """Remove a subscription if it is there."""
+        group_name, topic_filter = split_shared(whole_filter)
         path = _path(self.root, topic_filter)
-        if path is None or session not in path[-1].subscribers:
+        if path is None:
             return
-        del path[-1].subscribers[session]
+        node = path[-1]
+        members = node.subscribers
+        if group_name:
+            if group_name not in node.groups:
+                return
+            members = node.groups[group_name].members
+        if session not in members:
+            return
+        del members[session]
         self.subscription_count -= 1
+        if group_name:
+            self.shared_count -= 1
+            if not members:
+                del node.groups[group_name]
         _prune(path, topic_filter)
         self._forget_routes(topic_filter)
+
+    def group_of(self, session: Session, topic: str) -> Group | None:
+        """Return the group through which a message with this topic came to the session."""
+        for group in self.route_of(topic).groups:
+            if session in group.members:
+                return group
+        return None
 
     def route_of(self, topic: str) -> Route:
         """Return everyone a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
@@ -122,17 +206,14 @@ class TopicTree:
         route = Route(topic, bool(logged))
         nodes: list[Node] = []
         _collect(self.root, levels, 0, nodes)
-        granted: dict[Session, int] = {}
+        matching: dict[Session, list[Subscription]] = {}
         for node in nodes:
             for session, subscription in node.subscribers.items():
-                qos = granted.get(session, -1)
-                if subscription.qos > qos:
-                    granted[session] = subscription.qos
-        for session, qos in granted.items():
-            route.targets.append(Target(session, qos))
-            if session.durable:
-                route.persistent = True
-                route.durable = route.durable or qos > 0
+                matching.setdefault(session, []).append(subscription)
+            for group in node.groups.values():
+                _add_group(route, group)
+        for session, subscriptions in matching.items():
+            _add_target(route, session, subscriptions)
         return route
 
     def _forget_routes(self, topic_filter: str) -> None:
@@ -140,6 +221,49 @@ class TopicTree:
             self.routes.clear()
         else:
             self.routes.pop(topic_filter, None)
+
+
+def split_shared(topic_filter: str) -> tuple[str, str]:
+    """Return group name and filter of a shared subscription; the name is empty for others."""
+    if not topic_filter.startswith("$share/"):
+        return "", topic_filter
+    _, name, rest = topic_filter.split("/", 2)
+    return name, rest
+
+
+def _add_target(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
+    target = _target_of(session, subscriptions)
+    foreign = [subscription for subscription in subscriptions if not subscription.no_local]
+    if len(foreign) < len(subscriptions):
+        target.local = _target_of(session, foreign) if foreign else None
+        route.plain = False
+    if target.retain_as_published:
+        route.plain = False
+    identifiers = [
+        subscription.identifier for subscription in subscriptions if subscription.identifier
+    ]
+    if identifiers:
+        route.identifiers[session] = identifiers
+        route.plain = False
+    route.targets.append(target)
+    if session.durable:
+        route.persistent = True
+        route.durable = route.durable or target.qos > 0
+
+
+def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:
+    qos = max([subscription.qos for subscription in subscriptions])
+    kept = [subscription for subscription in subscriptions if subscription.retain_as_published]
+    return Target(session, qos, bool(kept))
+
+
+def _add_group(route: Route, group: Group) -> None:
+    route.groups.append(group)
+    route.plain = False
+    for session, subscription in group.members.items():
+        if session.durable:
+            route.persistent = True
+            route.durable = route.durable or subscription.qos > 0
 
 
 def _number_of(message: Message) -> int:

@@ -213,7 +213,7 @@ def _broker_of(
     recorder = Recorder(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
-    return Broker(recovered.state, recorder, limits, authenticates)
+    return Broker(recovered.state, recorder, limits, authenticates, [])
 
 
 def _tell_recovery(opened: Opened) -> None:

@@ -11,9 +11,10 @@ import time
 from gateway.access.passwords import PasswordFile
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.core.connecting import AuthenticationRequest
+from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.delivering import PageRequest
 from gateway.core.session import AUTHENTICATING, Connection
+from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.connections import MqttProtocol
@@ -116,7 +117,7 @@ class Shell:
     def _turn(self) -> None:
         self._scheduled = False
         broker = self.broker
-        broker.connecting.time_ms = time.time_ns() // 1_000_000
+        broker.wall_time.time_ms = time.time_ns() // 1_000_000
         if self.committer.failure is not None:
             return
         self._load_pages()
@@ -174,7 +175,10 @@ class Shell:
         accepted = passwords is not None and await asyncio.to_thread(
             passwords.verify, request.username, request.password
         )
-        self.broker.authenticated(request.connection, accepted, self._loop.time())
+        answer = AuthenticationAnswer(
+            0 if accepted else BAD_USER_NAME_OR_PASSWORD, None, request.username
+        )
+        self.broker.authenticated(request.connection, answer, self._loop.time())
         protocol = self._protocols.get(request.connection)
         if protocol is not None:
             protocol.update_reading()

@@ -2,8 +2,8 @@
 
 A step is a bounded number of rows inside the transaction of some batch. A row may be newer than the
 stretch, never newer than the journal: the batch that is committed with it holds all facts up to
-now. But whatever the journal behind the stretch refers to must be in the tables when the stretch counts
-as covered. The order makes a cut between two steps harmless:
+now. But whatever the journal behind the stretch refers to must be in the tables when the stretch
+counts as covered. The order makes a cut between two steps harmless:
 
 1. messages before the rows that refer to them, queue rows before the session row that says from
    where to where the queue reaches (as it was when the stretch ended);
@@ -18,7 +18,8 @@ from itertools import islice
 from typing import Any
 
 from gateway.core.changes import Changes
-from gateway.core.session import DONE, WAITING, Delivery, Message, Session
+from gateway.core.recorder import properties_of
+from gateway.core.session import DONE, WAITING, Delivery, Message, Session, flags_of
 from gateway.core.state import State
 from gateway.store.schema import MESSAGE_TABLES
 
@@ -100,7 +101,8 @@ class Checkpoint:
             if message is not None and not message.stored:
                 message.stored = True
                 flags = message.qos | (4 if message.retain else 0)
-                rows.append((message.number, message.topic, message.payload, flags, None))
+                properties = properties_of(message) or None
+                rows.append((message.number, message.topic, message.payload, flags, properties))
         if rows:
             self.connection.executemany("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
             self.rows_written += len(rows)
@@ -171,9 +173,18 @@ class Checkpoint:
             [(number,) for number, _, will in wills if will is None],
         )
         yield from self._many(
-            "INSERT OR REPLACE INTO wills VALUES (?,?,?,?,?)",
+            "INSERT OR REPLACE INTO wills VALUES (?,?,?,?,?,?,?,?)",
             [
-                (number, owner.client_id, will.topic, will.payload, will.qos | will.retain << 2)
+                (
+                    number,
+                    owner.client_id,
+                    will.topic,
+                    will.payload,
+                    will.qos | will.retain << 2,
+                    will.delay_seconds,
+                    will.expiry_seconds,
+                    will.forwarded,
+                )
                 for number, owner, will in wills
                 if will is not None
             ],
@@ -181,7 +192,7 @@ class Checkpoint:
 
     def _sessions(self) -> Iterator[bool]:
         yield from self._many(
-            "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?)",
+            "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?)",
             (_session_row(session) for session in self.changes.sessions),
         )
 
@@ -237,7 +248,7 @@ def _queue_row(delivery: Delivery) -> Row:
         delivery.session.number,
         delivery.position,
         delivery.message_number,
-        delivery.qos | (4 if delivery.retain else 0),
+        flags_of(delivery.qos, delivery.retain, delivery.shared),
         0 if message is None else message.size_bytes(),
     )
 
@@ -247,7 +258,7 @@ def _outbound_row(delivery: Delivery) -> Row:
         delivery.session.number,
         delivery.packet_id,
         delivery.message_number,
-        delivery.qos | (4 if delivery.retain else 0),
+        flags_of(delivery.qos, delivery.retain, delivery.shared),
         delivery.position,
         delivery.state,
     )
@@ -262,4 +273,5 @@ def _session_row(session: Session) -> Row:
         session.frozen_position,
         session.last_packet_id,
         session.closed_ms,
+        session.expiry_seconds,
     )

@@ -8,7 +8,7 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from gateway.core.journal import Blob, DamagedBlob
-from gateway.core.replay import Replay
+from gateway.core.replay import Replay, properties_in
 from gateway.core.session import (
     Delivery,
     Held,
@@ -87,8 +87,10 @@ def _blobs(connection: sqlite3.Connection, recovered: Recovered) -> list[Blob]:
 
 def _load_sessions(connection: sqlite3.Connection, state: State) -> None:
     for row in connection.execute("SELECT * FROM sessions ORDER BY number"):
-        number, client_id, protocol, first_position, next_position, last_packet_id, closed = row
+        number, client_id, protocol, first_position, next_position, *rest = row
+        last_packet_id, closed, expiry = rest
         session = Session(number, client_id, True)
+        session.expiry_seconds = expiry
         session.protocol = protocol
         session.first_position = first_position
         session.next_position = max(first_position, next_position)
@@ -104,34 +106,39 @@ def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
     ):
         session = state.numbers.get(number)
         if session is not None:
-            subscription = Subscription(topic_filter, options & 3, options, identifier)
+            subscription = Subscription(topic_filter, options, identifier)
             state.subscribed(session, subscription)
 
 
-def message_of(number: int, topic: str, payload: bytes, flags: int) -> Message:
+def message_of(
+    number: int, topic: str, payload: bytes, flags: int, properties: bytes | None
+) -> Message:
     """Return a message as its row tells it."""
     message = Message(number, topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
+    if properties is not None:
+        message.expires_ms, message.forwarded = properties_in(properties)
     message.stored = True
+    message.batch = 0
     return message
 
 
 def _load_messages(
     connection: sqlite3.Connection, state: State, replay: Replay, now: float
 ) -> None:
-    for topic, number, payload, flags in connection.execute(
-        "SELECT r.topic, m.number, m.payload, m.flags FROM retained r"
+    for topic, number, payload, flags, properties in connection.execute(
+        "SELECT r.topic, m.number, m.payload, m.flags, m.properties FROM retained r"
         " JOIN messages m ON m.number = r.message"
     ):
-        message = message_of(number, topic, payload, flags)
+        message = message_of(number, topic, payload, flags, properties)
         replay.messages[number] = message
         state.retained_set(topic, message)
-    for session_number, packet_id, number, topic, payload, flags in connection.execute(
-        "SELECT i.session, i.packet_id, m.number, m.topic, m.payload, m.flags FROM inbound i"
-        " JOIN messages m ON m.number = i.message ORDER BY m.number"
+    for session_number, packet_id, number, *contents in connection.execute(
+        "SELECT i.session, i.packet_id, m.number, m.topic, m.payload, m.flags, m.properties"
+        " FROM inbound i JOIN messages m ON m.number = i.message ORDER BY m.number"
     ):
         session = state.numbers.get(session_number)
         if session is not None:
-            message = replay.messages.get(number) or message_of(number, topic, payload, flags)
+            message = replay.messages.get(number) or message_of(number, *contents)
             replay.messages[number] = message
             state.message_held(Held(session, packet_id, message, now))
 
@@ -143,7 +150,9 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
     ):
         session = state.numbers.get(number)
         if session is not None:
-            delivery = Delivery(session, None, message, flags & 3, bool(flags & 4), position)
+            delivery = Delivery(
+                session, None, message, flags & 3, bool(flags & 4), position, bool(flags & 8)
+            )
             delivery.packet_id = packet_id
             delivery.state = step
             delivery.stored = True
@@ -163,11 +172,12 @@ def _load_queues(state: State) -> None:
 
 
 def _load_wills(connection: sqlite3.Connection, state: State) -> None:
-    for number, client_id, topic, payload, flags in connection.execute(
-        "SELECT session, client_id, topic, payload, flags FROM wills"
+    for number, client_id, topic, payload, flags, delay, expiry, properties in connection.execute(
+        "SELECT session, client_id, topic, payload, flags, delay, expiry, properties FROM wills"
     ):
         owner = state.numbers.get(number) or Session(number, client_id, False)
-        will = Will(topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
+        field = topic_field_of(topic)
+        will = Will(topic, field, payload, flags & 3, bool(flags & 4), delay, expiry, properties)
         state.will_set(owner, will)
 
 
@@ -215,9 +225,10 @@ def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[in
     for start in range(0, len(numbers), CONTENTS_PER_QUERY):
         part = numbers[start : start + CONTENTS_PER_QUERY]
         marks = ",".join("?" * len(part))
-        for number, topic, payload, flags in connection.execute(
-            f"SELECT number, topic, payload, flags FROM messages WHERE number IN ({marks})",
+        for number, *row in connection.execute(
+            "SELECT number, topic, payload, flags, properties FROM messages"
+            f" WHERE number IN ({marks})",
             part,
         ):
-            contents[number] = message_of(number, topic, payload, flags)
+            contents[number] = message_of(number, *row)
     return contents

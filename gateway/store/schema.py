@@ -30,7 +30,7 @@ _FIRST = (
     "CREATE TABLE sessions (number INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
     " protocol INTEGER NOT NULL, first_position INTEGER NOT NULL,"
     " next_position INTEGER NOT NULL, last_packet_id INTEGER NOT NULL,"
-    " closed_ms INTEGER NOT NULL)",
+    " closed_ms INTEGER NOT NULL, expiry INTEGER NOT NULL)",
     "CREATE TABLE subscriptions (session INTEGER NOT NULL, filter TEXT NOT NULL,"
     " options INTEGER NOT NULL, identifier INTEGER NOT NULL,"
     " PRIMARY KEY (session, filter)) WITHOUT ROWID",
@@ -46,7 +46,8 @@ _FIRST = (
     " PRIMARY KEY (session, position)) WITHOUT ROWID",
     "CREATE TABLE retained (topic TEXT PRIMARY KEY, message INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE wills (session INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
-    " topic TEXT NOT NULL, payload BLOB NOT NULL, flags INTEGER NOT NULL)",
+    " topic TEXT NOT NULL, payload BLOB NOT NULL, flags INTEGER NOT NULL,"
+    " delay INTEGER NOT NULL, expiry INTEGER NOT NULL, properties BLOB NOT NULL)",
     # A message may go when nothing refers to it; numbers grow, so the indexes are appended to.
     "CREATE INDEX inbound_message ON inbound (message)",
     "CREATE INDEX outbound_message ON outbound (message)",

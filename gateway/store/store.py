@@ -268,17 +268,19 @@ class Store:
         """Read messages in flight by number, and `count` positions of a queue."""
         deliveries: list[Delivery] = []
         messages = load_contents(self._reader, contents)
-        for position, number, flags, topic, payload, message_flags in self._reader.execute(
-            "SELECT q.position, q.message, q.flags, m.topic, m.payload, m.flags FROM queue q"
-            " LEFT JOIN messages m ON m.number = q.message"
+        for position, number, flags, topic, *row in self._reader.execute(
+            "SELECT q.position, q.message, q.flags, m.topic, m.payload, m.flags, m.properties"
+            " FROM queue q LEFT JOIN messages m ON m.number = q.message"
             " WHERE q.session = ? AND q.position >= ? AND q.position < ? ORDER BY q.position",
             (session.number, first_position, first_position + count),
         ):
             message = None
             if topic is not None:
-                message = message_of(number, topic, payload, message_flags)
+                message = message_of(number, topic, *row)
             deliveries.append(
-                Delivery(session, message, number, flags & 3, bool(flags & 4), position)
+                Delivery(
+                    session, message, number, flags & 3, bool(flags & 4), position, bool(flags & 8)
+                )
             )
         return messages, deliveries
 

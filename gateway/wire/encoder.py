@@ -85,16 +85,27 @@ def publish_frame(  # noqa: PLR0917 - hot: keywords cost
     properties: Properties | None = None,
 ) -> bytes:
     """PUBLISH from its parts; `topic_field` is length u16 and UTF-8 topic, as Publish has it."""
+    field = encode_properties(properties) if version == MQTT_5_0 else b""
+    return raw_publish_frame(topic_field, payload, qos, retain, dup, packet_id, field)
+
+
+def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
+    topic_field: bytes,
+    payload: bytes,
+    qos: int,
+    retain: bool,
+    dup: bool,
+    packet_id: int,
+    properties_field: bytes,
+) -> bytes:
+    """PUBLISH with its properties as bytes: their length before them for 5.0, nothing for 3.x."""
     first = 0x30 | qos << 1
     if retain:
         first |= 0x01
     if dup:
         first |= 0x08
-    remaining = len(topic_field) + len(payload)
-    middle = b""
-    if version == MQTT_5_0:
-        middle = encode_properties(properties)
-        remaining += len(middle)
+    middle = properties_field
+    remaining = len(topic_field) + len(payload) + len(middle)
     if qos:
         assert 0 < packet_id <= PACKET_ID_MAX, f"packet identifier {packet_id}: expected 1 to 65535"
         remaining += 2

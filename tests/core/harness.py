@@ -78,7 +78,7 @@ class Harness:
             self.recovered.next_batch,
             self.recovered.next_sequence,
         )
-        self.broker = Broker(state, recorder, self.limits, False)
+        self.broker = Broker(state, recorder, self.limits, False, [])
         self.broker.start(opened.recovery, "0", "", self.now, self.time_ms)
 
     # -- clients
@@ -189,7 +189,7 @@ class Harness:
         """Let time pass and timers come up."""
         self.now += seconds
         self.time_ms += int(seconds * 1000)
-        self.broker.connecting.time_ms = self.time_ms
+        self.broker.wall_time.time_ms = self.time_ms
         self.broker.wake(self.now)
         self.commit()
 

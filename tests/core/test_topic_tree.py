@@ -32,7 +32,7 @@ def test_a_route_is_what_a_scan_of_all_filters_finds(
     sessions = {number: Session(number, str(number), False) for number in (1, 2, 3)}
     latest: dict[tuple[int, str], int] = {}
     for number, topic_filter, qos in wanted:
-        tree.subscribe(sessions[number], Subscription(topic_filter, qos, qos, 0))
+        tree.subscribe(sessions[number], Subscription(topic_filter, qos, 0))
         latest[number, topic_filter] = qos
         tree.route_of(topic)  # a route that is cached now must not be believed later
     expected: dict[int, int] = {}
@@ -66,7 +66,7 @@ def test_overlapping_filters_count_once_at_the_highest_qos() -> None:
     tree = TopicTree([])
     session = Session(1, "c", True)
     for topic_filter, qos in (("a/#", 0), ("a/+", 2), ("a/b", 1)):
-        tree.subscribe(session, Subscription(topic_filter, qos, qos, 0))
+        tree.subscribe(session, Subscription(topic_filter, qos, 0))
     assert subscriptions_of(tree, "a/b") == {1: 2}
     assert tree.route_of("a/b").durable
 

@@ -1,0 +1,215 @@
+"""Every end of a connection and of a session (sections 3.14, 4.1; 5.0 sections 3.1.2.5, 3.1.3.2.2).
+
+However a connection ends, its will is published, at once or after its delay, unless a DISCONNECT
+said otherwise. A session ends with its connection, after its expiry interval, or when an operator
+or a clean start says so.
+"""
+
+from typing import Final
+
+from gateway.core.delivering import Deliverer
+from gateway.core.facts import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.limits import Limits
+from gateway.core.output import Output
+from gateway.core.publishing import Publisher
+from gateway.core.recorder import Recorder
+from gateway.core.session import CLOSED, CONNECTED, EXPIRY_NEVER, Connection, Session
+from gateway.core.statistics import Statistics
+from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer, Timers
+from gateway.core.violation import (
+    ADMINISTRATIVE_ACTION,
+    KEEP_ALIVE_TIMEOUT,
+    PROTOCOL_ERROR,
+    SERVER_SHUTTING_DOWN,
+    SESSION_TAKEN_OVER,
+    UNSPECIFIED_ERROR,
+    Violation,
+    protocol_violation,
+)
+from gateway.core.wall_time import WallTime
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Disconnect, Properties
+
+TAKEOVER: Final = CLOSE_REASONS.index("takeover")
+DISCONNECTED: Final = CLOSE_REASONS.index("disconnect")
+RESTART: Final = CLOSE_REASONS.index("restart")
+NETWORK: Final = CLOSE_REASONS.index("network")
+CLEAN_SESSION: Final = END_REASONS.index("clean_session")
+EXPIRED: Final = END_REASONS.index("expired")
+WILL_DISCONNECTED: Final = WILL_CLEAR_REASONS.index("disconnect")
+
+DISCONNECT_WITH_WILL: Final = 0x04
+DISCONNECT_CODES: Final = {
+    "keep_alive": KEEP_ALIVE_TIMEOUT,
+    "takeover": SESSION_TAKEN_OVER,
+    "kicked": ADMINISTRATIVE_ACTION,
+    "slow": UNSPECIFIED_ERROR,
+    "shutdown": SERVER_SHUTTING_DOWN,
+    "protocol_error": PROTOCOL_ERROR,
+}
+"""What a 5.0 client is told when the broker ends its connection (section 4.13)."""
+
+
+class Ending:
+    """Ends connections and sessions."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        output: Output,
+        deliverer: Deliverer,
+        publisher: Publisher,
+        limits: Limits,
+        statistics: Statistics,
+        timers: Timers,
+        wall_time: WallTime,
+    ) -> None:
+        self.recorder = recorder
+        self.output = output
+        self.deliverer = deliverer
+        self.publisher = publisher
+        self.limits = limits
+        self.statistics = statistics
+        self.timers = timers
+        self.wall_time = wall_time
+
+    # -- connections
+
+    def receive_disconnect(
+        self, connection: Connection, packet: Disconnect, now: float
+    ) -> Violation | None:
+        """DISCONNECT discards the will, unless it says otherwise, and ends the connection."""
+        session = connection.session
+        properties = packet.properties
+        if session is not None and properties is not None:
+            expiry = properties.session_expiry_interval_seconds
+            if expiry is not None:
+                if expiry and not connection.session_expiry_seconds:
+                    # 5.0 section 3.14.2.2.2
+                    return protocol_violation(
+                        "DISCONNECT with a session expiry interval after CONNECT with none"
+                    )
+                longest = self.limits.max_session_expiry_seconds
+                if longest is not None:
+                    expiry = min(expiry, int(longest))
+                self.recorder.expiry_changed(session, expiry)
+        if session is None or session.will is None:
+            self.output.close(connection)
+        elif packet.reason_code == DISCONNECT_WITH_WILL:
+            self.output.close_after_commit(connection)
+        else:
+            # The close tells the client that its will is gone: that has to be true by then.
+            self.recorder.will_cleared(session, WILL_DISCONNECTED)  # [MQTT-3.14.4-3]
+            self.output.close_after_commit(connection)
+        self._leave(connection, DISCONNECTED, now)
+        return None
+
+    def end(
+        self,
+        connection: Connection,
+        reason: int,
+        now: float,
+        violation: Violation | None = None,
+    ) -> None:
+        """End a connection for a reason of CLOSE_REASONS: its will, its clean session, itself."""
+        if connection.state == CLOSED:
+            return
+        if connection.version == 5 and connection.state == CONNECTED and reason != NETWORK:
+            self._say_why(connection, reason, violation)
+        self.output.close(connection)
+        self._leave(connection, reason, now)
+
+    def _say_why(self, connection: Connection, reason: int, violation: Violation | None) -> None:
+        """Send a 5.0 client DISCONNECT with a reason code [MQTT5-3.14.0-1]."""
+        if not connection.greeted:
+            return  # CONNACK has to be first, and it is still withheld
+        code = DISCONNECT_CODES.get(CLOSE_REASONS[reason], UNSPECIFIED_ERROR)
+        properties: Properties | None = None
+        if violation is not None:
+            code = violation.reason_code
+            if connection.wants_problem_information:
+                properties = Properties()
+                properties.reason_string = violation.detail[:500]
+        frame = encode(Disconnect(code, properties), 5)
+        largest = connection.maximum_packet_size_bytes
+        if largest and len(frame) > largest:
+            # [MQTT5-3.14.2-3] a reason string that does not fit is left out
+            frame = encode(Disconnect(code), 5)
+            if len(frame) > largest:
+                return
+        self.output.push(connection, frame)
+
+    def _leave(self, connection: Connection, reason: int, now: float) -> None:
+        session = connection.session
+        self.forget(connection)
+        if session is None or session.connection is not connection:
+            return
+        session.connection = None
+        session.unsent.clear()
+        self.recorder.session_closed(session, reason, self.wall_time.time_ms)
+        if not session.expiry_seconds:
+            # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
+            self.end_session(session, EXPIRED if session.durable else CLEAN_SESSION, now)
+            return
+        if session.will is not None:
+            self.schedule_will(session, now)
+        self.schedule_expiry(session, now)
+
+    def forget(self, connection: Connection) -> None:
+        """Let go of a connection that is being closed."""
+        connection.connect = None
+        if connection.state != CLOSED:
+            connection.state = CLOSED
+            self.statistics.connections_open -= 1
+
+    # -- wills
+
+    def schedule_will(self, session: Session, now: float) -> None:
+        """Publish the will now, or when its delay has passed (section 3.1.3.2.2)."""
+        will = session.will
+        if will is None or session.connection is not None:
+            return
+        due_ms = session.closed_ms + will.delay_seconds * 1000
+        left_ms = due_ms - self.wall_time.time_ms
+        if not will.delay_seconds or left_ms <= 0:
+            self.publisher.publish_will(session, now)
+        else:
+            left = min(left_ms / 1000, float(will.delay_seconds))
+            self.timers.add(now + left, Timer(WILL_DELAY, None, session))
+
+    # -- sessions
+
+    def end_session(self, session: Session, reason: int, now: float) -> None:
+        """Discard a session for a reason of END_REASONS; a will that waited is published."""
+        if session.will is not None:
+            self.publisher.publish_will(session, now)
+        self.publisher.redeliver_shared(session, now)
+        self.recorder.session_ended(session, reason)
+
+    def schedule_expiry(self, session: Session, now: float) -> None:
+        """Let a session without a connection end when its expiry interval has passed."""
+        expiry = self._expiry_of(session)
+        if expiry is not None and not session.expiry_scheduled:
+            session.expiry_scheduled = True
+            away = max(0.0, (self.wall_time.time_ms - session.closed_ms) / 1000)
+            due = now + max(0.0, expiry - away)
+            self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
+
+    def _expiry_of(self, session: Session) -> float | None:
+        longest = self.limits.max_session_expiry_seconds
+        if session.expiry_seconds == EXPIRY_NEVER:
+            return longest
+        if longest is None:
+            return float(session.expiry_seconds)
+        return min(float(session.expiry_seconds), longest)
+
+    def expire(self, session: Session, now: float) -> None:
+        """An expiry timer came up: end the session unless its client came back since."""
+        expiry = self._expiry_of(session)
+        session.expiry_scheduled = False
+        if session.ended or session.connection is not None or expiry is None:
+            return
+        if self.wall_time.time_ms - session.closed_ms >= expiry * 1000:
+            self.end_session(session, EXPIRED, now)
+        else:
+            self.schedule_expiry(session, now)
