@@ -22,9 +22,7 @@ MEMBER = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 DECISION = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
 DECISION_LINES_MAX = 60
 
-named = pytest.mark.parametrize(
-    "document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
-)
+named = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
 
 def broken_links_of(document: Path, text: str) -> Iterator[str]:
@@ -102,18 +100,16 @@ def test_the_search_for_what_is_missing_finds_it() -> None:
     assert list(missing_members_of(text)) == ["Store.no_such", "NoClass.x"]
 
 
-def test_decisions_are_numbered_dated_and_at_most_a_page() -> None:
-    paths = sorted((ROOT / "docs" / "decisions").iterdir())
+def test_decisions_are_numbered_and_at_most_a_page() -> None:
     numbers = []
-    for path in paths:
+    for path in (ROOT / "docs" / "decisions").iterdir():
         name = DECISION.fullmatch(path.name)
         assert name, f"{path.name}: call it NNNN-words.md"
         numbers.append(int(name[1]))
         text = path.read_text()
         assert text.startswith("# "), f"{path.name} begins with its title"
-        assert re.search(r"\b20\d\d-\d\d-\d\d\b", text), f"{path.name} has no date"
         assert len(text.splitlines()) <= DECISION_LINES_MAX, f"{path.name} is longer than a page"
-    assert numbers == list(range(1, len(paths) + 1)), "one number each, without a gap"
+    assert len(set(numbers)) == len(numbers), "one number each"
 
 
 def test_every_document_can_be_reached_from_the_readme_or_from_the_architecture() -> None:
