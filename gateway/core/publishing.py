@@ -188,8 +188,9 @@ class Publisher:
     def _must_record(self, session: Session, message: Message, route: Route) -> bool:
         if route.logged or message.retain:
             return True
-        if message.qos:
-            return route.durable or session.durable
+        if message.qos and (route.durable or session.durable):
+            return True
+        # Granted QoS 0, it waits in a queue all the same.
         return route.persistent and self.limits.mqueue_store_qos0
 
     def _record(self, session: Session, message: Message, route: Route, origin: int) -> None:
