@@ -107,6 +107,11 @@ class Connecting:
         ):
             self.refuse(connection, IDENTIFIER_REJECTED, "client_id_too_long", now)
             return
+        if packet.will is not None and (
+            packet.will.topic.count("/") >= self.limits.max_topic_levels
+        ):
+            self.refuse(connection, NOT_AUTHORIZED, "max_topic_levels", now)
+            return
         if packet.username is None:
             if not connection.anonymous:
                 self.refuse(connection, NOT_AUTHORIZED, "not_authorized", now)
@@ -156,6 +161,8 @@ class Connecting:
             discarded = True
             before = None
         connection.state = CONNECTED
+        # Keep-alive counts from here: the time a password check took is not the client's silence.
+        connection.last_received = now
         connection.keep_alive_seconds = packet.keep_alive_seconds
         connection.connected_ms = self.time_ms
         session = self._session_of(connection, packet, before)
