@@ -1,8 +1,6 @@
 """Recordings of real receivers, through pseudo-terminals and the whole gateway, into the tables."""
 
 import asyncio
-import io
-import json
 import os
 import re
 import time
@@ -14,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 from tests.system.published_ledger import Reading, begin_ledger, readings_of_ledger
+from tests.system.session_log import deliveries_of
 from tests.system.whole_gateway import WholeGateway
 
 REPLAY_DEADLINE_SECONDS = 60.0
@@ -88,16 +86,6 @@ def _ports_when(gateway: WholeGateway, condition: Callable[[dict[str, Any]], boo
         time.sleep(0.2)
 
 
-def _released_in_the_log(gateway: WholeGateway) -> int:
-    """How many messages of sensors the uploaded session log says were delivered into the system."""
-    released = 0
-    for path in (gateway.data_directory / "uploaded").rglob("*.jsonl.zst"):
-        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
-            for line in io.TextIOWrapper(plain, "utf-8"):
-                released += json.loads(line).get("event") == "message_released"
-    return released
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
@@ -132,7 +120,7 @@ async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
     rows = gateway.ingest()
     readings = await readings_of_ledger(gateway.data_directory)
     _are_the_sentences(readings, expected)
-    assert _released_in_the_log(gateway) == total
+    assert deliveries_of(gateway.data_directory).released.total() == total
     # A sentence is one payload of several records, and each record is a row.
     assert rows["sensor_readings"] == sum(len(reading.records) for reading in readings)
     assert rows["quarantine"] == 0
