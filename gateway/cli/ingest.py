@@ -83,7 +83,9 @@ def _set_up_spark() -> None:
         )
     print("Setting up Spark, once: Java and PySpark ...", file=sys.stderr, flush=True)
     outcome = subprocess.run(
-        ["make", "-C", str(checkout), "cloud"], check=False, stdin=subprocess.DEVNULL
+        ["make", "--no-print-directory", "-C", str(checkout), "cloud"],
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     if outcome.returncode != 0:
         raise CommandFailed("Spark could not be set up: see above, then run oncegate ingest again")

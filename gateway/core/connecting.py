@@ -32,6 +32,7 @@ from gateway.core.violation import (
     NOT_AUTHORIZED,
     REAUTHENTICATE,
     SERVER_UNAVAILABLE,
+    TOPIC_NAME_INVALID,
     UNSUPPORTED_PROTOCOL_VERSION,
     Violation,
     protocol_violation,
@@ -111,6 +112,11 @@ class Connecting:
             len(packet.client_id.encode()) > CLIENT_ID_BYTES_MAX
         ):
             self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_too_long")
+            return
+        if packet.will is not None and (
+            packet.will.topic.count("/") >= self.limits.max_topic_levels
+        ):
+            self.refuse(connection, TOPIC_NAME_INVALID, "max_topic_levels")
             return
         if connection.authentication_method is not None:
             self._begin_enhanced(connection, packet, properties)
@@ -270,6 +276,8 @@ class Connecting:
             discarded = True
             before = None
         connection.state = CONNECTED
+        # Keep-alive counts from here: the time a password check took is not the client's silence.
+        connection.last_received = now
         connection.connected_ms = self.wall_time.time_ms
         self._grant(connection, packet)
         session = self._session_of(connection, packet, before)

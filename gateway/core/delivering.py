@@ -40,7 +40,9 @@ class PageRequest:
     """Contents that have to be read from disk before a session can go on."""
 
     def __init__(self, session: Session) -> None:
+        session.pages_requested += 1
         self.session = session
+        self.number = session.pages_requested
         self.first_position = session.stored_first
         self.count = min(session.stored_count, QUEUE_PAGE_MESSAGES)
         self.contents: list[int] = []
@@ -264,7 +266,7 @@ class Deliverer:
     ) -> None:
         """Take in what the store read: contents of messages in flight, and a page of the queue."""
         session = request.session
-        if session.ended or not session.loading:
+        if session.ended or not session.loading or request.number != session.pages_requested:
             return
         session.loading = False
         if session.stored_first == request.first_position:

@@ -152,7 +152,7 @@ class Publisher:
         return 0
 
     def _forward(self, route: Route, version: int, packet: Publish) -> None:
-        """Send a QoS 0 PUBLISH on as the bytes it came in, where the client speaks as its sender."""
+        """Send a QoS 0 PUBLISH on as the bytes it came in, to clients of its sender's version."""
         frame = packet.frame
         output = self.output
         is_5 = version == 5
@@ -302,8 +302,9 @@ class Publisher:
     def _must_record(self, session: Session, message: Message, route: Route) -> bool:
         if route.logged or message.retain:
             return True
-        if message.qos:
-            return route.durable or session.durable
+        if message.qos and (route.durable or session.durable):
+            return True
+        # Granted QoS 0, it waits in a queue all the same.
         return route.persistent and self.limits.mqueue_store_qos0
 
     def _record(self, session: Session, message: Message, route: Route, origin: int) -> None:

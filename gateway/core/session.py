@@ -176,6 +176,8 @@ class Session:
         self.queued_bytes = 0
         self.loading = False
         """Contents are being read from disk: nothing may be started before they are here."""
+        self.pages_requested = 0
+        """Only what the last request brings counts: the client may have come back since."""
         self.named_in_batch = -1
         self.closed_ms = 0
         self.overflow_noted = False

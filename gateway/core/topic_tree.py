@@ -63,7 +63,7 @@ def _readiness(session: Session, window: int) -> int:
 
 
 class Route:
-    """All sessions that a topic reaches, each once, and the groups with a member that it reaches."""
+    """All sessions that a topic reaches, each once, and groups, one member of each."""
 
     def __init__(self, topic: str, logged: bool) -> None:
         self.topic = topic
@@ -195,17 +195,17 @@ class TopicTree:
     def retained_matching(self, topic_filter: str) -> list[Message]:
         """Return the retained messages that a filter selects, in order of their numbers."""
         found: list[Message] = []
-        _collect_retained(self.root, topic_filter.split("/"), 0, found)
+        _collect_retained(self.root, topic_filter.split("/"), found)
         found.sort(key=_number_of)
         return found
 
     def _find_route(self, topic: str) -> Route:
         levels = topic.split("/")
         logged: list[Node] = []
-        _collect(self.logged, levels, 0, logged)
+        _collect(self.logged, levels, logged)
         route = Route(topic, bool(logged))
         nodes: list[Node] = []
-        _collect(self.root, levels, 0, nodes)
+        _collect(self.root, levels, nodes)
         matching: dict[Session, list[Subscription]] = {}
         for node in nodes:
             for session, subscription in node.subscribers.items():
@@ -301,47 +301,55 @@ def _prune(path: list[Node], topic_filter: str) -> None:
         del path[index].children[levels[index]]
 
 
-def _collect(node: Node, levels: list[str], index: int, found: list[Node]) -> None:
+# Explicit stacks below: `max_topic_levels` may be far beyond the interpreter's recursion limit.
+
+
+def _collect(root: Node, levels: list[str], found: list[Node]) -> None:
     """Collect the nodes of all filters that match the topic's levels (section 4.7)."""
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
-    wild = index > 0 or not levels[0].startswith("$")
-    if wild:
-        rest = node.children.get("#")
-        if rest is not None:  # "#" also matches its parent level (section 4.7.1.2)
-            found.append(rest)
-    if index == len(levels):
-        found.append(node)
-        return
-    child = node.children.get(levels[index])
-    if child is not None:
-        _collect(child, levels, index + 1, found)
-    if wild:
-        single = node.children.get("+")
-        if single is not None:
-            _collect(single, levels, index + 1, found)
+    hidden = levels[0].startswith("$")
+    stack: list[tuple[Node, int]] = [(root, 0)]
+    while stack:
+        node, index = stack.pop()
+        wild = index > 0 or not hidden
+        if wild:
+            rest = node.children.get("#")
+            if rest is not None:  # "#" also matches its parent level (section 4.7.1.2)
+                found.append(rest)
+        if index == len(levels):
+            found.append(node)
+            continue
+        child = node.children.get(levels[index])
+        if child is not None:
+            stack.append((child, index + 1))
+        if wild:
+            single = node.children.get("+")
+            if single is not None:
+                stack.append((single, index + 1))
 
 
-def _collect_retained(node: Node, levels: list[str], index: int, found: list[Message]) -> None:
-    if index == len(levels):
-        if node.retained is not None:
-            found.append(node.retained)
-        return
-    level = levels[index]
-    if level == "#":
-        _collect_below(node, index == 0, found)
-        return
-    if level == "+":
-        for name, child in node.children.items():
-            if index or not name.startswith("$"):
-                _collect_retained(child, levels, index + 1, found)
-        return
-    next_node = node.children.get(level)
-    if next_node is not None:
-        _collect_retained(next_node, levels, index + 1, found)
+def _collect_retained(root: Node, levels: list[str], found: list[Message]) -> None:
+    stack: list[tuple[Node, int]] = [(root, 0)]
+    while stack:
+        node, index = stack.pop()
+        if index == len(levels):
+            if node.retained is not None:
+                found.append(node.retained)
+            continue
+        level = levels[index]
+        if level == "#":
+            _collect_below(node, index == 0, found)
+        elif level == "+":
+            for name, child in node.children.items():
+                if index or not name.startswith("$"):
+                    stack.append((child, index + 1))
+        else:
+            next_node = node.children.get(level)
+            if next_node is not None:
+                stack.append((next_node, index + 1))
 
 
 def _collect_below(node: Node, is_root: bool, found: list[Message]) -> None:
-    # An explicit stack: a tree of 128 levels must not meet the interpreter's recursion limit.
     stack = [node]
     while stack:
         current = stack.pop()

@@ -10,8 +10,8 @@ import time
 
 from gateway.access.passwords import PasswordFile
 from gateway.configuration.sections import Limits as BatchLimits
-from gateway.core.broker import Broker
 from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.broker import Broker
 from gateway.core.delivering import PageRequest
 from gateway.core.session import AUTHENTICATING, Connection
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD

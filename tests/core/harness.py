@@ -79,7 +79,11 @@ class Harness:
             self.recovered.next_sequence,
         )
         self.broker = Broker(state, recorder, self.limits, False, [])
+        self.recovered_from_files()
         self.broker.start(opened.recovery, "0", "", self.now, self.time_ms)
+
+    def recovered_from_files(self) -> None:
+        """For tests that look at the state before the broker takes it up."""
 
     # -- clients
 

@@ -48,13 +48,20 @@ class BrokerProcess:
     """`oncegate broker` on a loopback port.
 
     `settings` is TOML beside the listener and the data directory, e.g. "[mqtt]\\nmax_inflight = 2";
-    without it the broker runs as it does for a user who has no configuration file.
+    without it the broker runs as it does for a user who has no configuration file. A data directory
+    that is given stays when the broker is removed.
     """
 
-    def __init__(self, settings: str | None = None, *, listener_settings: str = "") -> None:
+    def __init__(
+        self,
+        settings: str | None = None,
+        *,
+        listener_settings: str = "",
+        data_directory: Path | None = None,
+    ) -> None:
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
-        self.data_directory = self.directory / "data"
+        self.data_directory = data_directory or self.directory / "data"
         self._stderr_path = self.directory / "stderr"
         self._process: subprocess.Popen[bytes] | None = None
         self._configuration: Path | None = None

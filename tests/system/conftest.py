@@ -1,6 +1,7 @@
 """The fixtures of the system tests."""
 
 from tests.system.fixtures import (
+    gateway,
     new_stage,
     pytest_runtest_makereport,
     shared_broker,
@@ -8,6 +9,7 @@ from tests.system.fixtures import (
 )
 
 __all__ = [
+    "gateway",
     "new_stage",
     "pytest_runtest_makereport",
     "shared_broker",

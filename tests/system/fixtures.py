@@ -3,17 +3,20 @@
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from tests.system.broker_process import BrokerProcess
 from tests.system.stage import Stage
+from tests.system.whole_gateway import WholeGateway
 
 _numbers = itertools.count(1)
 # The last few dozen lines of a broker tell what a failed test needs.
 REPORTED_CHARACTERS = 4000
 _running: list[BrokerProcess] = []
+_gateways: list[WholeGateway] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -24,15 +27,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         for broker in _running:
             tail = broker.standard_error()[-REPORTED_CHARACTERS:]
             report.sections.append((f"broker on port {broker.port}", tail))
+        for gateway in _gateways:
+            tail = gateway.output()[-REPORTED_CHARACTERS:]
+            report.sections.append(("oncegate up", tail))
     return report
 
 
 @contextlib.contextmanager
 def running_broker(
-    settings: str | None = None, *, listener_settings: str = ""
+    settings: str | None = None,
+    *,
+    listener_settings: str = "",
+    data_directory: Path | None = None,
 ) -> Iterator[BrokerProcess]:
     """A broker for as long as the block lasts; it must end well and must not have stumbled."""
-    broker = BrokerProcess(settings, listener_settings=listener_settings)
+    broker = BrokerProcess(
+        settings, listener_settings=listener_settings, data_directory=data_directory
+    )
     _running.append(broker)
     try:
         broker.start()
@@ -75,3 +86,15 @@ async def new_stage() -> AsyncIterator[Callable[..., Stage]]:
             return stage
 
         yield start
+
+
+@pytest.fixture
+def gateway() -> Iterator[WholeGateway]:
+    """A gateway that the test starts; nothing of it is left when the test is over."""
+    gateway = WholeGateway()
+    _gateways.append(gateway)
+    try:
+        yield gateway
+    finally:
+        _gateways.remove(gateway)
+        gateway.remove()

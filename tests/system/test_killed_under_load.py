@@ -8,11 +8,12 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.system.resuming_clients import Progress, Publisher, Subscriber
+from tests.system.session_log import Uploader, deliveries_of
 from tests.system.stage import Stage
 
 KILL_COUNT = 50
@@ -36,7 +37,22 @@ def _subscribers_of(stage: Stage, source: random.Random, progress: Progress) -> 
     ]
 
 
-async def _kill_again_and_again(stage: Stage, source: random.Random) -> None:
+@pytest.fixture
+def new_uploader() -> Iterator[Callable[[Stage], Uploader]]:
+    """Starts uploaders, which drop from the journal what they have sealed."""
+    uploaders: list[Uploader] = []
+
+    def start(stage: Stage) -> Uploader:
+        uploaders.append(Uploader(stage.broker.data_directory))
+        uploaders[-1].start()
+        return uploaders[-1]
+
+    yield start
+    for uploader in uploaders:
+        uploader.kill()
+
+
+async def _kill_again_and_again(stage: Stage, uploader: Uploader, source: random.Random) -> None:
     broker = stage.broker
     for _ in range(KILL_COUNT):
         # Random moments are what this test is about: nothing is awaited here.
@@ -46,6 +62,9 @@ async def _kill_again_and_again(stage: Stage, source: random.Random) -> None:
             broker.spawn()
             await asyncio.sleep(source.uniform(0.0, SECONDS_BEFORE_EARLY_KILL))
             await asyncio.to_thread(broker.kill)
+        if source.random() < 0.1:
+            await asyncio.to_thread(uploader.kill)
+            uploader.start()
         await asyncio.to_thread(broker.start)
 
 
@@ -54,11 +73,13 @@ async def _kill_again_and_again(stage: Stage, source: random.Random) -> None:
 @pytest.mark.statement("MQTT-4.1.0-1", "MQTT-4.3.2-2", "MQTT-4.3.3-1", "MQTT-4.3.3-2")
 async def test_fifty_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_behind(
     new_stage: Callable[..., Stage],
+    new_uploader: Callable[[Stage], Uploader],
 ) -> None:
     seed = int(os.environ.get("ONCEGATE_TEST_SEED") or time.time_ns() % 1_000_000)
     print(f"ONCEGATE_TEST_SEED={seed}")
     source = random.Random(seed)  # noqa: S311
     stage = new_stage()
+    uploader = new_uploader(stage)
     progress = Progress()
     subscribers = _subscribers_of(stage, source, progress)
     port = stage.broker.port
@@ -72,7 +93,7 @@ async def test_fifty_kills_under_load_lose_nothing_double_nothing_and_leave_noth
         for subscriber in subscribers:
             await subscriber.is_subscribed.wait()
         publishing = [tasks.create_task(publisher.run()) for publisher in publishers]
-        await _kill_again_and_again(stage, source)
+        await _kill_again_and_again(stage, uploader, source)
         for publisher in publishers:
             publisher.stop()
         async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
@@ -87,6 +108,20 @@ async def test_fifty_kills_under_load_lose_nothing_double_nothing_and_leave_noth
             await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
     _print_figures(publishers, subscribers)
     await _nothing_is_left(stage)
+    assert uploader.stop() == 0
+    _the_log_agrees(stage, publishers)
+
+
+def _the_log_agrees(stage: Stage, publishers: list[Publisher]) -> None:
+    """What the session log says of each message, from the first event to the last."""
+    log = deliveries_of(stage.broker.data_directory)
+    print(f"{log.event_count} events in the session log")
+    assert set(log.held.values()) == {1}
+    assert log.released == log.held
+    # The message that ends the test comes from a clean session: it is published, never held.
+    assert log.held.total() == sum(publisher.published[2] for publisher in publishers)
+    assert set(log.completed.values()) == {1}
+    assert not log.dropped
 
 
 def _print_figures(publishers: list[Publisher], subscribers: list[Subscriber]) -> None:

@@ -208,6 +208,35 @@ async def test_bytes_that_drip_in_do_not_prolong_the_connect_timeout(
     assert time.monotonic() - began <= 4.0
 
 
+async def test_a_session_beyond_max_sessions_is_refused_and_those_that_exist_may_come_back(
+    new_stage: Callable[..., Stage],
+) -> None:
+    stage = new_stage("[mqtt]\nmax_sessions = 2")
+    for name in ("a", "b"):
+        await (await stage.client(name, clean=False)).disconnect()
+    refused = await stage.open()
+    await refused.send(connect(stage.client_id("c"), clean=False))
+    assert [each.body for each in await refused.expect_closed()] == [b"\x00\x03"]
+    assert (await stage.client("a", clean=False)).session_present
+
+
+async def test_beyond_max_retained_a_message_is_delivered_but_not_retained(
+    new_stage: Callable[..., Stage],
+) -> None:
+    stage = new_stage("[mqtt]\nmax_retained = 2")
+    client = await stage.client("a")
+    await client.subscribe((stage.topic("+"), 1))
+    for name in ("a", "b", "c", "a"):
+        await stage.deliver(stage.topic(name), name.encode(), qos=1, retain=True)
+        assert (await client.take()).payload == name.encode()
+    assert (await stage.status())["retained"] == 2
+    await stage.deliver(stage.topic("a"), b"", qos=1, retain=True)
+    await stage.deliver(stage.topic("c"), b"c", qos=1, retain=True)
+    late = await stage.client("late")
+    await late.subscribe((stage.topic("+"), 1))
+    assert {(await late.take()).payload for _ in range(2)} == {b"b", b"c"}
+
+
 @pytest.mark.statement("MQTT-3.9.3-2")
 async def test_a_subscription_beyond_max_subscriptions_is_answered_with_0x80(
     new_stage: Callable[..., Stage],

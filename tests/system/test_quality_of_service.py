@@ -13,7 +13,9 @@ table = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.statement("MQTT-3.8.4-6", "MQTT-3.3.4-1", "MQTT-2.3.1-5", "MQTT-3.3.1-2")
+@pytest.mark.statement(
+    "MQTT-3.8.4-6", "MQTT-3.3.4-1", "MQTT-2.3.1-5", "MQTT-3.3.1-2", "MQTT-4.3.1-1"
+)
 @table
 async def test_a_message_is_delivered_at_the_lower_of_published_and_granted_qos(
     stage: Stage, published: int, granted: int

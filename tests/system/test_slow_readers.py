@@ -25,6 +25,10 @@ async def test_a_reader_that_stops_does_not_hold_up_qos_0_for_others(
         for _ in range(50):
             assert len((await swift.expect(Kind.PUBLISH)).payload) == len(PAYLOAD)
     assert stage.broker.resident_bytes() - before < 24_000_000
+    # Nothing is dropped silently: what the slow one was not sent is counted.
+    session = await stage.session("slow")
+    assert session["dropped_messages"] > 0
+    assert session["dropped_messages"] + session["delivered_messages"] == 3000
 
 
 async def test_qos_1_for_a_reader_that_stops_waits_and_arrives_when_it_comes_back(

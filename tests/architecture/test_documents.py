@@ -1,0 +1,127 @@
+"""What the documents name exists: links, files, classes and their methods."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ("gateway", "firmware-bridge", "api", "cloud_jobs")
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"(?<![\w/.<>~-])((?:[\w.-]+/)+[\w.-]+\.(?:py|md|html|txt))\b")
+MEMBER = re.compile(r"`([A-Z]\w+)\.(\w+)`")
+DECISION = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
+DECISION_LINES_MAX = 60
+
+named = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def broken_links_of(document: Path, text: str) -> Iterator[str]:
+    for target in LINK.findall(CODE_BLOCK.sub("", text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (document.parent / name).resolve() if name else document
+        if not path.exists():
+            yield f"{target}: there is no {path.name}"
+        elif anchor and anchor not in anchors_of(path.read_text()):
+            yield f"{target}: {path.name} has no such heading"
+
+
+def anchors_of(text: str) -> set[str]:
+    """The headings as links name them: lower case, hyphens for spaces, no punctuation."""
+    headings = re.findall(r"^#+ (.+)$", CODE_BLOCK.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def missing_files_of(text: str) -> Iterator[str]:
+    # A link counts from its document and is looked at above; in prose a path counts from the root.
+    for name in FILE.findall(LINK.sub("", text)):
+        if not (ROOT / name).exists():
+            yield name
+
+
+@cache
+def members() -> dict[str, set[str]]:
+    """Every class of the sources by name, with its methods, properties and attributes."""
+    found: dict[str, set[str]] = {}
+    for source in SOURCES:
+        for path in (ROOT / source).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(), str(path))):
+                if isinstance(node, ast.ClassDef):
+                    found.setdefault(node.name, set()).update(names_in(node))
+    return found
+
+
+def names_in(class_definition: ast.ClassDef) -> Iterator[str]:
+    for node in ast.walk(class_definition):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def missing_members_of(text: str) -> Iterator[str]:
+    for owner, member in MEMBER.findall(text):
+        if member not in members().get(owner, set()):
+            yield f"{owner}.{member}"
+
+
+@named
+def test_every_relative_link_of_a_document_resolves(document: Path) -> None:
+    assert list(broken_links_of(document, document.read_text())) == []
+
+
+@named
+def test_every_file_that_a_document_names_exists(document: Path) -> None:
+    assert list(missing_files_of(document.read_text())) == []
+
+
+@named
+def test_every_method_that_a_document_names_exists(document: Path) -> None:
+    assert list(missing_members_of(document.read_text())) == []
+
+
+def test_the_search_for_what_is_missing_finds_it() -> None:
+    text = "[a](b.md) [c](#d) [e](https://f) `gateway/no.py` `Store.no_such` `NoClass.x`\n# E\n"
+    assert len(list(broken_links_of(ROOT / "README.md", text))) == 2
+    assert list(missing_files_of(text)) == ["gateway/no.py"]
+    assert list(missing_members_of(text)) == ["Store.no_such", "NoClass.x"]
+
+
+def test_decisions_are_numbered_and_at_most_a_page() -> None:
+    numbers = []
+    for path in (ROOT / "docs" / "decisions").iterdir():
+        name = DECISION.fullmatch(path.name)
+        assert name, f"{path.name}: call it NNNN-words.md"
+        numbers.append(int(name[1]))
+        text = path.read_text()
+        assert text.startswith("# "), f"{path.name} begins with its title"
+        assert len(text.splitlines()) <= DECISION_LINES_MAX, f"{path.name} is longer than a page"
+    assert len(set(numbers)) == len(numbers), "one number each"
+
+
+def test_every_document_can_be_reached_from_the_readme_or_from_the_architecture() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md", ROOT / "docs" / "architecture.md"]
+    while waiting:
+        document = waiting.pop()
+        if document in reached or not document.exists():
+            continue
+        reached.add(document)
+        for target in LINK.findall(CODE_BLOCK.sub("", document.read_text())):
+            path = (document.parent / target.partition("#")[0]).resolve()
+            # A link to a folder shows everything in it.
+            waiting += path.glob("*.md") if path.is_dir() else [path]
+    assert [str(path.relative_to(ROOT)) for path in DOCUMENTS if path not in reached] == []

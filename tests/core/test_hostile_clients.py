@@ -1,0 +1,58 @@
+"""What a client must not be able to do to the broker, whatever it sends."""
+
+from pathlib import Path
+
+from gateway.core.authentication import AuthenticationAnswer
+from gateway.core.limits import Limits
+from gateway.wire.packets import (
+    Connack,
+    Connect,
+    Publish,
+    Subscribe,
+    Subscription,
+    Will,
+)
+from tests.core.harness import Harness, payloads
+
+DEEP = "/".join("a" * 5_000)
+
+
+def test_a_will_with_too_many_topic_levels_is_refused(harness: Harness) -> None:
+    client = harness.connect("c", will=Will(DEEP, b"x", 1, True))
+    assert client.take() == [Connack(False, 5)]
+    assert client.closed
+    assert harness.broker.state.wills == {}
+    assert harness.broker.statistics.errors == {"max_topic_levels": 1}
+
+
+def test_topics_may_have_as_many_levels_as_an_operator_allows(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_topic_levels = 65_535
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", DEEP, 1)
+    publisher = harness.connect("p")
+    for number in (1, 2):
+        publisher.send(Publish(DEEP, b"%d" % number, 1, True, False, number))
+    harness.commit()
+    assert payloads(subscriber.take()) == [b"1", b"2"]
+    wild = "/".join("+" * 5_000)
+    subscriber.send(Subscribe(2, [Subscription(wild, 0)]))
+    harness.commit()
+    assert payloads(subscriber.take()) == [b"2"]
+    harness.restart()
+    assert harness.broker.state.tree.retained_count == 1
+    harness.close()
+
+
+def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watched(
+    harness: Harness,
+) -> None:
+    harness.broker.connecting.authenticates = True
+    client = harness.open_connection()
+    client.send(Connect(4, "c", False, 1, None, "user", b"password"))
+    harness.now += 5  # a queue of passwords to check
+    harness.broker.authenticated(client.connection, AuthenticationAnswer(0, None, "u"), harness.now)
+    harness.commit()
+    assert not client.closed
+    harness.advance(1.6)
+    assert client.closed
