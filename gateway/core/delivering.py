@@ -61,8 +61,10 @@ class Deliverer:
     def deliver_qos0(self, session: Session, message: Message, frame: bytes) -> None:
         """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`."""
         connection = session.connection
-        if connection is None:
-            if session.durable and self.limits.mqueue_store_qos0:
+        keeps = session.durable and self.limits.mqueue_store_qos0
+        if connection is None or (keeps and session.queued_count):
+            # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
+            if keeps:
                 self._queue(session, message, 0, False)
             return
         if not connection.writable:
