@@ -9,8 +9,10 @@ functions.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +67,8 @@ def list_landed(tables: Tables, source: str) -> Listing:
             "or name the directory that it uploads to"
         ) from error
     name = F.substring_index("path", "/", -1)
-    files = found.select("path", F.col("length").alias("file_bytes"), name.alias("name"))
+    listed = found.select("path", F.col("length").alias("file_bytes"))
+    files = listed.unionByName(_empty_files(found)).withColumn("name", name)
     # Uploaders write under another name first; such a file is nobody's loss and not yet a segment.
     segments = files.where(F.col("name").endswith(".zst"))
     settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
@@ -78,6 +81,16 @@ def list_landed(tables: Tables, source: str) -> Listing:
     ignored = files.where(~F.col("name").endswith(".zst")).count()
     more = len(rows) > SEGMENTS_PER_BATCH_MAX
     return Listing(rows[:SEGMENTS_PER_BATCH_MAX], more, ignored)
+
+
+def _empty_files(found: DataFrame) -> DataFrame:
+    """Files of no bytes. Spark lists them and then leaves them out; they landed all the same."""
+    spark = found.sparkSession
+    # Listed names are URLs with three slashes, the column has Hadoop's paths with one.
+    listed = [(re.sub("^file:///", "file:/", unquote(url)),) for url in found.inputFiles()]
+    paths = spark.createDataFrame(listed, "path string")
+    empty = paths.join(found.select("path"), "path", "left_anti")
+    return empty.withColumn("file_bytes", F.lit(0).cast("long"))
 
 
 def _refused(tables: Tables) -> DataFrame:
@@ -94,7 +107,12 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
     contents = _binary_files(spark, found).where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
     hashes = contents.select("path", F.sha2("content", 256).alias("file_sha256"))
     known = refused.withColumnRenamed("file_sha256", "known_sha256")
-    hashed = candidates.join(hashes, "path", "left").alias("found")
+    of_nothing = F.when(F.col("file_bytes") == 0, F.sha2(F.lit(b""), 256))
+    hashed = (
+        candidates.join(hashes, "path", "left")
+        .withColumn("file_sha256", F.coalesce("file_sha256", of_nothing))
+        .alias("found")
+    )
     unchanged = hashed.join(
         known.alias("known"),
         F.expr(
@@ -108,11 +126,11 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
 
 def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
     """The rows of STAGED for these files: each file is read once, and judged by its bytes."""
-    small = [file.path for file in files if file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
-    large = [file for file in files if file.file_bytes > SEGMENT_FILE_BYTES_MAX]
-    # Too large to be read: judged without contents.
+    small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
+    # Not read: what is too large has no contents here, and what is empty has none anywhere.
+    unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
     contents = spark.createDataFrame(
-        [(file.path, file.file_bytes, None) for file in large],
+        [(file.path, file.file_bytes, None if file.file_bytes else b"") for file in unread],
         "path string, length long, content binary",
     )
     if small:

@@ -166,11 +166,11 @@ def _resolved(typed: DataFrame) -> DataFrame:
     # RFC 8428 section 4.5.3: a time below 2**28 is relative to now; now is when it was delivered.
     received = F.col("time").cast("double")
     seconds = F.when(given < _RELATIVE_SECONDS_MAX, received + given).otherwise(given)
-    value = F.when(
-        F.col("senml_v").isNotNull() | base("bv").isNotNull(),
-        F.coalesce(base("bv"), F.lit(0.0)) + F.coalesce(F.col("senml_v"), F.lit(0.0)),
-    )
     has_other = F.coalesce("senml_vs", "senml_vd", F.col("senml_vb").cast("string")).isNotNull()
+    alone = ~has_other & F.col("senml_s").isNull()
+    value = F.when(
+        F.col("senml_v").isNotNull(), F.coalesce(base("bv"), F.lit(0.0)) + F.col("senml_v")
+    ).when(alone, base("bv"))
     total = F.when(
         F.col("senml_s").isNotNull(), F.coalesce(base("bs"), F.lit(0.0)) + F.col("senml_s")
     )
@@ -178,7 +178,7 @@ def _resolved(typed: DataFrame) -> DataFrame:
         typed.withColumn("name", name)
         .withColumn("unit", F.coalesce("senml_u", base("bu")))
         .withColumn("seconds", seconds)
-        .withColumn("value", F.when(~has_other, value))
+        .withColumn("value", value)
         .withColumn("sum", total)
     )
     checked = resolved.withColumn("wrong_record", _wrong_record())

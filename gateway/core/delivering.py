@@ -78,8 +78,10 @@ class Deliverer:
         frame if the next one may have it.
         """
         connection = session.connection
-        if connection is None:
-            if session.durable and self.limits.mqueue_store_qos0:
+        keeps = session.durable and self.limits.mqueue_store_qos0
+        if connection is None or (keeps and session.queued_count):
+            # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
+            if keeps:
                 self._queue(session, message, 0, retain, shared)
             return frame
         if not connection.writable:

@@ -176,8 +176,11 @@ class Committer:
     def tick(self, journal_bytes_max: int) -> None:
         """Once a second: checkpoints that are due, blobs to drop, the WAL to copy."""
         self.clock_quality = clock.quality()
-        if self._busy or self.failure is not None:
+        if self.failure is not None:
             return
+        # A busy broker is in the middle of a commit at nearly every tick: what has a connection
+        # of its own does not wait for a quiet one.
+        self._copy_wal()
         self._journal_bytes_max = journal_bytes_max
         try:
             if self.store.journal_total_bytes > journal_bytes_max or self.store.has_droppable():
@@ -185,12 +188,16 @@ class Committer:
         except sqlite3.Error as error:
             self._fail(error)
             return
+        if self._busy:
+            return
         now = self._loop.time()
         changes = self.broker.state.changes.count()
         if self.store.wants_checkpoint(changes, self.limits.checkpoint_interval, now):
             self._commit()
         else:
             self.turn()
+
+    def _copy_wal(self) -> None:
         if not self._copying_wal and self.store.wal_bytes() > WAL_BYTES:
             self._copying_wal = True
             future = self._loop.run_in_executor(self._copies, self.store.checkpoint_wal)

@@ -16,6 +16,8 @@ DATABASE_NAME = "broker.db"
 LOCK_NAME = "broker.lock"
 RUNNING_NAME = "broker.running"
 DAMAGED_FOLDER = "damaged"
+SALVAGED_NAME = "broker.db.salvaged"
+"""What was saved from a damaged database, until it takes that database's place."""
 
 CACHE_KIBIBYTES = 8_192
 """SQLite's page cache: holds the tables of a small gateway, and a burst's dirty pages."""
@@ -24,8 +26,44 @@ BUSY_MILLISECONDS = 5_000
 """How long a reader waits where another process recovers the WAL."""
 
 
+_READING_FAILED = (
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+)
+_CIRCUMSTANCES = (
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+)
+
+
 class DataDirectoryInUse(RuntimeError):
     """Another broker has this data directory."""
+
+
+class StoreUnavailable(OSError):
+    """The database cannot be used just now; that says nothing about what is in it."""
+
+
+def refuse_if_unavailable(path: Path, error: BaseException) -> None:
+    """Tell trouble around the database (full, read-only, locked) from damage in it.
+
+    Raises:
+        StoreUnavailable: it was trouble; setting the file aside would lose what it holds.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None or code in _READING_FAILED or (code & 0xFF) not in _CIRCUMSTANCES:
+        return
+    raise StoreUnavailable(
+        f"cannot use {path}: {error}; it was left as it is. Look at the disk (full? read-only? "
+        "opened by another program?), then start again"
+    ) from error
 
 
 def lock(data_dir: Path) -> IO[str]:
@@ -90,6 +128,9 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
     """Return what is wrong with a database file, None if nothing was found.
 
     `thorough` reads every page (after an unclean stop); otherwise only the schema is read.
+
+    Raises:
+        StoreUnavailable: it cannot be opened for a reason that is not damage.
     """
     try:
         with closing(connect(path)) as connection:
@@ -98,6 +139,7 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
                 return None
             row = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
+        refuse_if_unavailable(path, error)
         return str(error)
     return None if row[0] == "ok" else str(row[0])
 
@@ -119,6 +161,19 @@ def set_aside(path: Path) -> Path:
     fsync_folder(folder)
     fsync_folder(path.parent)
     return folder / path.name
+
+
+def finish_salvage(path: Path) -> bool:
+    """Let a salvaged database take the place of the damaged one that was set aside for it."""
+    salvaged = path.with_name(SALVAGED_NAME)
+    if path.exists() or not salvaged.exists():
+        return False
+    if any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-shm")):
+        # The power went while the damaged file's companions were on their way.
+        set_aside(path)
+    salvaged.rename(path)
+    fsync_folder(path.parent)
+    return True
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:

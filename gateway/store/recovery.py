@@ -5,6 +5,7 @@ wills. Contents of queued messages and of messages in flight stay on disk until 
 """
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gateway.core.journal import Blob, DamagedBlob
@@ -54,7 +55,7 @@ def recover(connection: sqlite3.Connection, logged_filters: list[str], now: floa
     state.freeze()
     checkpoint = int(meta.get("checkpoint", "1"))
     replay.next_sequence = checkpoint
-    for blob in _blobs(connection, recovered):
+    for blob in _blobs(connection, checkpoint, replay, recovered):
         if blob.first_sequence >= checkpoint:
             replay.apply(blob)
         else:
@@ -73,16 +74,24 @@ def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str,
     return max(int(meta.get(key, "1")), int(highest) + 1)
 
 
-def _blobs(connection: sqlite3.Connection, recovered: Recovered) -> list[Blob]:
-    blobs: list[Blob] = []
+def _blobs(
+    connection: sqlite3.Connection, checkpoint: int, replay: Replay, recovered: Recovered
+) -> Iterator[Blob]:
+    """Read the blobs behind the checkpoint, and the one before it: it says how far it reached.
+
+    One at a time, and not the many that only wait to be exported: they may be a gigabyte.
+    """
     for sequence, data in connection.execute(
-        "SELECT sequence, blob FROM journal ORDER BY sequence"
+        "SELECT sequence, blob FROM journal WHERE sequence >="
+        " coalesce((SELECT max(sequence) FROM journal WHERE sequence < ?), 0) ORDER BY sequence",
+        (checkpoint,),
     ):
         try:
-            blobs.append(Blob(data))
+            yield Blob(data)
         except DamagedBlob as error:
             recovered.damage.append(f"journal blob at sequence {sequence}: {error}")
-    return blobs
+            # Its numbers are taken: no record is shorter than a byte.
+            replay.next_sequence = max(replay.next_sequence, sequence + len(data))
 
 
 def _load_sessions(connection: sqlite3.Connection, state: State) -> None:

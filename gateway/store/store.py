@@ -72,10 +72,24 @@ class Store:
     # -- opening
 
     def open(self, logged_filters: list[str], now: float) -> Opened:
-        """Open the database, repairing what can be repaired, and rebuild the state."""
+        """Open the database, repairing what can be repaired, and rebuild the state.
+
+        Raises:
+            StoreUnavailable: the disk is full, read-only or the like; nothing was changed.
+        """
+        try:
+            return self._open(logged_filters, now)
+        except (sqlite3.Error, database.StoreUnavailable) as error:
+            self._lock.close()
+            database.refuse_if_unavailable(self.path, error)
+            raise
+
+    def _open(self, logged_filters: list[str], now: float) -> Opened:
         unclean = self._running.exists()
-        is_new = not self.path.exists()
         damage: list[str] = []
+        if database.finish_salvage(self.path):
+            damage.append("a salvage that had been cut short was finished")
+        is_new = not self.path.exists()
         if not is_new:
             found = database.damage_of(self.path, thorough=unclean)
             if found is not None:
@@ -86,6 +100,7 @@ class Store:
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
             # Rows that no broker wrote: as damaged as a file that cannot be read.
             connection.close()
+            database.refuse_if_unavailable(self.path, error)
             damage.append(self._replace(f"rows that cannot be loaded: {error}"))
             connection = self._connect()
             recovered = recover(connection, logged_filters, now)
@@ -118,10 +133,15 @@ class Store:
 
     def _replace(self, found: str) -> str:
         """Set the damaged file aside, salvage its rows, and return the sentence that says so."""
-        kept = database.set_aside(self.path)
-        connection = self._connect()
-        saved = database.salvage(kept, connection)
+        # Saved first, then set aside, then replaced: a cut in between loses nothing.
+        salvaged = self.path.with_name(database.SALVAGED_NAME)
+        salvaged.unlink(missing_ok=True)
+        connection = database.connect(salvaged)
+        database.migrate(connection)
+        saved = database.salvage(self.path, connection)
         connection.close()
+        kept = database.set_aside(self.path)
+        database.finish_salvage(self.path)
         rows = ", ".join(f"{count} {table}" for table, count in saved.items() if count)
         return (
             f"database damaged ({found}); kept as "

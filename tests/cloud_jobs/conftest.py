@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from cloud_jobs.main import ingest
 from cloud_jobs.report import IngestReport
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark_session import spark_session
 
-FEW_PARTITIONS = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
+SMALL = {
+    # A test ingests a few hundred rows: what Spark prepares for millions of them takes most of the
+    # time. The test that starts the whole job as a process runs it with the job's own settings.
+    "spark.master": "local[2]",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(None, lambda _: None, FEW_PARTITIONS) as session:
+    with spark_session(None, lambda _: None, SMALL) as session:
         yield session
 
 
-@pytest.fixture
-def landing(tmp_path: Path) -> Path:
-    directory = tmp_path / "landed"
-    directory.mkdir()
-    return directory
+class Place:
+    """A landing directory and the tables that are made from it."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.spark = spark
+        self.landing = root / "landed"
+        self.landing.mkdir(parents=True)
+        self.settings = IngestSettings(source=str(self.landing), tables=str(root / "tables"))
+
+    def run(self) -> IngestReport:
+        return ingest(self.spark, self.settings, lambda _: None, lambda _: None)
+
+    def rows(self, table: str, where: str = "true") -> list[Row]:
+        """Rows of a table, with an SQL condition."""
+        read = self.spark.read.format("delta").load(f"{self.settings.tables}/{table}")
+        return read.where(where).collect()
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> str:
-    return str(tmp_path / "tables")
-
-
-@pytest.fixture
-def run(spark: SparkSession, landing: Path, tables: str) -> Callable[[], IngestReport]:
-    """Ingest what is in `landing` into `tables`."""
-    settings = IngestSettings(source=str(landing), tables=tables)
-    return lambda: ingest(spark, settings, lambda _: None, lambda _: None)
+def place(spark: SparkSession, tmp_path: Path) -> Place:
+    return Place(spark, tmp_path)

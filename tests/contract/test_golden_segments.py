@@ -45,8 +45,6 @@ def in_the_journal(event: dict[str, object]) -> dict[str, Value]:
         raw["payload"] = base64.b64decode(encoded, validate=True)
     if "payload" in raw:
         del raw["payload_bytes"]
-    for value in raw.values():
-        assert value is None or isinstance(value, int | str | bool | bytes)
     return raw  # type: ignore[return-value]
 
 

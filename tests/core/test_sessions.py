@@ -219,3 +219,21 @@ def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) ->
         assert not changes.deliveries
         assert not harness.broker.output.withholding
         harness.close()
+
+
+def test_a_live_qos_0_message_does_not_overtake_the_kept_ones(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.mqueue_store_qos0 = True
+    limits.max_inflight = 1
+    harness = Harness(tmp_path, limits)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publisher = harness.connect("p", clean=True)
+    for number, qos in enumerate((1, 1, 0, 0)):
+        packet_id = number + 1 if qos else 0
+        publisher.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
+    harness.commit()
+    subscriber = harness.connect("s")
+    publisher.send(Publish("t", b"4", 0, False, False, 0))
+    harness.commit()
+    assert answer_all(harness, subscriber) == [b"0", b"1", b"2", b"3", b"4"]
+    harness.close()

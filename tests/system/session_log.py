@@ -7,7 +7,9 @@ the segments can check that each message was received once, released once and de
 import io
 import json
 import signal
+import sqlite3
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ import zstandard
 from tests.system.broker_process import oncegate_command
 
 STOP_DEADLINE_SECONDS = 30.0
+EXPORT_DEADLINE_SECONDS = 60.0
 
 
 class Uploader:
@@ -42,9 +45,21 @@ class Uploader:
             self._process.kill()
             self._process.wait(STOP_DEADLINE_SECONDS)
 
-    def stop(self) -> int:
-        """Stop it with SIGTERM: it seals and uploads what is left; its exit code."""
+    def stop_when_done(self) -> int:
+        """Wait until the journal of a broker that has stopped is uploaded; the exit code.
+
+        The uploader is polite: on a busy machine it may be far behind, and a stop does not wait
+        for all of it.
+        """
         assert self._process is not None
+        with sqlite3.connect(self._data_directory / "broker.db") as database:
+            (last_batch,) = database.execute("SELECT max(sequence) FROM journal").fetchone()
+        deadline = time.monotonic() + EXPORT_DEADLINE_SECONDS
+        while max((_last_sequence(path) for path in _segments(self._data_directory)), default=0) < (
+            last_batch or 0
+        ):
+            assert time.monotonic() < deadline, f"the log does not reach sequence {last_batch}"
+            time.sleep(0.1)
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_DEADLINE_SECONDS)
 
@@ -79,10 +94,17 @@ def deliveries_of(data_directory: Path) -> Deliveries:
     return deliveries
 
 
+def _segments(data_directory: Path) -> list[Path]:
+    return list((data_directory / "uploaded").rglob("*.jsonl.zst"))
+
+
+def _last_sequence(segment: Path) -> int:
+    # <gateway>.<boot>.<segment>.<first>-<last>.<sha256>.jsonl.zst
+    return int(segment.name.split(".")[3].split("-")[1])
+
+
 def _events_of(data_directory: Path) -> Iterator[dict[str, Any]]:
-    # The name says which events a segment holds: <gateway>.<boot>.<segment>.<first>-<last>...
-    paths = (data_directory / "uploaded").rglob("*.jsonl.zst")
-    for path in sorted(paths, key=lambda path: path.name.split(".")[3]):
+    for path in sorted(_segments(data_directory), key=_last_sequence):
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
             for line in io.TextIOWrapper(plain, "utf-8"):
                 record = json.loads(line)

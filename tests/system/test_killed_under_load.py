@@ -108,7 +108,7 @@ async def test_fifty_kills_under_load_lose_nothing_double_nothing_and_leave_noth
             await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
     _print_figures(publishers, subscribers)
     await _nothing_is_left(stage)
-    assert uploader.stop() == 0
+    assert await asyncio.to_thread(uploader.stop_when_done) == 0
     _the_log_agrees(stage, publishers)
 
 

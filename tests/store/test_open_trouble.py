@@ -1,0 +1,93 @@
+"""Trouble at a start that is not damage, and damage that must not keep the broker down."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gateway.store.database import (
+    DAMAGED_FOLDER,
+    DATABASE_NAME,
+    SALVAGED_NAME,
+    StoreUnavailable,
+)
+from gateway.wire.packets import Publish
+from tests.core.harness import Harness, payloads
+
+
+def make_queue(data_dir: Path, *, checkpoint: bool) -> None:
+    harness = Harness(data_dir)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publisher = harness.connect("p", clean=True)
+    publisher.send(Publish("t", b"1", 1, False, False, 1))
+    harness.commit()
+    if checkpoint:
+        harness.checkpoint()
+    publisher.send(Publish("t", b"2", 1, False, False, 2))
+    harness.commit()
+    harness.close()
+
+
+def flip_newest_blob(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    row = connection.execute("SELECT max(sequence), blob FROM journal").fetchone()
+    damaged = row[1][:-1] + bytes([row[1][-1] ^ 1])
+    connection.execute("UPDATE journal SET blob = ? WHERE sequence = ?", (damaged, row[0]))
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_damaged_newest_blob_costs_its_batch_and_not_the_next_ones(
+    tmp_path: Path, checkpoint: bool
+) -> None:
+    make_queue(tmp_path, checkpoint=checkpoint)
+    flip_newest_blob(tmp_path / DATABASE_NAME)
+    harness = Harness(tmp_path)
+    assert "journal blob" in harness.damage[0]
+    assert payloads(harness.connect("s").take()) == [b"1"]
+    harness.cut()
+    assert len(harness.session("s").outbound) == 1
+    harness.close()
+
+
+def test_a_database_that_cannot_be_opened_just_now_is_not_damaged(tmp_path: Path) -> None:
+    make_queue(tmp_path, checkpoint=True)
+    log = tmp_path / (DATABASE_NAME + "-wal")
+    log.unlink(missing_ok=True)
+    log.mkdir()
+    with pytest.raises(StoreUnavailable, match=DATABASE_NAME):
+        Harness(tmp_path)
+    assert not (tmp_path / DAMAGED_FOLDER).exists()
+    log.rmdir()
+    harness = Harness(tmp_path)
+    assert payloads(harness.connect("s").take()) == [b"1", b"2"]
+    harness.close()
+
+
+def test_an_exported_journal_that_is_kept_is_not_read_whole_at_a_start(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    for _ in range(50):
+        harness.lose(harness.connect("c"))
+        harness.commit()
+    harness.checkpoint()
+    sequence = harness.broker.recorder.next_sequence
+    harness.store._writer.execute(
+        "UPDATE journal SET blob = x'00' WHERE sequence < (SELECT max(sequence) FROM journal)"
+    )
+    harness.close()
+    harness = Harness(tmp_path)
+    assert harness.damage == []
+    assert harness.recovered.next_sequence == sequence
+    harness.close()
+
+
+def test_a_salvage_that_was_cut_short_is_finished_at_the_next_start(tmp_path: Path) -> None:
+    make_queue(tmp_path, checkpoint=True)
+    # The damaged file is in its folder, its companion is not, the replacement is not in place.
+    (tmp_path / DATABASE_NAME).rename(tmp_path / SALVAGED_NAME)
+    (tmp_path / (DATABASE_NAME + "-wal")).write_bytes(b"of the damaged file")
+    harness = Harness(tmp_path)
+    assert harness.recovery == "salvaged"
+    assert payloads(harness.connect("s").take()) == [b"1", b"2"]
+    harness.close()
