@@ -72,12 +72,8 @@ class Checkpoint:
         yield from self._subscriptions()
         yield from self._wills()
         yield from self._sessions()
-        yield from self._many(
-            "DELETE FROM queue WHERE session = ? AND position < ?",
-            # Not what was started since: its row of `outbound` comes with the next checkpoint,
-            # and until then this row is what keeps the contents.
-            [(session.number, session.frozen_first) for session in changes.trimmed],
-        )
+        for session in changes.trimmed:
+            yield from self._trim(session)
         for number in changes.ended:
             yield from self._ended(number)
         yield from self._many(
@@ -195,6 +191,23 @@ class Checkpoint:
             "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?)",
             (_session_row(session) for session in self.changes.sessions),
         )
+
+    def _trim(self, session: Session) -> Iterator[bool]:
+        """Remove queue rows that were started before this checkpoint began.
+
+        Not what was started since: its row of `outbound` comes with the next checkpoint, and
+        until then this row is what keeps the contents.
+        """
+        while rows := self.connection.execute(
+            "SELECT session, position FROM queue WHERE session = ? AND position < ?"
+            f" ORDER BY position LIMIT {CHUNK_ROWS}",
+            (session.number, session.frozen_first),
+        ).fetchall():
+            self.connection.executemany(
+                "DELETE FROM queue WHERE session = ? AND position = ?", rows
+            )
+            self.rows_written += len(rows)
+            yield False
 
     def _ended(self, number: int) -> Iterator[bool]:
         for table in ("inbound", "outbound", "queue"):

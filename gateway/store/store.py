@@ -34,6 +34,9 @@ WAL_BYTES = 4 * 1024 * 1024
 DROP_BLOBS_MAX = 64
 """Exported blobs removed in one batch's transaction."""
 
+DROP_BYTES_MAX = 4 * 1024 * 1024
+"""The same in bytes: SQLite walks over every page of a large blob to free it."""
+
 MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
 """Message numbers left out after damage: blobs that were lost may have used some."""
 
@@ -247,13 +250,15 @@ class Store:
         The newest blob always stays: it tells the next start where the numbering goes on.
         """
         dropped: list[int] = []
+        dropped_bytes = 0
         for sequence, size in self._writer.execute(
             "SELECT sequence, length(blob) FROM journal WHERE sequence < ?"
             " AND sequence < (SELECT max(sequence) FROM journal) ORDER BY sequence LIMIT ?",
             (before_sequence, DROP_BLOBS_MAX),
         ).fetchall():
-            if self.journal_total_bytes <= bytes_max:
+            if self.journal_total_bytes <= bytes_max or dropped_bytes >= DROP_BYTES_MAX:
                 break
+            dropped_bytes += size
             self.journal_total_bytes -= size
             dropped.append(sequence)
         if dropped:
