@@ -24,6 +24,7 @@ from gateway.core.session import (
     CLOSED,
     CONNECTED,
     Connection,
+    ConnectionShare,
     Delivery,
     Message,
     Session,
@@ -164,20 +165,31 @@ class Broker:
 
     # -- stimuli
 
-    def accept(self, address: str, anonymous: bool, now: float) -> Connection:
+    def accept(
+        self, address: str, anonymous: bool, now: float, share: ConnectionShare | None = None
+    ) -> Connection:
         """A connection was made. It may come back closing: there are too many."""
         decoder = Decoder(self.limits.max_packet_size_bytes)
-        connection = Connection(address, decoder, anonymous, now)
-        statistics = self.statistics
-        statistics.connections_accepted += 1
-        statistics.connections_open += 1
-        if statistics.connections_open > self.limits.max_connections + CONNECTIONS_TOLD_NO_MAX:
-            statistics.count_error("max_connections")
+        connection = Connection(address, decoder, anonymous, now, share)
+        self.statistics.connections_accepted += 1
+        self.statistics.connections_open += 1
+        if share is not None:
+            share.connections_open += 1
+        if self._places_missing(connection) > CONNECTIONS_TOLD_NO_MAX:
+            self.statistics.count_error("max_connections")
             self.ending.end(connection, PROTOCOL_ERROR, now)
         else:
             due = now + self.limits.connect_timeout_seconds
             self.timers.add(due, Timer(CONNECT_TIMEOUT, connection, None))
         return connection
+
+    def _places_missing(self, connection: Connection) -> int:
+        """Return how many open connections are beyond the limits that bind this one."""
+        missing = self.statistics.connections_open - self.limits.max_connections
+        share = connection.share
+        if share is not None:
+            missing = max(missing, share.connections_open - share.connections_max)
+        return missing
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Bytes arrived."""
@@ -193,7 +205,7 @@ class Broker:
                 return
             violation = self._receive_packet(connection, packets[index], now)
             if violation is not None:
-                self._end_for(connection, violation, now)
+                self.end_for(connection, violation, now)
             if connection.state == CLOSED:
                 return
         malformed = connection.decoder.error
@@ -206,7 +218,7 @@ class Broker:
                 )
             else:
                 wrong = Violation(malformed.reason, malformed.reason_code, malformed.detail)
-                self._end_for(connection, wrong, now)
+                self.end_for(connection, wrong, now)
 
     def _receive_packet(
         self, connection: Connection, packet: Packet, now: float
@@ -262,15 +274,18 @@ class Broker:
         if connection.state != AWAITING_CONNECT:
             # [MQTT-3.1.0-2]
             return protocol_violation("a second CONNECT on one connection")
-        if self.statistics.connections_open > self.limits.max_connections:
+        if self._places_missing(connection) > 0:
             connection.version = cast(Connect, packet).protocol_level
             self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
             return None
         self.connecting.receive_connect(connection, cast(Connect, packet), now)
         return None
 
-    def _end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close [MQTT-4.8.0-1], [MQTT5-4.13.1-1]; the will goes out, as with every unclean end."""
+    def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
+        """Close for what the core or the shell saw a peer do wrong [MQTT-4.8.0-1],
+        [MQTT5-4.13.1-1]; the will goes out, as with every unclean end."""
+        if connection.state == CLOSED:
+            return
         self.statistics.count_error(violation.reason)
         session = connection.session
         name = connection.address
@@ -290,7 +305,7 @@ class Broker:
         """An `AuthenticationRequest` has its answer."""
         violation = self.connecting.authenticated(connection, answer, now)
         if violation is not None:
-            self._end_for(connection, violation, now)
+            self.end_for(connection, violation, now)
         elif connection.state in (CONNECTED, AWAITING_AUTH):
             packets = connection.undecided
             connection.undecided = []

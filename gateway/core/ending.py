@@ -161,6 +161,8 @@ class Ending:
         if connection.state != CLOSED:
             connection.state = CLOSED
             self.statistics.connections_open -= 1
+            if connection.share is not None:
+                connection.share.connections_open -= 1
 
     # -- wills
 

@@ -253,14 +253,31 @@ CONNECTED: Final = 3
 CLOSED: Final = 4
 
 
+class ConnectionShare:
+    """The connections that one listener may have of all that the broker may have."""
+
+    def __init__(self, connections_max: int) -> None:
+        self.connections_max = connections_max
+        self.connections_open = 0
+
+
 class Connection:
     """One network connection as the core sees it: a decoder in, two lists of bytes out."""
 
-    def __init__(self, address: str, decoder: Decoder, anonymous: bool, now: float) -> None:
+    def __init__(
+        self,
+        address: str,
+        decoder: Decoder,
+        anonymous: bool,
+        now: float,
+        share: ConnectionShare | None = None,
+    ) -> None:
         self.address = address
         self.decoder = decoder
         self.anonymous = anonymous
         """The listener lets clients in that name no user."""
+        self.share = share
+        """What the listener may have; None: as much as the broker."""
         self.state = AWAITING_CONNECT
         self.session: Session | None = None
         self.version = 0
