@@ -19,6 +19,7 @@ from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer, Timers
 from gateway.core.violation import (
     ADMINISTRATIVE_ACTION,
     KEEP_ALIVE_TIMEOUT,
+    NORMAL,
     PROTOCOL_ERROR,
     SERVER_SHUTTING_DOWN,
     SESSION_TAKEN_OVER,
@@ -38,7 +39,6 @@ CLEAN_SESSION: Final = END_REASONS.index("clean_session")
 EXPIRED: Final = END_REASONS.index("expired")
 WILL_DISCONNECTED: Final = WILL_CLEAR_REASONS.index("disconnect")
 
-DISCONNECT_WITH_WILL: Final = 0x04
 DISCONNECT_CODES: Final = {
     "keep_alive": KEEP_ALIVE_TIMEOUT,
     "takeover": SESSION_TAKEN_OVER,
@@ -95,7 +95,8 @@ class Ending:
                 self.recorder.expiry_changed(session, expiry)
         if session is None or session.will is None:
             self.output.close(connection)
-        elif packet.reason_code == DISCONNECT_WITH_WILL:
+        elif packet.reason_code != NORMAL:
+            # [MQTT5-3.1.2-10] 0x04 asks for the will, and no error code takes it back
             self.output.close_after_commit(connection)
         else:
             # The close tells the client that its will is gone: that has to be true by then.

@@ -9,12 +9,20 @@ from pathlib import Path
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
-from gateway.core.session import CLOSED, Connection, Delivery, Session
+from gateway.core.session import CLOSED, Connection, Session
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import encode
-from gateway.wire.packets import Connect, Packet, Publish, Subscribe, Subscription, Will
+from gateway.wire.packets import (
+    Connect,
+    Packet,
+    Properties,
+    Publish,
+    Subscribe,
+    Subscription,
+    Will,
+)
 
 BOOT = b"\x01" * 8
 
@@ -102,10 +110,13 @@ class Harness:
         will: Will | None = None,
         keep_alive_seconds: int = 0,
         version: int = 4,
+        properties: Properties | None = None,
     ) -> Client:
         """Connect and commit."""
         client = self.open_connection(version)
-        client.send(Connect(version, client_id, clean, keep_alive_seconds, will, None, None))
+        client.send(
+            Connect(version, client_id, clean, keep_alive_seconds, will, None, None, properties)
+        )
         self.commit()
         return client
 
@@ -241,56 +252,3 @@ def publishes(packets: list[Packet]) -> list[Publish]:
 def payloads(packets: list[Packet]) -> list[bytes]:
     """Return the payloads of the PUBLISH packets among `packets`."""
     return [packet.payload for packet in publishes(packets)]
-
-
-Picture = dict[str, object]
-
-
-def picture_of(harness: Harness) -> Picture:
-    """Return everything that has to survive, in a form that can be compared."""
-    state = harness.broker.state
-    sessions: Picture = {}
-    for client_id, session in sorted(state.sessions.items()):
-        if session.durable:
-            sessions[client_id] = {
-                "number": session.number,
-                "subscriptions": {name: sub.options for name, sub in session.subscriptions.items()},
-                "inbound": {
-                    packet_id: (held.message.number, held.message.topic, held.message.payload)
-                    for packet_id, held in sorted(session.inbound.items())
-                },
-                "outbound": [
-                    (packet_id, _contents(harness, delivery), delivery.qos, delivery.state)
-                    for packet_id, delivery in session.outbound.items()
-                ],
-                "queue": [
-                    (d.qos, d.retain, _contents(harness, d)) for d in _queue(harness, session)
-                ],
-                "queued": (session.queued_count, session.queued_bytes),
-            }
-    return {
-        "sessions": sessions,
-        "retained": {topic: (m.number, m.payload) for topic, m in sorted(state.retained.items())},
-        "wills": {
-            session.client_id: (session.will.topic, session.will.payload)
-            for session in state.wills.values()
-            if session.will is not None
-        },
-        "next session": state.next_session_number,
-        "sequence": harness.broker.recorder.next_sequence,
-    }
-
-
-def _queue(harness: Harness, session: Session) -> list[Delivery]:
-    stored: list[Delivery] = []
-    if session.stored_count:
-        _, stored = harness.store.load_page(session, session.stored_first, session.stored_count, [])
-    return [*session.waiting, *stored, *session.recent]
-
-
-def _contents(harness: Harness, delivery: Delivery) -> tuple[int, bytes | None]:
-    message = delivery.message
-    if message is None:
-        loaded, _ = harness.store.load_page(delivery.session, 0, 0, [delivery.message_number])
-        message = loaded.get(delivery.message_number)
-    return delivery.message_number, None if message is None else message.payload

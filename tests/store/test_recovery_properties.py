@@ -23,7 +23,8 @@ from gateway.wire.packets import (
     Unsubscribe,
     Will,
 )
-from tests.core.harness import Client, Harness, picture_of
+from tests.core.harness import Client, Harness
+from tests.core.picture import picture_of
 
 CLIENTS = ("a", "b", "c")
 FILTERS = ("t/1", "t/+", "sensors/#")

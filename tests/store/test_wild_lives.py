@@ -22,7 +22,8 @@ from gateway.wire.packets import (
     Unsubscribe,
     Will,
 )
-from tests.core.harness import Client, Harness, Picture, picture_of
+from tests.core.harness import Client, Harness
+from tests.core.picture import Picture, picture_of
 
 CLIENTS = ("a", "b", "c", "d")
 FILTERS = ("t/1", "t/+", "sensors/#", "#", "w")
