@@ -252,9 +252,11 @@ class Broker:
         if kind == kinds.PINGREQ:
             self.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
         elif kind == kinds.SUBSCRIBE:
-            self.subscribing.receive_subscribe(session, connection, cast(Subscribe, packet), now)
+            wanted = cast(Subscribe, packet)
+            return self.subscribing.receive_subscribe(session, connection, wanted, now)
         elif kind == kinds.UNSUBSCRIBE:
-            self.subscribing.receive_unsubscribe(session, connection, cast(Unsubscribe, packet))
+            unwanted = cast(Unsubscribe, packet)
+            return self.subscribing.receive_unsubscribe(session, connection, unwanted)
         elif kind == kinds.DISCONNECT:
             return self.ending.receive_disconnect(connection, cast(Disconnect, packet), now)
         elif kind == kinds.AUTH:
@@ -278,8 +280,7 @@ class Broker:
             connection.version = cast(Connect, packet).protocol_level
             self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
             return None
-        self.connecting.receive_connect(connection, cast(Connect, packet), now)
-        return None
+        return self.connecting.receive_connect(connection, cast(Connect, packet), now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
         """Close for what the core or the shell saw a peer do wrong [MQTT-4.8.0-1],

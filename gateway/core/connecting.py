@@ -36,6 +36,7 @@ from gateway.core.violation import (
     UNSUPPORTED_PROTOCOL_VERSION,
     Violation,
     protocol_violation,
+    too_large,
 )
 from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import encode
@@ -95,7 +96,9 @@ class Connecting:
 
     # -- CONNECT
 
-    def receive_connect(self, connection: Connection, packet: Connect, now: float) -> None:
+    def receive_connect(
+        self, connection: Connection, packet: Connect, now: float
+    ) -> Violation | None:
         """Check a CONNECT in the order of section 3.1.4, then let the client in."""
         connection.version = packet.protocol_level
         connection.username = packet.username
@@ -107,24 +110,23 @@ class Connecting:
         ):
             # [MQTT-3.1.3-8]; MQTT 3.1 knows no empty client identifier at all
             self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_empty")
-            return
+            return None
         if len(packet.client_id) * 4 > CLIENT_ID_BYTES_MAX and (
             len(packet.client_id.encode()) > CLIENT_ID_BYTES_MAX
         ):
             self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_too_long")
-            return
+            return None
         if packet.will is not None and (
             packet.will.topic.count("/") >= self.limits.max_topic_levels
         ):
             self.refuse(connection, TOPIC_NAME_INVALID, "max_topic_levels")
-            return
+            return None
         if connection.authentication_method is not None:
             self._begin_enhanced(connection, packet, properties)
         elif packet.username is None:
             if connection.anonymous:
-                self._admit(connection, packet, None, now)
-            else:
-                self.refuse(connection, NOT_AUTHORIZED, "not_authorized")
+                return self._admit(connection, packet, None, now)
+            self.refuse(connection, NOT_AUTHORIZED, "not_authorized")
         elif self.authenticates or not connection.anonymous:
             connection.state = AUTHENTICATING
             connection.connect = packet
@@ -134,7 +136,8 @@ class Connecting:
                 )
             )
         else:
-            self._admit(connection, packet, None, now)
+            return self._admit(connection, packet, None, now)
+        return None
 
     def _take_properties(self, connection: Connection, properties: Properties) -> None:
         if properties.receive_maximum is not None:
@@ -215,7 +218,7 @@ class Connecting:
         else:
             connection.connect = None
             connection.username = answer.username
-            self._admit(connection, packet, answer.data, now)
+            return self._admit(connection, packet, answer.data, now)
         return None
 
     def _reauthenticated(
@@ -257,15 +260,15 @@ class Connecting:
 
     def _admit(
         self, connection: Connection, packet: Connect, data: bytes | None, now: float
-    ) -> None:
+    ) -> Violation | None:
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
         if before is None and len(self.state.sessions) >= self.limits.max_sessions:
             self.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
-            return
+            return None
         if before is not None and before.connection is not None:
             if self.authenticates and before.connection.username != connection.username:
                 self.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
-                return
+                return None
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
             self.ending.end(before.connection, TAKEOVER, now)
             before = self.state.sessions.get(packet.client_id)
@@ -281,8 +284,10 @@ class Connecting:
         connection.connected_ms = self.wall_time.time_ms
         self._grant(connection, packet)
         session = self._session_of(connection, packet, before)
-        self._set_will(session, packet)
         connack = self._connack(session, connection, packet, before is not None, data)
+        if 0 < connection.maximum_packet_size_bytes < len(connack):
+            return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
+        self._set_will(session, packet)
         if session.durable or discarded or session.will is not None:
             self.output.withhold(connection, connack)
         else:
@@ -291,6 +296,7 @@ class Connecting:
         self._set_timers(session, connection, now)
         if before is not None:
             self.deliverer.resume(session, now)
+        return None
 
     def _grant(self, connection: Connection, packet: Connect) -> None:
         """Set what the client gets of what it asked for: keep-alive and session expiry."""

@@ -13,6 +13,8 @@ from gateway.core.violation import (
     NO_SUBSCRIPTION_EXISTED,
     QUOTA_EXCEEDED,
     TOPIC_FILTER_INVALID,
+    Violation,
+    too_large,
 )
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Suback, Subscribe, Unsuback, Unsubscribe
@@ -45,7 +47,7 @@ class Subscribing:
 
     def receive_subscribe(
         self, session: Session, connection: Connection, packet: Subscribe, now: float
-    ) -> None:
+    ) -> Violation | None:
         """Make or replace subscriptions, answer, then send what is retained [MQTT-3.8.4-4]."""
         codes: list[int] = []
         wants_retained: list[Subscription] = []
@@ -76,9 +78,12 @@ class Subscribing:
                 wants_retained.append(subscription)
             codes.append(wanted.qos)  # [MQTT-3.9.3-1] one code for each filter, in order
         suback = encode(Suback(packet.packet_id, codes), connection.version)
-        self._answer(session, connection, suback)
+        violation = self._answer(session, connection, suback, "SUBACK")
+        if violation is not None:
+            return violation
         for subscription in wants_retained:
             self._send_retained(session, subscription, now)
+        return None
 
     def _refusal_of(self, session: Session, topic_filter: str) -> str:
         if topic_filter.count("/") >= self.limits.max_topic_levels:
@@ -104,7 +109,7 @@ class Subscribing:
 
     def receive_unsubscribe(
         self, session: Session, connection: Connection, packet: Unsubscribe
-    ) -> None:
+    ) -> Violation | None:
         """Remove subscriptions; UNSUBACK comes even where there were none [MQTT-3.10.4-5]."""
         codes: list[int] = []
         for topic_filter in packet.topic_filters:
@@ -116,13 +121,18 @@ class Subscribing:
                 else:
                     self.state.unsubscribed(session, topic_filter)
         unsuback = encode(Unsuback(packet.packet_id, codes), connection.version)
-        self._answer(session, connection, unsuback)
+        return self._answer(session, connection, unsuback, "UNSUBACK")
 
-    def _answer(self, session: Session, connection: Connection, data: bytes) -> None:
+    def _answer(
+        self, session: Session, connection: Connection, data: bytes, name: str
+    ) -> Violation | None:
+        if 0 < connection.maximum_packet_size_bytes < len(data):
+            return too_large(name, len(data), connection.maximum_packet_size_bytes)
         if session.durable:
             self.output.withhold(connection, data)
         else:
             self.output.send(connection, data)
+        return None
 
 
 def options_of(wanted: WantedSubscription) -> int:

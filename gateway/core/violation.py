@@ -44,6 +44,15 @@ class Violation:
         """What happened, in which state, and what was expected."""
 
 
+def too_large(name: str, size_bytes: int, largest_bytes: int) -> Violation:
+    """Return what an answer amounts to that may neither be sent nor left out [MQTT5-3.1.2-24]."""
+    detail = (
+        f"{name} of {size_bytes} bytes, the client's maximum packet size is {largest_bytes}: "
+        "expected a client with room for its answers"
+    )
+    return Violation("answer_too_large", PACKET_TOO_LARGE, detail)
+
+
 def protocol_violation(detail: str) -> Violation:
     """Return what a packet that must not come in this state amounts to."""
     return Violation("protocol_violation", PROTOCOL_ERROR, detail)
