@@ -35,7 +35,13 @@ class AuthenticationAnswer:
     `reason_code` 0: accepted; 0x18: the client has to answer `data`; 0x80 and above: refused.
     """
 
-    def __init__(self, reason_code: int, data: bytes | None, username: str | None) -> None:
+    def __init__(
+        self, reason_code: int, data: bytes | None, username: str | None, detail: str = ""
+    ) -> None:
         self.reason_code = reason_code
         self.data = data
         self.username = username
+        """Who the client is, when it was accepted."""
+        self.detail = detail
+        """What was wrong with a client that was refused: for the log, and for the reason string
+        when it was connected already."""

@@ -270,6 +270,9 @@ class Broker:
     ) -> Violation | None:
         if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
             return self.connecting.receive_auth(connection, cast(Auth, packet))
+        if connection.state == AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
+            # [MQTT5-3.1.2-30]
+            return self.ending.receive_disconnect(connection, cast(Disconnect, packet), now)
         if packet.kind != kinds.CONNECT:
             # [MQTT-3.1.0-1]
             return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")

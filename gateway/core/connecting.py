@@ -24,6 +24,7 @@ from gateway.core.session import (
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer, Timers
+from gateway.core.topic_tree import is_system_topic
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
     BAD_USER_NAME_OR_PASSWORD,
@@ -31,6 +32,7 @@ from gateway.core.violation import (
     CONTINUE_AUTHENTICATION,
     NOT_AUTHORIZED,
     REAUTHENTICATE,
+    SERVER_BUSY,
     SERVER_UNAVAILABLE,
     TOPIC_NAME_INVALID,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -52,6 +54,12 @@ RETURN_CODES: Final = {
     NOT_AUTHORIZED: 5,
 }
 """CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
+
+REFUSAL_REASONS: Final = {
+    BAD_USER_NAME_OR_PASSWORD: "bad_user_name_or_password",
+    SERVER_BUSY: "server_busy",
+}
+"""How what the authenticator refuses is counted; anything else is `not_authorized`."""
 
 CLEAN_START: Final = END_REASONS.index("clean_start")
 WILL_REPLACED: Final = WILL_CLEAR_REASONS.index("replaced")
@@ -120,6 +128,9 @@ class Connecting:
             packet.will.topic.count("/") >= self.limits.max_topic_levels
         ):
             self.refuse(connection, TOPIC_NAME_INVALID, "max_topic_levels")
+            return None
+        if packet.will is not None and is_system_topic(packet.will.topic):
+            self.refuse(connection, NOT_AUTHORIZED, "system_topic")
             return None
         if connection.authentication_method is not None:
             self._begin_enhanced(connection, packet, properties)
@@ -209,47 +220,54 @@ class Connecting:
             return None
         if answer.reason_code == CONTINUE_AUTHENTICATION:
             connection.state = AWAITING_AUTH
-            self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
-        elif answer.reason_code:
-            reason = "not_authorized"
-            if answer.reason_code == BAD_USER_NAME_OR_PASSWORD:
-                reason = "bad_user_name_or_password"
-            self.refuse(connection, answer.reason_code, reason)
-        else:
-            connection.connect = None
-            connection.username = answer.username
-            return self._admit(connection, packet, answer.data, now)
-        return None
+            return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
+        if answer.reason_code:
+            reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
+            self.refuse(connection, answer.reason_code, reason, answer.detail)
+            return None
+        connection.connect = None
+        connection.username = answer.username
+        return self._admit(connection, packet, answer.data, now)
 
     def _reauthenticated(
         self, connection: Connection, answer: AuthenticationAnswer
     ) -> Violation | None:
         if answer.reason_code == CONTINUE_AUTHENTICATION:
-            self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
-            return None
+            return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
         connection.reauthenticating = False
-        if answer.reason_code or answer.username != connection.username:
-            # [MQTT5-4.12.1-2]
-            return Violation("not_authorized", NOT_AUTHORIZED, "re-authentication failed")
-        self._send_auth(connection, 0, answer.data)
-        return None
+        if answer.reason_code:
+            # [MQTT5-4.12.1-2]; DISCONNECT knows no 0x86 (5.0 table 3-10)
+            code = SERVER_BUSY if answer.reason_code == SERVER_BUSY else NOT_AUTHORIZED
+            reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
+            return Violation(reason, code, answer.detail or "re-authentication failed")
+        if answer.username != connection.username:
+            return Violation("not_authorized", NOT_AUTHORIZED, "re-authentication as another user")
+        return self._send_auth(connection, 0, answer.data)
 
-    def _send_auth(self, connection: Connection, reason_code: int, data: bytes | None) -> None:
+    def _send_auth(
+        self, connection: Connection, reason_code: int, data: bytes | None
+    ) -> Violation | None:
         properties = Properties()
         properties.authentication_method = connection.authentication_method
         properties.authentication_data = data
         auth = encode(Auth(reason_code, properties), 5)
+        if 0 < connection.maximum_packet_size_bytes < len(auth):
+            return too_large("AUTH", len(auth), connection.maximum_packet_size_bytes)
         if connection.state == CONNECTED:
             self.output.send_at_once(connection, auth)
         else:
             self.output.push(connection, auth)
+        return None
 
     # -- the answer
 
-    def refuse(self, connection: Connection, reason_code: int, reason: str) -> None:
+    def refuse(
+        self, connection: Connection, reason_code: int, reason: str, detail: str = ""
+    ) -> None:
         """Answer CONNACK with a code other than 0 and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7]."""
         self.statistics.count_error(reason)
-        self.statistics.note(f"connection from {connection.address} refused: {reason}")
+        why = f"{reason}: {detail}" if detail else reason
+        self.statistics.note(f"connection from {connection.address} refused: {why}")
         self.statistics.connections_refused += 1
         version = connection.version if connection.version in (3, 4, 5) else 4
         code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
@@ -284,6 +302,7 @@ class Connecting:
         connection.connected_ms = self.wall_time.time_ms
         self._grant(connection, packet)
         session = self._session_of(connection, packet, before)
+        self.statistics.connected(session, connection, before is not None)
         connack = self._connack(session, connection, packet, before is not None, data)
         if 0 < connection.maximum_packet_size_bytes < len(connack):
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
