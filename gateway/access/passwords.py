@@ -1,7 +1,11 @@
-"""The password file: one `user:hash` a line, hashed with Argon2id, replaced whole or not at all::
+"""The password file: one `user:entry` a line, replaced whole or not at all::
 
     # comments and empty lines are kept apart from users
     sensor-1:$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$...
+    sensor-2:{SCRAM-SHA-256}15000:c2FsdHNhbHQ=:StoredKey:ServerKey
+
+An Argon2id hash serves clients that send their password. SCRAM keys serve those as well as clients
+that prove that they know it (gateway/access/scram.py).
 
 `verify` costs tens of milliseconds of CPU and 19 MiB of memory on purpose: its caller runs it in a
 thread. Passwords themselves are never kept, shown or logged.
@@ -12,11 +16,17 @@ import os
 import re
 import secrets
 import stat
+from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import argon2
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+
+from gateway.access import scram_keys
+from gateway.access.saslprep import Unprepared, prepared_of
+from gateway.access.scram_keys import ScramKeys, ScramKeysError
 
 # OWASP's smallest recommendation for Argon2id: a Raspberry Pi checks a password in about 50 ms, and
 # several clients that connect together do not exhaust its memory.
@@ -36,12 +46,19 @@ class PasswordFileError(Exception):
 
 
 class PasswordFile:
-    """Users and the hashes of their passwords; immutable once loaded."""
+    """Users and what is kept of their passwords; immutable once loaded."""
 
-    def __init__(self, hashes: Mapping[str, str]) -> None:
-        self._hashes = dict(hashes)
-        # Checked for a name that does not exist, so that the time taken does not tell which do.
-        self._nobodys_hash = _HASHER.hash(secrets.token_urlsafe(16))
+    def __init__(self, entries: Mapping[str, str | ScramKeys]) -> None:
+        self._entries = dict(entries)
+        iterations = Counter(
+            entry.iterations for entry in entries.values() if isinstance(entry, ScramKeys)
+        )
+        self._has_scram_keys = bool(iterations)
+        self.usual_scram_iterations = max(
+            iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
+        )
+        """What most users with SCRAM keys have."""
+        _nobodys_hash()  # now, and not while the first client that needs it waits
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
@@ -57,34 +74,72 @@ class PasswordFile:
             raise PasswordFileError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
         if mode & stat.S_IWOTH:
             raise PasswordFileError(f"{path}: anyone may write to it; mend: chmod 600 {path}")
-        hashes: dict[str, str] = {}
+        entries: dict[str, str | ScramKeys] = {}
         for number, line in enumerate(content.split(b"\n"), start=1):
-            user_and_hash = _parse(line, f"{path}: line {number}")
-            if user_and_hash is None:
+            user_and_entry = _parse(line, f"{path}: line {number}")
+            if user_and_entry is None:
                 continue
-            user, password_hash = user_and_hash
-            if user in hashes:
+            user, entry = user_and_entry
+            if user in entries:
                 raise PasswordFileError(f"{path}: line {number}: {user!r} stands here twice")
-            hashes[user] = password_hash
-        return cls(hashes)
+            entries[user] = entry
+        return cls(entries)
 
     @property
     def usernames(self) -> frozenset[str]:
         """The names that the file knows."""
-        return frozenset(self._hashes)
+        return frozenset(self._entries)
+
+    def differs_from(self, other: "PasswordFile") -> bool:
+        """Whether there are other users, or other passwords."""
+        return self._entries != other._entries
+
+    def scram_keys_of(self, username: str) -> ScramKeys | None:
+        """The user's SCRAM keys; None without."""
+        entry = self._entries.get(username)
+        return entry if isinstance(entry, ScramKeys) else None
 
     def verify(self, username: str, password: bytes) -> bool:
-        """Whether `password` is the one of `username`; as slow for names that do not exist."""
-        password_hash = self._hashes.get(username)
-        try:
-            matches = _HASHER.verify(password_hash or self._nobodys_hash, password)
-        except (VerifyMismatchError, VerificationError):
-            return False
-        return matches and password_hash is not None
+        """Whether `password` is the one of `username`.
+
+        Names of every kind, also those that do not exist, cost the same: the time taken does not
+        tell which is which.
+        """
+        entry = self._entries.get(username)
+        password_hash = entry if isinstance(entry, str) else _nobodys_hash()
+        matches_hash = _matches(password_hash, password)
+        if self._has_scram_keys:
+            keys = entry if isinstance(entry, ScramKeys) else self._nobodys_keys()
+            if keys.holds(password):
+                return keys is entry
+        return matches_hash and password_hash is entry
+
+    def _nobodys_keys(self) -> ScramKeys:
+        nothing = bytes(scram_keys.KEY_BYTES)
+        return ScramKeys(
+            self.usual_scram_iterations, nothing[: scram_keys.SALT_BYTES], nothing, nothing
+        )
 
 
-def set_password(path: Path, username: str, password: bytes) -> bool:
+def _matches(password_hash: str, password: bytes) -> bool:
+    try:
+        return _HASHER.verify(password_hash, password)
+    except (VerifyMismatchError, VerificationError):
+        return False
+
+
+@cache
+def _nobodys_hash() -> str:
+    """The hash that is checked for a name without one."""
+    return _HASHER.hash(secrets.token_urlsafe(16))
+
+
+def set_password(
+    path: Path, username: str, password: bytes, *, scram_iterations: int | None = None
+) -> bool:
     """Add the user or replace the user's password; whether the user is new.
+
+    With `scram_iterations` SCRAM keys are written, else an Argon2 hash.
 
     The file is written beside the old one with mode 0600, fsynced and renamed over it: whoever
     reads it sees the old or the new one, whole, also after a power cut. Comments are kept.
@@ -95,7 +150,10 @@ def set_password(path: Path, username: str, password: bytes) -> bool:
     if path.exists():
         PasswordFile.load(path)
         lines = path.read_text(encoding="utf-8").splitlines()
-    entry = f"{username}:{_HASHER.hash(password)}"
+    if scram_iterations is None:
+        entry = f"{username}:{_HASHER.hash(password)}"
+    else:
+        entry = f"{username}:{_scram_keys_of(username, password, scram_iterations).text()}"
     places = [index for index, line in enumerate(lines) if line.startswith(f"{username}:")]
     if places:
         lines[places[0]] = entry
@@ -132,7 +190,31 @@ def refuse_password(password: bytes) -> None:
         raise PasswordFileError(f"a password has 1 to {PASSWORD_BYTES_MAX} bytes")
 
 
-def _parse(line: bytes, place: str) -> tuple[str, str] | None:
+def _scram_keys_of(username: str, password: bytes, iterations: int) -> ScramKeys:
+    if not scram_keys.ITERATIONS_MIN <= iterations <= scram_keys.ITERATIONS_MAX:
+        allowed = f"{scram_keys.ITERATIONS_MIN} to {scram_keys.ITERATIONS_MAX}"
+        raise PasswordFileError(f"{iterations} iterations: allowed are {allowed}")
+    _refuse_unprepared(username)
+    salt = secrets.token_bytes(scram_keys.SALT_BYTES)
+    try:
+        return scram_keys.keys_of(password.decode(), salt=salt, iterations=iterations)
+    except UnicodeDecodeError:
+        raise PasswordFileError("a password for SCRAM has to be text in UTF-8") from None
+    except Unprepared as unprepared:
+        raise PasswordFileError(f"SCRAM cannot use this password: {unprepared}") from None
+
+
+def _refuse_unprepared(username: str) -> None:
+    # Clients send the prepared form (RFC 5802 section 5.1): another one would never be found.
+    try:
+        prepared = prepared_of(username, stored=True)
+    except Unprepared as unprepared:
+        raise PasswordFileError(f"SCRAM cannot use this user name: {unprepared}") from None
+    if prepared != username:
+        raise PasswordFileError(f"SCRAM knows {username!r} as {prepared!r}: use that name")
+
+
+def _parse(line: bytes, place: str) -> tuple[str, str | ScramKeys] | None:
     try:
         text = line.decode().rstrip("\r")
     except UnicodeDecodeError:
@@ -142,6 +224,8 @@ def _parse(line: bytes, place: str) -> tuple[str, str] | None:
     user, colon, password_hash = text.partition(":")
     if not colon or _USERNAME.fullmatch(user) is None:
         raise PasswordFileError(f"{place}: is not USER:HASH; write it with: oncegate passwd")
+    if password_hash.startswith(scram_keys.PREFIX):
+        return user, _parsed_keys(user, password_hash, place)
     try:
         parameters = argon2.extract_parameters(password_hash)
     except InvalidHashError:
@@ -151,6 +235,17 @@ def _parse(line: bytes, place: str) -> tuple[str, str] | None:
         limits = f"at most m={MEMORY_COST_KIB_MAX}, t={TIME_COST_MAX}"
         raise PasswordFileError(f"{place}: the hash of {user!r} costs too much to check: {limits}")
     return user, password_hash
+
+
+def _parsed_keys(user: str, entry: str, place: str) -> ScramKeys:
+    try:
+        _refuse_unprepared(user)
+        return scram_keys.parse(entry)
+    except PasswordFileError as error:
+        raise PasswordFileError(f"{place}: {error}") from None
+    except ScramKeysError as error:
+        mend = "write it again with: oncegate passwd --scram"
+        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {mend}") from None
 
 
 def _replace(path: Path, content: bytes) -> None:

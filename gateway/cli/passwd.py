@@ -18,6 +18,21 @@ def passwd(
         bool,
         typer.Option("--password-stdin", help="Read the password from the first line of stdin."),
     ] = False,
+    scram: Annotated[
+        bool,
+        typer.Option(
+            "--scram",
+            help="Write keys for SCRAM-SHA-256: the client need not send its password any more.",
+        ),
+    ] = False,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            "--iterations",
+            help="With --scram: how often the password is hashed, 4096 to 600000. "
+            "15000 unless given; a microcontroller has to do as many.",
+        ),
+    ] = None,
     remove: Annotated[
         bool, typer.Option("--remove", help="Take the user out of the file.")
     ] = False,
@@ -25,14 +40,17 @@ def passwd(
 ) -> None:
     """Set a user's password, or take the user out.
 
-    The file holds Argon2 hashes and is replaced as a whole. Name it in the configuration as
-    password_file in the section access, and let the broker know: oncegate ctl reload.
+    The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0), and is
+    replaced as a whole. Name it in the configuration as password_file in the section access, and
+    let the broker know of changes: oncegate ctl reload.
 
     Examples:
 
         oncegate passwd /etc/oncegate/passwords cellar
 
         echo "$SECRET" | oncegate passwd passwords cellar --password-stdin
+
+        oncegate passwd passwords cellar --scram
 
         oncegate passwd passwords cellar --remove
     """
@@ -42,9 +60,12 @@ def passwd(
         remove_user,
         set_password,
     )
+    from gateway.access.scram_keys import ITERATIONS_DEFAULT
 
     if config is not None:
         configuration_of(config)
+    if iterations is not None and not scram:
+        raise CommandFailed("--iterations belongs to --scram: Argon2 hashes have none")
     try:
         refuse_username(user)
         if remove:
@@ -52,7 +73,9 @@ def passwd(
                 raise CommandFailed(f"{file}: there is no user {user!r}")
             print(f"{user} is no longer in {file}")
             return
-        is_new = set_password(file, user, _password(from_stdin=password_stdin))
+        scram_iterations = (iterations or ITERATIONS_DEFAULT) if scram else None
+        password = _password(from_stdin=password_stdin)
+        is_new = set_password(file, user, password, scram_iterations=scram_iterations)
     except PasswordFileError as error:
         raise CommandFailed(str(error)) from None
     print(f"{'added' if is_new else 'changed'}: {user} in {file}")

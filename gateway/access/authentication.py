@@ -1,0 +1,81 @@
+"""The one door to this room: is this client who it says it is?
+
+A user name with a password is one question. Enhanced authentication (5.0 section 4.12) is an
+exchange of its own for each connection, with as many steps as its method wants. Every answer is
+awaited, because a check may take its time in a thread or ask somebody else; nothing here waits for
+a client. How many may ask at once, and for how long, is up to the server.
+"""
+
+import asyncio
+
+from gateway.access.decoys import decoy_keys_of
+from gateway.access.passwords import PasswordFile
+from gateway.access.scram import METHOD, ScramExchange
+from gateway.access.scram_keys import ScramKeys
+from gateway.core.authentication import AuthenticationAnswer
+from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
+
+
+class Exchange:
+    """One client's enhanced authentication: answers to what it sends, in order."""
+
+    def __init__(self, scram: ScramExchange) -> None:
+        self._scram = scram
+
+    async def step(self, data: bytes) -> AuthenticationAnswer:
+        """Answer the authentication data of CONNECT or of the next AUTH.
+
+        The answer's reason code is 0 (accepted, with the user's name), 0x18 (the client has to
+        answer its data) or 0x80 and above (refused; the exchange is over).
+        """
+        return self._scram.step(data)
+
+
+class Authenticator:
+    """Checks clients against the users of the password file; None: there are no users."""
+
+    def __init__(self, users: PasswordFile | None, decoy_key: bytes) -> None:
+        self._users = users
+        self._decoy_key = decoy_key
+
+    @property
+    def has_users(self) -> bool:
+        """There are passwords to check user names against."""
+        return self._users is not None
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods of enhanced authentication for `begin`."""
+        # Offered also while no user has SCRAM keys: what is offered must not tell about users.
+        return [] if self._users is None else [METHOD]
+
+    def replace_users(self, users: PasswordFile) -> bool:
+        """From the next question on, these are the users; whether anything is different.
+
+        Exchanges under way end as they began.
+        """
+        assert self._users is not None, "the core was told that there are no users"
+        before, self._users = self._users, users
+        return users.differs_from(before)
+
+    async def check_password(self, username: str, password: bytes) -> AuthenticationAnswer:
+        """Answer whether the password is the user's."""
+        users = self._users
+        # Argon2 costs tens of milliseconds on purpose: not on the loop's thread.
+        if users is not None and await asyncio.to_thread(users.verify, username, password):
+            return AuthenticationAnswer(0, None, username)
+        return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    def begin(self, method: str) -> Exchange:
+        """Begin an exchange by one of `methods`."""
+        assert method == METHOD, f"{method!r} is not among {self.methods}"
+        return Exchange(ScramExchange(self._scram_keys_of))
+
+    def _scram_keys_of(self, username: str) -> ScramKeys:
+        users = self._users
+        assert users is not None
+        # Made for every name, so that the time taken does not tell which exist.
+        decoy = decoy_keys_of(
+            username, key=self._decoy_key, iterations=users.usual_scram_iterations
+        )
+        return users.scram_keys_of(username) or decoy

@@ -1,0 +1,51 @@
+"""Keys for users that do not exist, so that asking for a name does not tell whether it does.
+
+SCRAM shows a user's salt and iterations to whoever asks. A name that nobody has gets some that look
+like anybody's and stay the same for ever, across restarts: they are made of the name and of a key
+that never leaves the data directory. No proof fits them.
+"""
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from gateway.access.scram_keys import SALT_BYTES, ScramKeys
+
+KEY_BYTES = 32
+KEY_FILE = "decoy-key"
+
+
+def load_key(directory: Path) -> bytes:
+    """Return the key kept in the directory; make it where there is none or a damaged one.
+
+    A new key costs nothing but that names which nobody has change their salt once. Raises OSError.
+    """
+    path = directory / KEY_FILE
+    try:
+        key = path.read_bytes()
+    except FileNotFoundError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        key = secrets.token_bytes(KEY_BYTES)
+        _keep(path, key)
+    return key
+
+
+def decoy_keys_of(username: str, *, key: bytes, iterations: int) -> ScramKeys:
+    """Return the keys of a user that does not exist."""
+    name = username.encode()
+    salt = hmac.digest(key, b"salt" + name, "sha256")[:SALT_BYTES]
+    stored_key = hmac.digest(key, b"stored key" + name, "sha256")
+    return ScramKeys(iterations, salt, stored_key, hmac.digest(key, b"server" + name, "sha256"))
+
+
+def _keep(path: Path, key: bytes) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(key)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,54 @@
+"""SASLprep (RFC 4013): the one form in which a name or a password is hashed and compared.
+
+A password typed on two keyboards may differ in code points and not in meaning; without this, its
+hashes would differ. The tables are RFC 3454's, which the standard library carries.
+"""
+
+import stringprep
+import unicodedata
+
+_PROHIBITED = (
+    stringprep.in_table_c12,
+    stringprep.in_table_c21_c22,
+    stringprep.in_table_c3,
+    stringprep.in_table_c4,
+    stringprep.in_table_c5,
+    stringprep.in_table_c6,
+    stringprep.in_table_c7,
+    stringprep.in_table_c8,
+    stringprep.in_table_c9,
+)
+
+
+class Unprepared(ValueError):
+    """The text holds something that a name or a password must not hold; the message says what."""
+
+
+def prepared_of(text: str, *, stored: bool) -> str:
+    """Return the form to be hashed or compared; raise Unprepared.
+
+    `stored`: it is to be kept, so that code points which Unicode 3.2 does not know are refused as
+    well: a later Unicode could give them another normal form (RFC 3454 section 7).
+    """
+    mapped = "".join(
+        " " if stringprep.in_table_c12(character) else character
+        for character in text
+        if not stringprep.in_table_b1(character)
+    )
+    normal = unicodedata.ucd_3_2_0.normalize("NFKC", mapped)
+    for character in normal:
+        if any(in_table(character) for in_table in _PROHIBITED):
+            raise Unprepared(f"U+{ord(character):04X} is prohibited by RFC 4013")
+        if stored and stringprep.in_table_a1(character):
+            raise Unprepared(f"U+{ord(character):04X} is not in Unicode 3.2 (RFC 4013)")
+    _refuse_mixed_directions(normal)
+    return normal
+
+
+def _refuse_mixed_directions(text: str) -> None:
+    # RFC 3454 section 6: text from right to left begins and ends so, and holds nothing else.
+    if not any(stringprep.in_table_d1(character) for character in text):
+        return
+    whole = stringprep.in_table_d1(text[0]) and stringprep.in_table_d1(text[-1])
+    if not whole or any(stringprep.in_table_d2(character) for character in text):
+        raise Unprepared("letters from right to left and from left to right are mixed (RFC 4013)")
