@@ -32,6 +32,7 @@ from gateway.core.session import (
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.subscribing import Subscribing
+from gateway.core.system_messages import SystemMessages
 from gateway.core.timers import (
     AWAIT_REL,
     CONNECT_TIMEOUT,
@@ -104,6 +105,7 @@ class Broker:
         self.wall_time = WallTime()
         self.output = Output(recorder)
         frames = Frames(state.tree, self.wall_time)
+        self.system_messages = SystemMessages(state.tree, self.output, frames, self.statistics)
         self.deliverer = Deliverer(recorder, self.output, frames, limits, self.statistics)
         self.publisher = Publisher(
             state,
@@ -115,7 +117,13 @@ class Broker:
             self.wall_time,
         )
         self.subscribing = Subscribing(
-            state, recorder, self.output, self.deliverer, limits, self.statistics
+            state,
+            recorder,
+            self.output,
+            self.deliverer,
+            limits,
+            self.statistics,
+            self.system_messages,
         )
         self.ending = Ending(
             recorder,
@@ -196,7 +204,10 @@ class Broker:
         if connection.state == CLOSED:
             return
         connection.last_received = now
-        self._handle(connection, connection.decoder.feed(data), now)
+        packets = connection.decoder.feed(data)
+        self.statistics.bytes_received += len(data)
+        self.statistics.packets_received_total += len(packets)
+        self._handle(connection, packets, now)
 
     def _handle(self, connection: Connection, packets: list[Packet], now: float) -> None:
         for index in range(len(packets)):
@@ -230,6 +241,7 @@ class Broker:
             return self._receive_first(connection, packet, now)
         if kind == kinds.PUBLISH:
             return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
+        self.statistics.packets_received[kind] += 1
         if kind == kinds.PUBREL:
             packet_id = cast(Pubrel, packet).packet_id
             self.publisher.receive_pubrel(session, connection, packet_id, now)
@@ -268,6 +280,7 @@ class Broker:
     def _receive_first(
         self, connection: Connection, packet: Packet, now: float
     ) -> Violation | None:
+        self.statistics.packets_received[packet.kind] += 1
         if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
             return self.connecting.receive_auth(connection, cast(Auth, packet))
         if connection.state == AWAITING_AUTH and packet.kind == kinds.DISCONNECT:

@@ -33,6 +33,7 @@ TOO_LARGE: Final = DROP_REASONS.index("too_large")
 EXPIRED: Final = DROP_REASONS.index("expired")
 CONTENTS_LOST: Final = DROP_REASONS.index("contents_lost")
 SLOW_READER: Final = "slow_reader"
+REFUSED: Final = "refused_by_receiver"
 NOBODY_KNOWS: Final = "unknown_packet_id"
 
 
@@ -85,7 +86,7 @@ class Deliverer:
                 self._queue(session, message, 0, retain, shared)
             return frame
         if not connection.writable:
-            self._drop_at_slow_reader(session)
+            self._drop_at_slow_reader(session, message)
             return frame
         withheld = message.batch > self.output.committed_batch or not connection.greeted
         plain = connection.version < 5 and not retain
@@ -96,14 +97,17 @@ class Deliverer:
         else:
             made = frame
         if self._is_too_large(connection, made):
-            self._count_too_large(session)
+            self._count_too_large(session, message)
             return frame
         self.statistics.sent_qos0 += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
         session.delivered_messages += 1
+        if self.statistics.observe is not None:
+            self.statistics.delivered_at_qos0(session, message.topic)
         if withheld:
             self.output.withhold(connection, made)
         else:
-            self.output.push(connection, made)
+            self.output.forward(connection, made)
         return frame
 
     @staticmethod
@@ -111,14 +115,12 @@ class Deliverer:
         # [MQTT5-3.1.2-24]
         return 0 < connection.maximum_packet_size_bytes < len(frame)
 
-    def _count_too_large(self, session: Session) -> None:
+    def _count_too_large(self, session: Session, message: Message) -> None:
         """Dropped as if it had been delivered [MQTT5-3.1.2-25]."""
-        self.statistics.count_drop(DROP_REASONS[TOO_LARGE])
-        session.dropped_messages += 1
+        self.statistics.drop(session, message.topic, DROP_REASONS[TOO_LARGE])
 
-    def _drop_at_slow_reader(self, session: Session) -> None:
-        self.statistics.count_drop(SLOW_READER)
-        session.dropped_messages += 1
+    def _drop_at_slow_reader(self, session: Session, message: Message) -> None:
+        self.statistics.drop(session, message.topic, SLOW_READER)
         self._note_overflow(session, "max_write_buffer", "QoS 0 messages are dropped")
 
     def deliver(
@@ -167,8 +169,7 @@ class Deliverer:
             self.recorder.message_queued(delivery, size_bytes)
 
     def _drop(self, session: Session, message: Message, reason: int) -> None:
-        self.statistics.count_drop(DROP_REASONS[reason])
-        session.dropped_messages += 1
+        self.statistics.drop(session, message.topic, DROP_REASONS[reason])
         self.recorder.message_dropped(session, message.number, reason)
         limit = "max_mqueue_len" if reason == QUEUE_FULL else "max_mqueue_bytes"
         self._note_overflow(session, limit, "new messages for this session are dropped")
@@ -195,7 +196,7 @@ class Deliverer:
         delivery.packet_id = session.free_packet_id()
         frame = self.frames.delivery(connection, delivery, message, False)
         if self._is_too_large(connection, frame):
-            self._count_too_large(session)
+            self._count_too_large(session, message)
             if delivery.position < session.next_position:
                 self.recorder.waiting_dropped(delivery, TOO_LARGE)
             else:
@@ -203,14 +204,15 @@ class Deliverer:
             return
         self.recorder.delivery_started(delivery, delivery.packet_id)
         delivery.sent_at = now
-        self._count_sent(session, delivery.qos)
+        self._count_sent(session, delivery.qos, len(message.payload))
         if session.durable or message.batch > self.output.committed_batch:
             self.output.withhold(connection, frame)
         else:
             self.output.send(connection, frame)
 
-    def _count_sent(self, session: Session, qos: int) -> None:
+    def _count_sent(self, session: Session, qos: int, payload_bytes: int) -> None:
         session.delivered_messages += 1
+        self.statistics.publish_bytes_sent += payload_bytes
         if qos == 1:
             self.statistics.sent_qos1 += 1
         else:
@@ -248,6 +250,8 @@ class Deliverer:
     ) -> None:
         self.recorder.delivered_at_qos0(delivery)
         self.statistics.sent_qos0 += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
+        self.statistics.delivered(delivery)
         session.delivered_messages += 1
         frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
         # At most once: it must not leave before the queue is known to have lost it.
@@ -290,20 +294,18 @@ class Deliverer:
     def _count_lost(self, session: Session, count: int) -> None:
         """A damaged store lost rows of a queue."""
         session.queued_count -= count
-        session.dropped_messages += count
         for _ in range(count):
-            self.statistics.count_drop(DROP_REASONS[CONTENTS_LOST])
+            self.statistics.drop(session, None, DROP_REASONS[CONTENTS_LOST])
 
     def _drop_expired(self, delivery: Delivery) -> None:
         """It waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
-        self.statistics.count_drop(DROP_REASONS[EXPIRED])
-        delivery.session.dropped_messages += 1
+        topic = None if delivery.message is None else delivery.message.topic
+        self.statistics.drop(delivery.session, topic, DROP_REASONS[EXPIRED])
         self.recorder.waiting_dropped(delivery, EXPIRED)
 
     def _drop_lost(self, delivery: Delivery) -> None:
         """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
-        self.statistics.count_drop(DROP_REASONS[CONTENTS_LOST])
-        delivery.session.dropped_messages += 1
+        self.statistics.drop(delivery.session, None, DROP_REASONS[CONTENTS_LOST])
         if delivery.state == SENT:
             self.recorder.message_dropped(delivery.session, delivery.message_number, CONTENTS_LOST)
             self.recorder.delivery_completed(delivery)
@@ -369,11 +371,13 @@ class Deliverer:
             return  # still on disk: `page_loaded` resends it
         frame = self.frames.delivery(connection, delivery, message, True)  # [MQTT-3.3.1-1]
         if self._is_too_large(connection, frame):
-            self._count_too_large(session)
+            self._count_too_large(session, message)
             self.recorder.message_dropped(session, message.number, TOO_LARGE)
             self.recorder.delivery_completed(delivery)
             return
         self.recorder.delivery_resent(delivery, False)
+        self.statistics.publishes_resent += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
         self.output.send(connection, frame)
 
     def retry(self, session: Session, interval_seconds: float, now: float) -> None:
@@ -397,6 +401,7 @@ class Deliverer:
             return protocol_violation(
                 f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
             )
+        self.statistics.delivered(delivery)
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None
@@ -422,6 +427,8 @@ class Deliverer:
             return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
         if reason_code >= 0x80:
             # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
+            topic = None if delivery.message is None else delivery.message.topic
+            self.statistics.drop(session, topic, REFUSED)
             self.recorder.delivery_completed(delivery)
             self.pump(session, now)
             return None
@@ -446,6 +453,7 @@ class Deliverer:
             return protocol_violation(
                 f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
             )
+        self.statistics.delivered(delivery)
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None

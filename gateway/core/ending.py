@@ -147,6 +147,7 @@ class Ending:
             return
         session.connection = None
         session.unsent.clear()
+        self.statistics.left(session, reason)
         self.recorder.session_closed(session, reason, self.wall_time.time_ms)
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
@@ -213,6 +214,7 @@ class Ending:
         if session.ended or session.connection is not None or expiry is None:
             return
         if self.wall_time.time_ms - session.closed_ms >= expiry * 1000:
+            self.statistics.clients_expired += 1
             self.end_session(session, EXPIRED, now)
         else:
             self.schedule_expiry(session, now)

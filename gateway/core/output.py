@@ -27,9 +27,18 @@ class Output:
         self.withholding: list[Connection] = []
         self.departing: list[Connection] = []
         """Connections to be closed when the batch that is being collected is durable."""
+        self.packets_sent = [0] * 16
+        """Packets made, by packet type; PUBLISH is counted by QoS in `Statistics`."""
+
+    def forward(self, connection: Connection, frame: bytes) -> None:
+        """Send a PUBLISH at QoS 0 in this turn, whatever waits."""
+        if not connection.outgoing:
+            self.dirty.append(connection)
+        connection.outgoing.append(frame)
 
     def push(self, connection: Connection, data: bytes) -> None:
-        """Send in this turn, whatever waits."""
+        """Send any other packet in this turn, whatever waits."""
+        self.packets_sent[data[0] >> 4] += 1
         if not connection.outgoing:
             self.dirty.append(connection)
         connection.outgoing.append(data)
@@ -50,6 +59,7 @@ class Output:
 
     def withhold(self, connection: Connection, data: bytes) -> None:
         """Send when the batch that is being collected is durable."""
+        self.packets_sent[data[0] >> 4] += 1
         if not connection.withheld:
             self.withholding.append(connection)
         connection.withheld.append(data)

@@ -14,9 +14,10 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import Connection, Held, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.topic_tree import Group, Route, Target
+from gateway.core.topic_tree import Group, Route, Target, is_system_topic
 from gateway.core.violation import (
     NO_MATCHING_SUBSCRIBERS,
+    NOT_AUTHORIZED,
     PACKET_ID_NOT_FOUND,
     PAYLOAD_FORMAT_INVALID,
     PROTOCOL_ERROR,
@@ -74,14 +75,20 @@ class Publisher:
         if packet.qos == 2:
             return self._receive_qos2(session, connection, packet, now)
         route = self.state.tree.route_of(packet.topic)
-        refusal = self._refusal_of(connection, packet)
+        refusal = self._refusal_of(connection, packet, route.is_system)
         if refusal:
             if packet.qos:
                 answer = encode(Puback(packet.packet_id, refusal), connection.version)
                 self.output.send(connection, answer)
             return None
         session.received_messages += 1
-        self.statistics.count_received(packet.qos)
+        statistics = self.statistics
+        statistics.count_received(packet.qos)
+        statistics.publish_bytes_received += len(packet.payload)
+        if statistics.observe is not None:
+            statistics.published(
+                session, packet.topic, packet.payload, packet.qos, packet.retain, False
+            )
         if packet.qos == 0:
             keeps = route.persistent and self.limits.mqueue_store_qos0
             if route.plain and not (packet.retain or route.logged or keeps):
@@ -127,8 +134,16 @@ class Publisher:
         packet.topic, packet.topic_field = known
         return None
 
-    def _refusal_of(self, connection: Connection, packet: Publish) -> int:
-        """Return the reason code a 5.0 client's message is refused with, 0 if it is not."""
+    def _refusal_of(self, connection: Connection, packet: Publish, is_system: bool) -> int:
+        """Return the reason code a message is refused with, 0 if it is not.
+
+        Before 5.0 there is no way to say so: the message is acknowledged and goes nowhere.
+        """
+        if is_system:
+            # [MQTT-4.7.2-1] $SYS is what the broker says, not a place to exchange messages
+            self.statistics.count_error("system_topic")
+            self.statistics.publishes_refused += 1
+            return NOT_AUTHORIZED
         if connection.version != 5:
             return 0
         properties = packet.properties
@@ -139,6 +154,7 @@ class Publisher:
             and not _is_utf8(packet.payload)
         ):
             self.statistics.count_error("payload_format")
+            self.statistics.publishes_refused += 1
             return PAYLOAD_FORMAT_INVALID
         retained = self.state.retained
         if (
@@ -148,6 +164,7 @@ class Publisher:
             and packet.topic not in retained
         ):
             self.statistics.count_error("max_retained")
+            self.statistics.publishes_refused += 1
             return QUOTA_EXCEEDED
         return 0
 
@@ -155,6 +172,7 @@ class Publisher:
         """Send a QoS 0 PUBLISH on as the bytes it came in, to clients of its sender's version."""
         frame = packet.frame
         output = self.output
+        statistics = self.statistics
         is_5 = version == 5
         message: Message | None = None
         sent = 0
@@ -170,14 +188,17 @@ class Publisher:
                 and packet.properties is None
                 and not connection.maximum_packet_size_bytes
             ):
-                output.push(connection, frame)
+                output.forward(connection, frame)
                 session.delivered_messages += 1
+                if statistics.observe is not None:
+                    statistics.delivered_at_qos0(session, packet.topic)
                 sent += 1
             else:
                 if message is None:
                     message = self._message_of(packet)
                 self.deliverer.deliver_qos0(session, message, False, False, b"")
-        self.statistics.sent_qos0 += sent
+        statistics.sent_qos0 += sent
+        statistics.publish_bytes_sent += sent * len(packet.payload)
 
     def _message_of(self, packet: Publish) -> Message:
         number = self.state.next_message_number
@@ -223,13 +244,15 @@ class Publisher:
                 f"PUBLISH {packet_id} beyond max_awaiting_rel = {self.limits.max_awaiting_rel} "
                 "QoS 2 messages without PUBREL",
             )
-        refusal = self._refusal_of(connection, packet)
+        refusal = self._refusal_of(connection, packet, is_system_topic(packet.topic))
         if refusal:
             # A PUBREC with an error ends the exchange: nothing is held (section 4.3.3).
-            self.output.send(connection, encode(Pubrec(packet_id, refusal), 5))
+            answer = encode(Pubrec(packet_id, refusal), connection.version)
+            self.output.send(connection, answer)
             return None
         session.received_messages += 1
         self.statistics.received_qos2 += 1
+        self.statistics.publish_bytes_received += len(packet.payload)
         held = Held(session, packet_id, self._message_of(packet), now)
         self.recorder.message_held(held)
         answer = pubrec(packet_id)
@@ -251,6 +274,10 @@ class Publisher:
             self.output.send(connection, unknown)
             return
         message = held.message
+        if self.statistics.observe is not None:
+            self.statistics.published(
+                session, message.topic, message.payload, 2, message.retain, False
+            )
         route = self.state.tree.route_of(message.topic)
         recorded = session.durable or self._must_record(session, message, route)
         if session.durable:
@@ -271,7 +298,7 @@ class Publisher:
             f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "
             f"await_rel_timeout: message {held.message.number} dropped"
         )
-        self.statistics.count_drop("await_rel_timeout")
+        self.statistics.drop(None, held.message.topic, "await_rel_timeout")
         self.recorder.message_abandoned(held)
 
     # -- every way in
@@ -295,6 +322,7 @@ class Publisher:
         if will.expiry_seconds >= 0:
             message.expires_ms = max(1, self.wall_time.time_ms + will.expiry_seconds * 1000)
         self.recorder.will_cleared(session, WILL_PUBLISHED)
+        self.statistics.published(session, will.topic, will.payload, will.qos, will.retain, True)
         route = self.state.tree.route_of(will.topic)
         self._record(session, message, route, FROM_WILL)
         self._fan_out(session, route, message, now)
@@ -340,7 +368,7 @@ class Publisher:
         """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
         session = group.choose(self.limits.window_of(), but)
         if session is None:
-            self.statistics.count_drop("no_member")
+            self.statistics.drop(None, message.topic, "no_member")
             return
         subscription = group.members[session]
         qos = message.qos if message.qos < subscription.qos else subscription.qos

@@ -1,24 +1,60 @@
-"""What the broker counts and remarks. Nothing is dropped or refused without a number going up."""
+"""What the broker counts and remarks. Nothing is dropped or refused without a number going up.
 
+The same calls tell an observer, where there is one: what is counted and what is told cannot differ.
+"""
+
+from collections.abc import Callable
 from typing import Final
+
+from gateway.core.events import (
+    Connected,
+    Delivered,
+    Disconnected,
+    Dropped,
+    Event,
+    Lost,
+    Published,
+    Subscribed,
+    Unsubscribed,
+)
+from gateway.core.facts import CLOSE_REASONS
+from gateway.core.session import Connection, Delivery, Session, Subscription
 
 NOTICES_MAX: Final = 100
 """Sentences kept for the log until the shell takes them; more are only counted."""
+
+DISCONNECTED: Final = CLOSE_REASONS.index("disconnect")
 
 
 class Statistics:
     """Counters since the start of the process; `errors` and `dropped` by reason."""
 
     def __init__(self) -> None:
+        self.observe: Callable[[Event], None] | None = None
+        """Called with each event; must return at once and never raise."""
         self.connections_accepted = 0
         self.connections_refused = 0
         self.connections_open = 0
+        self.clients_connected = 0
+        """Clients that were let in and are still there."""
+        self.clients_connected_max = 0
+        self.clients_expired = 0
+        self.bytes_received = 0
+        self.bytes_sent = 0
+        self.packets_received_total = 0
+        self.packets_received = [0] * 16
+        """Packets by packet type; PUBLISH is counted by QoS."""
         self.received_qos0 = 0
         self.received_qos1 = 0
         self.received_qos2 = 0
         self.sent_qos0 = 0
         self.sent_qos1 = 0
         self.sent_qos2 = 0
+        self.publish_bytes_received = 0
+        self.publish_bytes_sent = 0
+        """Payloads of PUBLISH packets, without topics and headers."""
+        self.publishes_refused = 0
+        self.publishes_resent = 0
         self.duplicates_suppressed = 0
         self.resent = 0
         self.abandoned = 0
@@ -39,10 +75,6 @@ class Statistics:
         """Count something a peer did wrong or a limit it met."""
         self.errors[reason] = self.errors.get(reason, 0) + 1
 
-    def count_drop(self, reason: str) -> None:
-        """Count a message that one receiver will not get."""
-        self.dropped[reason] = self.dropped.get(reason, 0) + 1
-
     def count_received(self, qos: int) -> None:
         """Count a PUBLISH that was accepted."""
         if qos == 0:
@@ -51,3 +83,84 @@ class Statistics:
             self.received_qos1 += 1
         else:
             self.received_qos2 += 1
+
+    def publishes_received_total(self) -> int:
+        """Return how many PUBLISH packets came, refused and repeated ones included."""
+        accepted = self.received_qos0 + self.received_qos1 + self.received_qos2
+        return accepted + self.duplicates_suppressed + self.publishes_refused
+
+    def publishes_sent_total(self) -> int:
+        """Return how many PUBLISH packets were made, resent ones included."""
+        return self.sent_qos0 + self.sent_qos1 + self.sent_qos2 + self.publishes_resent
+
+    # -- what an observer is told as well
+
+    def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
+        """A client was let in."""
+        self.clients_connected += 1
+        self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
+        if self.observe is not None:
+            self.observe(
+                Connected(
+                    session.client_id,
+                    connection.address,
+                    connection.version,
+                    connection.username,
+                    connection.keep_alive_seconds,
+                    session_present,
+                )
+            )
+
+    def left(self, session: Session, reason: int) -> None:
+        """A client that was let in is gone, for a reason of CLOSE_REASONS."""
+        self.clients_connected -= 1
+        if self.observe is None:
+            return
+        if reason == DISCONNECTED:
+            self.observe(Disconnected(session.client_id))
+        else:
+            self.observe(Lost(session.client_id, CLOSE_REASONS[reason]))
+
+    def subscribed(self, session: Session, subscription: Subscription) -> None:
+        """A subscription was made or replaced."""
+        if self.observe is not None:
+            self.observe(Subscribed(session.client_id, subscription.topic_filter, subscription.qos))
+
+    def unsubscribed(self, session: Session, topic_filter: str) -> None:
+        """A subscription was given up."""
+        if self.observe is not None:
+            self.observe(Unsubscribed(session.client_id, topic_filter))
+
+    def published(
+        self,
+        session: Session,
+        topic: str,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        is_will: bool,
+    ) -> None:
+        """A message goes to its subscribers. Callers in a hurry look at `observe` themselves."""
+        if self.observe is not None:
+            self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
+
+    def delivered(self, delivery: Delivery) -> None:
+        """A QoS 1 or 2 message, or one that waited, reached its client."""
+        if self.observe is not None:
+            message = delivery.message
+            topic = None if message is None else message.topic
+            self.observe(Delivered(delivery.session.client_id, topic, delivery.qos))
+
+    def delivered_at_qos0(self, session: Session, topic: str) -> None:
+        """A QoS 0 message was sent."""
+        if self.observe is not None:
+            self.observe(Delivered(session.client_id, topic, 0))
+
+    def drop(self, session: Session | None, topic: str | None, reason: str) -> None:
+        """Count a message that one receiver, or without a session nobody, will get."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        if session is not None:
+            session.dropped_messages += 1
+        if self.observe is not None:
+            client_id = "" if session is None else session.client_id
+            self.observe(Dropped(client_id, topic, reason))

@@ -9,6 +9,8 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import Connection, Session, Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
+from gateway.core.system_messages import SystemMessages
+from gateway.core.topic_tree import is_system_topic
 from gateway.core.violation import (
     NO_SUBSCRIPTION_EXISTED,
     QUOTA_EXCEEDED,
@@ -37,6 +39,7 @@ class Subscribing:
         deliverer: Deliverer,
         limits: Limits,
         statistics: Statistics,
+        system_messages: SystemMessages,
     ) -> None:
         self.state = state
         self.recorder = recorder
@@ -44,6 +47,7 @@ class Subscribing:
         self.deliverer = deliverer
         self.limits = limits
         self.statistics = statistics
+        self.system_messages = system_messages
 
     def receive_subscribe(
         self, session: Session, connection: Connection, packet: Subscribe, now: float
@@ -70,6 +74,7 @@ class Subscribing:
                 self.recorder.subscribed(session, subscription)
             else:
                 self.state.subscribed(session, subscription)
+            self.statistics.subscribed(session, subscription)
             handling = subscription.retain_handling
             if not subscription.is_shared and (
                 handling == AT_SUBSCRIBE or (handling == IF_NEW and is_new)
@@ -82,6 +87,8 @@ class Subscribing:
         if violation is not None:
             return violation
         for subscription in wants_retained:
+            if is_system_topic(subscription.topic_filter):
+                self.system_messages.request(session, subscription)
             self._send_retained(session, subscription, now)
         return None
 
@@ -120,6 +127,7 @@ class Subscribing:
                     self.recorder.unsubscribed(session, topic_filter)
                 else:
                     self.state.unsubscribed(session, topic_filter)
+                self.statistics.unsubscribed(session, topic_filter)
         unsuback = encode(Unsuback(packet.packet_id, codes), connection.version)
         return self._answer(session, connection, unsuback, "UNSUBACK")
 

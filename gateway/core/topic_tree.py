@@ -12,6 +12,14 @@ from gateway.core.session import Message, Session, Subscription
 ROUTES_CACHED_MAX: Final = 10_000
 """Routes kept, in topics. A fleet of sensors has fewer; a flood of new topics empties the cache."""
 
+SYSTEM: Final = "$SYS"
+"""The first level of the topics that are the broker's own (section 4.7.2)."""
+
+
+def is_system_topic(topic: str) -> bool:
+    """Return whether a topic, or a filter, lies under `$SYS`."""
+    return topic.startswith(SYSTEM) and (len(topic) == 4 or topic[4] == "/")
+
 
 class Target:
     """One session that a topic reaches, with the highest QoS its matching filters grant."""
@@ -77,6 +85,8 @@ class Route:
         """A durable session is among them, whatever QoS it was granted."""
         self.plain = True
         """No member has options: a QoS 0 PUBLISH may be sent on as the bytes it came in."""
+        self.is_system = is_system_topic(topic)
+        """Clients may not publish to it."""
         self.logged = logged
         """The session log keeps the contents of messages with this topic."""
 
@@ -107,6 +117,8 @@ class TopicTree:
         self.routes: dict[str, Route] = {}
         self.subscription_count = 0
         self.shared_count = 0
+        self.system_count = 0
+        """Subscriptions to what is under `$SYS`, shared ones included."""
         self.retained_count = 0
         self.logged = Node()
         marker = Session(0, "", False)
@@ -130,6 +142,7 @@ class TopicTree:
         if session not in members:
             self.subscription_count += 1
             self.shared_count += 1 if group_name else 0
+            self.system_count += 1 if is_system_topic(topic_filter) else 0
         members[session] = subscription
         self._forget_routes(topic_filter)
 
@@ -149,6 +162,7 @@ class TopicTree:
             return
         del members[session]
         self.subscription_count -= 1
+        self.system_count -= 1 if is_system_topic(topic_filter) else 0
         if group_name:
             self.shared_count -= 1
             if not members:

@@ -1,0 +1,102 @@
+"""What an observer is told: a closed set of plain values, one class for each kind of event.
+
+They are made only while somebody observes. Client identifiers, topics and payloads are those of the
+packet, unchanged; nothing of the core's state can be reached through them.
+"""
+
+
+class Connected:
+    """A client was let in: its CONNECT is answered with success."""
+
+    def __init__(
+        self,
+        client_id: str,
+        address: str,
+        protocol: int,
+        username: str | None,
+        keep_alive_seconds: int,
+        session_present: bool,
+    ) -> None:
+        self.client_id = client_id
+        self.address = address
+        self.protocol = protocol
+        """The protocol level: 3 (MQTT 3.1), 4 (3.1.1) or 5 (5.0)."""
+        self.username = username
+        self.keep_alive_seconds = keep_alive_seconds
+        self.session_present = session_present
+        """The client found a session of its own."""
+
+
+class Disconnected:
+    """A client said DISCONNECT."""
+
+    def __init__(self, client_id: str) -> None:
+        self.client_id = client_id
+
+
+class Lost:
+    """A connection ended without DISCONNECT."""
+
+    def __init__(self, client_id: str, reason: str) -> None:
+        self.client_id = client_id
+        self.reason = reason
+        """`network`, `keep_alive`, `takeover`, `protocol_error`, `kicked`, `slow`, `shutdown`."""
+
+
+class Subscribed:
+    """A subscription was made or replaced."""
+
+    def __init__(self, client_id: str, topic_filter: str, qos: int) -> None:
+        self.client_id = client_id
+        self.topic_filter = topic_filter
+        self.qos = qos
+
+
+class Unsubscribed:
+    """A client gave up a subscription. The end of a session is not told subscription by
+    subscription."""
+
+    def __init__(self, client_id: str, topic_filter: str) -> None:
+        self.client_id = client_id
+        self.topic_filter = topic_filter
+
+
+class Published:
+    """A message went to its subscribers: at QoS 2 this is at PUBREL. A will counts too."""
+
+    def __init__(
+        self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool
+    ) -> None:
+        self.client_id = client_id
+        self.topic = topic
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.is_will = is_will
+
+
+class Delivered:
+    """A message reached one client: sent at QoS 0, acknowledged at QoS 1 and 2."""
+
+    def __init__(self, client_id: str, topic: str | None, qos: int) -> None:
+        self.client_id = client_id
+        self.topic = topic
+        """None: it was in flight before the last restart, and its contents were not needed."""
+        self.qos = qos
+
+
+class Dropped:
+    """A message will not reach one client (for `no_member` and `await_rel_timeout`: anybody)."""
+
+    def __init__(self, client_id: str, topic: str | None, reason: str) -> None:
+        self.client_id = client_id
+        """Empty where no client was chosen."""
+        self.topic = topic
+        """None: its contents are not in memory."""
+        self.reason = reason
+        """As under `messages.dropped` in the status."""
+
+
+Event = (
+    Connected | Disconnected | Lost | Subscribed | Unsubscribed | Published | Delivered | Dropped
+)
