@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gateway.access.passwords import PasswordFileError
 from gateway.configuration import ConfigurationError
 from gateway.server.shell import Shell
 from gateway.server.status import session_detail_of, session_of
@@ -119,7 +120,7 @@ class Control:
             return {"ok": True, "result": command(request)}
         except Refused as refused:
             return _refusal(refused.code, str(refused))
-        except ConfigurationError as error:
+        except (ConfigurationError, PasswordFileError) as error:
             return _refusal("failed", f"the configuration stays as it was: {error}")
 
     # -- sessions

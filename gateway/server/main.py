@@ -9,7 +9,9 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from gateway.access.passwords import PasswordFile
+from gateway.access.authentication import Authenticator
+from gateway.access.decoys import load_key
+from gateway.access.passwords import PasswordFile, PasswordFileError
 from gateway.configuration import Configuration, ConfigurationError, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
@@ -68,6 +70,7 @@ class Running:
         self.listeners: list[dict[str, Any]] = []
         self.state = "starting"
         self.control = Control(shell, self.status, self.reload)
+        self._password_path = configuration.access.password_file
         self._servers: list[asyncio.Server] = []
         self._read_configuration = reload
 
@@ -77,13 +80,14 @@ class Running:
     ) -> "Running":
         """Recover the store, take up what the last run left, listen."""
         loop = asyncio.get_running_loop()
-        passwords = _passwords_of(configuration)
+        users = _users_of(configuration)
         data_dir = configuration.gateway.data_dir
         store = Store(data_dir)
         opened = store.open(list(configuration.session_log.payload_topics), loop.time())
         boot = secrets.token_bytes(8)
-        broker = _broker_of(configuration, opened, boot, authenticates=passwords is not None)
-        shell = Shell(broker, store, opened.recovered, configuration.limits, passwords)
+        authenticator = Authenticator(users, load_key(data_dir))
+        broker = _broker_of(configuration, opened, boot, authenticator)
+        shell = Shell(broker, store, opened.recovered, configuration.limits, authenticator)
         identity = Identity(
             gateway_id(configuration),
             boot.hex(),
@@ -161,16 +165,26 @@ class Running:
         return status_of(self.shell, self.identity, self.listeners, self.state)
 
     def reload(self) -> dict[str, Any]:
-        """Read the configuration again: limits change at once, the rest at the next start."""
+        """Read configuration and users again: limits and users change at once, the rest at the
+        next start.
+
+        Raises:
+            ConfigurationError, PasswordFileError: everything stays as it was.
+        """
         if self._read_configuration is None:
             return {"changed": [], "needs_restart": []}
         self.service.reloading()
         try:
             configuration = self._read_configuration()
+            # Of the running broker: another file is taken with the next start, as the key says.
+            path = self._password_path
+            users = None if path is None else PasswordFile.load(path)
         finally:
             self.service.ready()
         changed, needs_restart = changes_between(self.configuration, configuration)
         apply_limits(self.shell.broker.limits, configuration)
+        if users is not None and self.shell.authentications.replace_users(users):
+            changed.append("access.password_file")
         self.shell.batch_limits = configuration.limits
         self.shell.committer.limits = configuration.limits
         self.configuration = configuration
@@ -185,7 +199,7 @@ class Running:
         """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""
         try:
             self.reload()
-        except ConfigurationError as error:
+        except (ConfigurationError, PasswordFileError) as error:
             logger.error("the configuration stays as it was: %s", error)
 
     async def stop(self) -> None:
@@ -199,13 +213,13 @@ class Running:
         logger.info("stopped")
 
 
-def _passwords_of(configuration: Configuration) -> PasswordFile | None:
+def _users_of(configuration: Configuration) -> PasswordFile | None:
     path = configuration.access.password_file
     return None if path is None else PasswordFile.load(path)
 
 
 def _broker_of(
-    configuration: Configuration, opened: Opened, boot: bytes, *, authenticates: bool
+    configuration: Configuration, opened: Opened, boot: bytes, authenticator: Authenticator
 ) -> Broker:
     limits = Limits()
     apply_limits(limits, configuration)
@@ -213,7 +227,7 @@ def _broker_of(
     recorder = Recorder(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
-    return Broker(recovered.state, recorder, limits, authenticates, [])
+    return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
 
 
 def _tell_recovery(opened: Opened) -> None:

@@ -1,20 +1,19 @@
 """The event loop's half of the broker: one turn after everything that happened.
 
-A turn hands out what the core has to say, reads the pages it asked for, checks passwords in threads
-and lets the committer decide about the next batch.
+A turn hands out what the core has to say, reads the pages it asked for, has credentials checked and
+lets the committer decide about the next batch.
 """
 
 import asyncio
 import logging
 import time
 
-from gateway.access.passwords import PasswordFile
+from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.broker import Broker
 from gateway.core.delivering import PageRequest
 from gateway.core.session import AUTHENTICATING, Connection
-from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
+from gateway.server.authentication import Authentications
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.connections import MqttProtocol
@@ -42,13 +41,13 @@ class Shell:
         store: Store,
         recovered: Recovered,
         batch_limits: BatchLimits,
-        passwords: PasswordFile | None,
+        authenticator: Authenticator,
     ) -> None:
         self.broker = broker
         self.limits = broker.limits
         self.store = store
         self.batch_limits = batch_limits
-        self.passwords = passwords
+        self.authentications = Authentications(broker, authenticator, self._answered)
         self.wall_clock = WallClock()
         self.failed = asyncio.Event()
         self.first_sequence = broker.recorder.next_sequence
@@ -69,7 +68,6 @@ class Shell:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = float("inf")
         self._page_requests: list[PageRequest] = []
-        self._checks: set[asyncio.Task[None]] = set()
 
     # -- what happens
 
@@ -97,6 +95,7 @@ class Shell:
         connection = protocol.connection
         self._protocols.pop(connection, None)
         self._overloaded.discard(protocol)
+        self.authentications.forget(connection)
         self.broker.lose(connection, "network", self._loop.time())
         connection.outgoing = []
         self.schedule()
@@ -122,7 +121,7 @@ class Shell:
             return
         self._load_pages()
         for request in broker.take_authentication_requests():
-            self._check_password(request)
+            self.authentications.begin(request)
         self.committer.turn()
         for connection in broker.take_dirty():
             protocol = self._protocols.get(connection)
@@ -164,22 +163,9 @@ class Shell:
         if self._page_requests or self.broker.deliverer.page_requests:
             self.schedule()
 
-    def _check_password(self, request: AuthenticationRequest) -> None:
-        task = self._loop.create_task(self._authenticate(request))
-        self._checks.add(task)
-        task.add_done_callback(self._checks.discard)
-
-    async def _authenticate(self, request: AuthenticationRequest) -> None:
-        # Argon2 costs tens of milliseconds on purpose: not on the loop's thread.
-        passwords = self.passwords
-        accepted = passwords is not None and await asyncio.to_thread(
-            passwords.verify, request.username, request.password
-        )
-        answer = AuthenticationAnswer(
-            0 if accepted else BAD_USER_NAME_OR_PASSWORD, None, request.username
-        )
-        self.broker.authenticated(request.connection, answer, self._loop.time())
-        protocol = self._protocols.get(request.connection)
+    def _answered(self, connection: Connection) -> None:
+        """Read on: while a client's credentials were being checked nothing more was taken."""
+        protocol = self._protocols.get(connection)
         if protocol is not None:
             protocol.update_reading()
         self.schedule()
@@ -220,8 +206,7 @@ class Shell:
             self.broker.lose(connection, "shutdown", now)
         if self._timer is not None:
             self._timer.cancel()
-        for task in list(self._checks):
-            task.cancel()
+        self.authentications.stop()
         self.broker.stop(now, WallClock.time_ms())
         self._log_notices()
         await self.committer.drain()
