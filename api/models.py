@@ -29,7 +29,7 @@ class Listener(Told):
     bind: str | None = None
     port: int | None = None
     path: str | None = None
-    """Path of the socket, for a listener on a Unix socket."""
+    """Path of the socket, or of the URL for a WebSocket listener."""
 
 
 class Connections(Told):

@@ -167,10 +167,11 @@ def quantity_name_of(name: str) -> str:
 
 
 def address_of(listener: Listener) -> str:
-    """``127.0.0.1:1883``, ``[::1]:8083 (websocket)`` or a path."""
+    """``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path."""
     bind = listener.bind or "*"
     host = f"[{bind}]" if ":" in bind else bind
-    where = listener.path or f"{host}:{listener.port}"
+    network = "" if listener.port is None else f"{host}:{listener.port}"
+    where = network + (listener.path or "")
     return visible_of(where if listener.protocol == "mqtt" else f"{where} ({listener.protocol})")
 
 

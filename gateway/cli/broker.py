@@ -42,7 +42,8 @@ def broker(
 
     configuration = configuration_of(config, listen=listen, gateway__data_dir=data_dir)
     for door in configuration.listeners:
-        free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+        if door.path is None:
+            free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
 
     from gateway.access.passwords import PasswordFileError
     from gateway.configuration import ConfigurationError

@@ -110,7 +110,11 @@ def _pairs(values: Answer) -> str:
 
 
 def _listener(door: Answer) -> str:
-    return f"{_text(door.get('protocol'))} {_text(door.get('bind'))}:{_text(door.get('port'))}"
+    path = _text(door.get("path") or "")
+    bind = _text(door.get("bind") or "")
+    host = f"[{bind}]" if ":" in bind else bind
+    network = f"{host}:{_text(door.get('port'))}" if bind else ""
+    return f"{_text(door.get('protocol'))} {network}{path}"
 
 
 def _duration(seconds: object) -> str:

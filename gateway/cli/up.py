@@ -65,6 +65,9 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
 
     doors = []
     for door in configuration.listeners:
+        if door.path is not None:
+            doors.append(door)
+            continue
         port = free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
         doors.append(door.model_copy(update={"port": port}))
     page = configuration.api

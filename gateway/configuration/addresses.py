@@ -15,6 +15,11 @@ from gateway.configuration.quantities import Quantity, refusal
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9.-]{1,253}(?<!-)", re.ASCII)
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]+):([0-9]{1,5})", re.ASCII)
+_ORIGIN = re.compile(
+    r"https?://([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE
+)
+# The kernel's structure for such an address has room for 108 bytes with a final 0.
+_SOCKET_PATH_BYTES_MAX = 107
 _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
@@ -78,6 +83,31 @@ class FilePath(Quantity):
         if not isinstance(written, str) or not written or "\0" in written:
             raise refusal("a path, as a text in quotes")
         return Path(os.path.expanduser(written))
+
+
+@dataclass(frozen=True, slots=True)
+class SocketPath(FilePath):
+    """The path of a Unix socket."""
+
+    def value_of(self, written: object) -> Path:
+        allowed = f"a path of at most {_SOCKET_PATH_BYTES_MAX} bytes, as Unix sockets have them"
+        if isinstance(written, str) and not written.isprintable():
+            raise refusal(allowed)
+        # Not super(): a dataclass with slots is another class than the one its methods know.
+        path = FilePath.value_of(self, written)
+        if len(os.fsencode(path)) > _SOCKET_PATH_BYTES_MAX:
+            raise refusal(allowed)
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Origin(Quantity):
+    """Whose pages may connect: an origin as browsers state it (RFC 6454), or all of them."""
+
+    def value_of(self, written: object) -> str:
+        if written != "*" and not (isinstance(written, str) and _ORIGIN.fullmatch(written)):
+            raise refusal('an origin like "https://page.example:8443", or "*" for all')
+        return str(written).lower()
 
 
 @dataclass(frozen=True, slots=True)

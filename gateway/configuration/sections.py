@@ -14,6 +14,8 @@ from gateway.configuration.addresses import (
     BindAddress,
     FilePath,
     HostAndPort,
+    Origin,
+    SocketPath,
     TopicFilter,
     UploadTarget,
     host_and_port_of,
@@ -23,6 +25,8 @@ from gateway.configuration.quantities import Duration, Size, Text, Whole, refusa
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
+WEBSOCKET_PORT = 8083
+_DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 # What may stand in a topic `sensors/<device>/<quantity>` and in a SenML name (RFC 8428, 4.5.1).
 Name = Annotated[
@@ -59,23 +63,38 @@ class Gateway(Section):
 class Listener(Section):
     """One door of the broker."""
 
-    bind: Annotated[str, BindAddress()] = "127.0.0.1"
-    port: Annotated[int, Whole(0, 65535)] = 1883
+    bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
+    port: Annotated[int, Whole(0, 65535)] = _DEFAULT_PORT
     protocol: Literal["mqtt", "websocket", "unix"] = "mqtt"
     anonymous: bool = True
     allow_anonymous_network: bool = False
-    path: Annotated[Path, FilePath()] | None = None
+    path: Annotated[Path, SocketPath()] | None = None
+    origins: Annotated[tuple[Annotated[str, Origin()], ...], Field(strict=False)] = ()
+    proxy_protocol: bool = False
     tls: dict[str, Any] | None = None
     max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _has_its_protocols_port(cls, written: Any) -> Any:
+        if isinstance(written, dict) and written.get("protocol") == "websocket":
+            return {"port": WEBSOCKET_PORT} | written
+        return written
+
     @model_validator(mode="after")
     def _is_a_door_this_version_can_open(self) -> "Listener":
-        if self.protocol != "mqtt":
-            raise refusal(f'protocol = "mqtt": "{self.protocol}" is not available in this version')
         if self.tls is not None:
             raise refusal("no tls: TLS is not available in this version")
+        if self.origins and self.protocol != "websocket":
+            raise refusal('no origins: they belong to protocol = "websocket"')
+        if self.protocol == "unix":
+            if self.path is None:
+                raise refusal('path, where the socket is to be, with protocol = "unix"')
+            if (self.bind, self.port) != (_DEFAULT_BIND, _DEFAULT_PORT):
+                raise refusal('path alone with protocol = "unix": it has no bind and no port')
+            return self
         if self.path is not None:
-            raise refusal('no path: it belongs to protocol = "unix", not available in this version')
+            raise refusal('no path: it belongs to protocol = "unix"')
         if self.anonymous and not self.allow_anonymous_network and not is_loopback(self.bind):
             raise refusal(
                 "anonymous = false with [access] password_file, because "
@@ -83,6 +102,16 @@ class Listener(Section):
                 "opens it to everyone"
             )
         return self
+
+    @property
+    def place(self) -> str:
+        """Where it listens, in words."""
+        return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a client finds MQTT on TCP there, with nothing before or around it."""
+        return self.protocol == "mqtt" and not self.proxy_protocol
 
 
 class Mqtt(Section):
@@ -97,6 +126,7 @@ class Mqtt(Section):
     retry_interval: Annotated[float | None, Duration(1, 86400, never=True)] = None
     max_packet_size: Annotated[int, Size(128, 256 * MIB)] = 2 * MIB
     max_topic_alias: Annotated[int, Whole(0, 65535)] = 16
+    check_payload_format: bool = False
     max_keep_alive: Annotated[float, Duration(1, 65535)] = 65535.0
     max_session_expiry: Annotated[float | None, Duration(1, 10 * YEAR_SECONDS, never=True)] = None
     max_connections: Annotated[int, Whole(1, 1_000_000)] = 10_000
@@ -221,19 +251,24 @@ class Configuration(Section):
     @property
     def broker_address(self) -> tuple[str, int]:
         """Host and port at which the bridge finds the broker: its own setting or the first
-        listener."""
+        listener for plain MQTT."""
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
-        first = self.listeners[0]
+        first = next(door for door in self.listeners if door.is_plain)
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
         return everywhere.get(first.bind, first.bind), first.port
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Configuration":
-        doors = [(listener.bind, listener.port) for listener in self.listeners if listener.port]
-        for door in doors:
-            if doors.count(door) > 1:
-                raise refusal(f"one listener at {door[0]} port {door[1]}, not several")
+        doors = [door.place for door in self.listeners if door.path or door.port]
+        for place in doors:
+            if doors.count(place) > 1:
+                raise refusal(f"one listener at {place}, not several")
+        if self.bridge.broker is None and not any(door.is_plain for door in self.listeners):
+            raise refusal(
+                'a listener with protocol = "mqtt" and without proxy_protocol for the bridge, or '
+                "[bridge] broker"
+            )
         # More exchanges in flight than the broker holds for one client would end the connection.
         if self.bridge.broker is None and self.bridge.window > self.mqtt.max_awaiting_rel:
             raise refusal("a [bridge] window of at most [mqtt] max_awaiting_rel")

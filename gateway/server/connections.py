@@ -1,9 +1,14 @@
-"""One network connection: bytes in to the core, bytes out to the socket, and the limits between."""
+"""One network connection: bytes in to the core, bytes out to the socket, and the limits between.
+
+`MqttProtocol` is MQTT on a plain byte stream, TCP or a Unix socket. What comes before it or around
+it (the PROXY header, WebSocket frames) is a front of its own, so that the plain road stays one call
+from the socket to the core.
+"""
 
 import asyncio
 from typing import TYPE_CHECKING, cast
 
-from gateway.core.session import AUTHENTICATING, CLOSED, Connection
+from gateway.core.session import AUTHENTICATING, CLOSED, Connection, ConnectionShare
 
 if TYPE_CHECKING:
     from gateway.server.shell import Shell
@@ -12,12 +17,25 @@ CLOSE_SECONDS = 5.0
 """How long a closed connection may take to drain what was written to it before it is cut."""
 
 
+class Door:
+    """The rules of one listener."""
+
+    def __init__(
+        self, *, anonymous: bool, share: ConnectionShare | None, origins: tuple[str, ...] = ()
+    ) -> None:
+        self.anonymous = anonymous
+        """Clients are let in that name no user."""
+        self.share = share
+        self.origins = origins
+        """Origins whose pages may connect, beside those of the same host."""
+
+
 class MqttProtocol(asyncio.Protocol):
     """The transport's view of a connection."""
 
-    def __init__(self, shell: "Shell", *, anonymous: bool) -> None:
+    def __init__(self, shell: "Shell", door: Door) -> None:
         self._shell = shell
-        self._anonymous = anonymous
+        self._door = door
         self.transport: asyncio.Transport
         self.connection: Connection
         self.overloaded = False
@@ -29,7 +47,7 @@ class MqttProtocol(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._shell.limits.max_write_buffer_bytes)
         address = _text_of(transport.get_extra_info("peername"))
-        self.connection = self._shell.accept(self, address, anonymous=self._anonymous)
+        self.connection = self._shell.accept(self, address, self._door)
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived: let the core decide, once for everything in this read."""
@@ -51,17 +69,24 @@ class MqttProtocol(asyncio.Protocol):
         self._shell.set_writable(self, writable=True)
         self.update_reading()
 
+    def violate(self, reason: str, detail: str) -> None:
+        """What surrounds the packets is wrong: count it under `reason`, say it, close."""
+        self._shell.violate(self, reason, detail)
+
     def update_reading(self) -> None:
         """Read from the socket only while what comes in can be worked on."""
         if self.transport.is_closing():
             return
-        wanted = not (
-            self._full or self.overloaded or self.connection.state in (AUTHENTICATING, CLOSED)
-        )
+        wanted = self._can_take_more()
         if wanted and not self.transport.is_reading():
             self.transport.resume_reading()
         elif not wanted and self.transport.is_reading():
             self.transport.pause_reading()
+
+    def _can_take_more(self) -> bool:
+        return not (
+            self._full or self.overloaded or self.connection.state in (AUTHENTICATING, CLOSED)
+        )
 
     def write(self) -> None:
         """Hand the core's bytes to the socket in one call, and close if it says so."""
@@ -72,7 +97,11 @@ class MqttProtocol(asyncio.Protocol):
             self.transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
         if connection.closing and not self.transport.is_closing():
             self.transport.close()
-            asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.abort)
+            self.cut_later()
+
+    def cut_later(self) -> None:
+        """Do not wait for ever for a peer that reads nothing of what it was told last."""
+        asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.abort)
 
 
 def _text_of(peername: object) -> str:

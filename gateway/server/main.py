@@ -5,7 +5,6 @@ import logging
 import secrets
 import signal
 from collections.abc import Callable
-from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -16,8 +15,8 @@ from gateway.configuration import Configuration, ConfigurationError, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
-from gateway.server.connections import MqttProtocol
 from gateway.server.control import Control
+from gateway.server.listening import Listening
 from gateway.server.reloading import apply_limits, changes_between
 from gateway.server.service import Service
 from gateway.server.shell import TICK_SECONDS, Shell
@@ -25,9 +24,6 @@ from gateway.server.status import Identity, status_of
 from gateway.store.store import Opened, Store
 
 logger = logging.getLogger(__name__)
-
-BACKLOG = 1_024
-"""Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
 
 Reload = Callable[[], Configuration]
 
@@ -67,11 +63,10 @@ class Running:
         self.shell = shell
         self.identity = identity
         self.service = Service()
-        self.listeners: list[dict[str, Any]] = []
+        self.listening = Listening(shell)
         self.state = "starting"
         self.control = Control(shell, self.status, self.reload)
         self._password_path = configuration.access.password_file
-        self._servers: list[asyncio.Server] = []
         self._read_configuration = reload
 
     @classmethod
@@ -119,19 +114,9 @@ class Running:
         return running
 
     async def _listen(self) -> None:
-        loop = asyncio.get_running_loop()
         await self.control.start(self.configuration.control_socket)
         for listener in self.configuration.listeners:
-            server = await loop.create_server(
-                partial(MqttProtocol, self.shell, anonymous=listener.anonymous),
-                listener.bind,
-                listener.port,
-                backlog=BACKLOG,
-            )
-            self._servers.append(server)
-            port = server.sockets[0].getsockname()[1]
-            self.listeners.append({"protocol": "mqtt", "bind": listener.bind, "port": port})
-            logger.info("listening for MQTT on %s port %d", listener.bind, port)
+            await self.listening.open(listener)
 
     async def until(self, stop: asyncio.Event) -> None:
         """Tick until asked to stop or until the store fails."""
@@ -162,7 +147,7 @@ class Running:
 
     def status(self) -> dict[str, Any]:
         """Return the status for the control socket."""
-        return status_of(self.shell, self.identity, self.listeners, self.state)
+        return status_of(self.shell, self.identity, self.listening.shown, self.state)
 
     def reload(self) -> dict[str, Any]:
         """Read configuration and users again: limits and users change at once, the rest at the
@@ -206,8 +191,7 @@ class Running:
         """Stop accepting, end connections, write everything down."""
         self.state = "stopping"
         self.service.stopping()
-        for server in self._servers:
-            server.close()
+        self.listening.close()
         await self.control.stop(self.configuration.control_socket)
         await self.shell.stop()
         logger.info("stopped")

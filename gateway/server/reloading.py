@@ -18,6 +18,8 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.await_rel_timeout_seconds = mqtt.await_rel_timeout
     limits.retry_interval_seconds = mqtt.retry_interval
     limits.max_packet_size_bytes = mqtt.max_packet_size
+    limits.max_topic_alias = mqtt.max_topic_alias
+    limits.check_payload_format = mqtt.check_payload_format
     limits.max_keep_alive_seconds = int(mqtt.max_keep_alive)
     limits.max_session_expiry_seconds = mqtt.max_session_expiry
     limits.max_connections = mqtt.max_connections

@@ -13,10 +13,11 @@ from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.delivering import PageRequest
 from gateway.core.session import AUTHENTICATING, Connection
+from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.server.authentication import Authentications
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
-from gateway.server.connections import MqttProtocol
+from gateway.server.connections import Door, MqttProtocol
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
@@ -71,9 +72,9 @@ class Shell:
 
     # -- what happens
 
-    def accept(self, protocol: MqttProtocol, address: str, *, anonymous: bool) -> Connection:
+    def accept(self, protocol: MqttProtocol, address: str, door: Door) -> Connection:
         """A client connected."""
-        connection = self.broker.accept(address, anonymous, self._loop.time())
+        connection = self.broker.accept(address, door.anonymous, self._loop.time(), door.share)
         self._protocols[connection] = protocol
         self.schedule()
         return connection
@@ -89,6 +90,12 @@ class Shell:
             protocol.update_reading()
         if not self._scheduled:
             self.schedule()
+
+    def violate(self, protocol: MqttProtocol, reason: str, detail: str) -> None:
+        """What a client sent around its packets is wrong: end the connection."""
+        violation = Violation(reason, PROTOCOL_ERROR, detail)
+        self.broker.end_for(protocol.connection, violation, self._loop.time())
+        self.schedule()
 
     def lose(self, protocol: MqttProtocol) -> None:
         """A connection is gone."""

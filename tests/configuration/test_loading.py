@@ -115,6 +115,31 @@ def test_the_bridge_finds_the_first_listener_unless_it_is_told_otherwise() -> No
     assert load(None, told, {}).broker_address == ("broker.example", 1885)
 
 
+def test_the_bridge_passes_by_listeners_that_do_not_speak_plain_mqtt(file: Path) -> None:
+    file.write_text(
+        "[[listeners]]\nprotocol = 'websocket'\n"
+        "[[listeners]]\nprotocol = 'unix'\npath = '/run/oncegate/mqtt.sock'\n"
+        "[[listeners]]\nport = 1890\nproxy_protocol = true\n"
+        "[[listeners]]\nport = 1891\n"
+    )
+    configuration = load(file, {}, {})
+    assert configuration.broker_address == ("127.0.0.1", 1891)
+    assert configuration.listeners[0].port == 8083
+    assert configuration.listeners[1].place == "/run/oncegate/mqtt.sock"
+
+
+def test_listeners_that_were_written_out_are_read_again_as_they_were(file: Path) -> None:
+    file.write_text(
+        "[[listeners]]\n[[listeners]]\nprotocol = 'websocket'\norigins = ['HTTPS://A.example']\n"
+        "[[listeners]]\nprotocol = 'unix'\npath = 'mqtt.sock'\nmax_connections = 3\n"
+    )
+    configuration = load(file, {}, {})
+    tables = [door.model_dump(mode="json", exclude_none=True) for door in configuration.listeners]
+    again = load(None, {"ONCEGATE_LISTENERS": json.dumps(tables)}, {})
+    assert again.listeners == configuration.listeners
+    assert again.listeners[1].origins == ("https://a.example",)
+
+
 def test_the_upload_target_is_a_directory_of_the_data_directory_unless_set() -> None:
     given = load(None, {}, {"gateway.data_dir": "/srv/a b"})
     assert given.upload_target == "file:///srv/a%20b/uploaded"

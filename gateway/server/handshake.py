@@ -1,0 +1,145 @@
+"""The opening handshake of MQTT over WebSocket (RFC 6455 section 4.2, MQTT 5.0 section 6).
+
+Bytes in, one answer out. Refused are requests that are no WebSocket handshake, another path, a
+client without the subprotocol `mqtt`, and pages of other origins: a browser lets any page in the
+world connect to this machine and only says in `Origin` whose page it is.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+from wsproto.connection import ConnectionType
+from wsproto.events import AcceptConnection, RejectConnection, RejectData, Request
+from wsproto.handshake import H11Handshake
+from wsproto.utilities import RemoteProtocolError
+
+PATH: Final = "/mqtt"
+SUBPROTOCOL: Final = "mqtt"
+ANY_ORIGIN: Final = "*"
+
+REQUEST_BYTES_MAX: Final = 16_384
+"""A browser's request is about 1 KiB; cookies of other programs on this host can make it more."""
+
+
+class Answer:
+    """What to send; whether WebSocket frames follow, and with which bytes they begin."""
+
+    def __init__(self, response: bytes, refusal: str | None, detail: str, rest: bytes) -> None:
+        self.response = response
+        self.refusal = refusal
+        """Why not, for the counters; None: accepted."""
+        self.detail = detail
+        self.rest = rest
+
+
+class Handshake:
+    """One request. `origins` may connect beside pages of the same host."""
+
+    def __init__(self, origins: tuple[str, ...]) -> None:
+        self._origins = origins
+        self._received = bytearray()
+        self._server = H11Handshake(ConnectionType.SERVER)
+
+    def receive(self, data: bytes) -> Answer | None:
+        """Take bytes; return the answer once the request is whole, or cannot become one."""
+        received = self._received
+        searched_bytes = max(0, len(received) - 3)
+        received += data
+        end = received.find(b"\r\n\r\n", searched_bytes)
+        length = len(received) if end < 0 else end + 4
+        if length > REQUEST_BYTES_MAX:
+            return self._refuse(431, f"The request has more than {REQUEST_BYTES_MAX} bytes.")
+        if end < 0:
+            return None
+        try:
+            self._server.receive_data(bytes(received[:length]))
+            request = next(self._server.events(), None)
+        except RemoteProtocolError as error:
+            hint = error.event_hint
+            status = hint.status_code if isinstance(hint, RejectConnection) else 400
+            headers = list(hint.headers) if isinstance(hint, RejectConnection) else []
+            return self._refuse(status, f"No WebSocket handshake: {error}.", headers)
+        except UnicodeError:
+            return self._refuse(400, "A header is not ASCII.")
+        if not isinstance(request, Request):
+            return self._refuse(400, "No WebSocket handshake: no request.")
+        return self._judge(request) or Answer(
+            # [MQTT-6.0.0-4] the subprotocol that was selected is named
+            self._server.send(AcceptConnection(subprotocol=SUBPROTOCOL)),
+            None,
+            "",
+            bytes(received[length:]),
+        )
+
+    def _judge(self, request: Request) -> Answer | None:
+        path = request.target.partition("?")[0]
+        if path != PATH:
+            return self._refuse(404, f"MQTT over WebSocket is at {PATH}.")
+        if SUBPROTOCOL not in request.subprotocols:
+            # [MQTT-6.0.0-3]
+            return self._refuse(400, f"The subprotocol {SUBPROTOCOL!r} has to be offered.")
+        stated = [value for name, value in request.extra_headers if name == b"origin"]
+        if len(stated) > 1:
+            return self._refuse(400, "There is more than one Origin.")
+        if stated and not is_allowed_origin(
+            stated[0].decode("latin-1"), request.host, self._origins
+        ):
+            return self._refuse(
+                403,
+                f"Pages of {stated[0][:200].decode('latin-1')!r} may not connect: "
+                "add the origin to 'origins' of this listener.",
+                refusal="websocket_origin",
+            )
+        return None
+
+    def _refuse(
+        self,
+        status: int,
+        detail: str,
+        headers: Iterable[tuple[bytes, bytes]] = (),
+        refusal: str = "websocket_handshake",
+    ) -> Answer:
+        body = detail.encode() + b"\n"
+        response = self._server.send(
+            RejectConnection(
+                status_code=status,
+                headers=[
+                    *headers,
+                    (b"Content-Type", b"text/plain; charset=utf-8"),
+                    (b"Content-Length", str(len(body)).encode()),
+                    (b"Connection", b"close"),
+                ],
+                has_body=True,
+            )
+        )
+        return Answer(response + self._server.send(RejectData(data=body)), refusal, detail, b"")
+
+
+def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
+    """Return whether a page of `origin` that connects to `host` may do so.
+
+    Without being listed, it may if it is a page of the same host, on any port, and that host is an
+    address or a name of this machine. Another name proves nothing: its owner can let it resolve to
+    this machine after the page was loaded.
+    """
+    if ANY_ORIGIN in origins or origin.lower() in origins:
+        return True
+    try:
+        page_host, our_host = urlsplit(origin).hostname, urlsplit(f"//{host}").hostname
+    except ValueError:
+        return False
+    return page_host is not None and page_host == our_host and _is_this_machine(page_host)
+
+
+def _is_this_machine(name: str) -> bool:
+    own_name = socket.gethostname().lower()
+    if name in ("localhost", own_name, f"{own_name}.local"):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

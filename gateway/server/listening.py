@@ -1,0 +1,129 @@
+"""The doors of the broker: from the configured listeners to sockets that accept.
+
+Every listener has rules and limits of its own. A Unix socket's file is made with mode 0660: who is
+in its group may connect.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gateway.configuration import Listener
+from gateway.core.session import ConnectionShare
+from gateway.server.connections import Door, MqttProtocol
+from gateway.server.handshake import PATH
+from gateway.server.proxied import ProxiedProtocol
+from gateway.server.shell import Shell
+from gateway.server.websocket import WebSocketProtocol
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 1_024
+"""Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
+
+PROBE_SECONDS = 1.0
+"""How long to wait for whoever may have a Unix socket that is already there."""
+
+SOCKET_UMASK = 0o117
+"""Leaves a socket's file 0660 from its first moment."""
+
+Factory = Callable[[], asyncio.Protocol]
+
+
+class Listening:
+    """The listeners that are open. `shown` is what the control socket tells about them."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._servers: list[asyncio.Server] = []
+        self._files: list[tuple[Path, int]] = []
+        self.shown: list[dict[str, Any]] = []
+
+    async def open(self, listener: Listener) -> None:
+        """Accept connections. Raises OSError where that is not possible."""
+        factory = factory_of(self._shell, listener)
+        if listener.protocol == "unix":
+            assert listener.path is not None
+            await self._open_unix(factory, listener.path)
+        else:
+            await self._open_network(factory, listener)
+
+    async def _open_network(self, factory: Factory, listener: Listener) -> None:
+        server = await asyncio.get_running_loop().create_server(
+            factory, listener.bind, listener.port, backlog=BACKLOG
+        )
+        self._servers.append(server)
+        for listening in server.sockets:
+            bind, port = listening.getsockname()[:2]
+            shown = {"protocol": listener.protocol, "bind": bind, "port": port}
+            if listener.protocol == "websocket":
+                shown["path"] = PATH
+            self.shown.append(shown)
+            logger.info("listening for %s on %s port %d", listener.protocol, bind, port)
+
+    async def _open_unix(self, factory: Factory, path: Path) -> None:
+        _remove_stale(path)
+        before = os.umask(SOCKET_UMASK)
+        try:
+            server = await asyncio.get_running_loop().create_unix_server(
+                factory, path, backlog=BACKLOG
+            )
+        finally:
+            os.umask(before)
+        self._servers.append(server)
+        self._files.append((path, _inode_of(path)))
+        self.shown.append({"protocol": "unix", "path": str(path)})
+        logger.info("listening for mqtt on the Unix socket %s", path)
+
+    def close(self) -> None:
+        """Accept nobody any more, and take our socket files away."""
+        for server in self._servers:
+            server.close()
+        for path, inode in self._files:
+            # Another broker may have put its own socket there since.
+            with contextlib.suppress(FileNotFoundError):
+                if _inode_of(path) == inode:
+                    path.unlink()
+
+
+def factory_of(shell: Shell, listener: Listener) -> Factory:
+    """Return what makes the protocol of each connection of a listener."""
+    share = None
+    if listener.max_connections is not None:
+        share = ConnectionShare(listener.max_connections)
+    door = Door(anonymous=listener.anonymous, share=share, origins=listener.origins)
+    protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
+    if listener.proxy_protocol:
+        return lambda: ProxiedProtocol(protocol(shell, door))
+    return lambda: protocol(shell, door)
+
+
+def _inode_of(path: Path) -> int:
+    return path.lstat().st_ino
+
+
+def _remove_stale(path: Path) -> None:
+    """Take away the socket that a killed broker left; anything else there is not ours to take."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise FileExistsError(errno.EEXIST, "is there and is no socket", str(path))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(PROBE_SECONDS)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)
+            return
+        except TimeoutError:
+            pass
+    raise OSError(errno.EADDRINUSE, "another process listens there", str(path))

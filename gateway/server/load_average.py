@@ -1,0 +1,42 @@
+"""How busy the broker is: averages over 1, 5 and 15 minutes, as Mosquitto computes them.
+
+Each is what happened in a minute, exponentially weighted: with `e = exp(-elapsed / window)`,
+`average = rate + e * (average - rate)`, where `rate` is the count since the last update scaled to a
+minute.
+"""
+
+from math import exp
+from typing import Final
+
+WINDOWS_SECONDS: Final = {"1min": 60.0, "5min": 300.0, "15min": 900.0}
+
+
+class LoadAverages:
+    """Averages of counters that only grow, by name."""
+
+    def __init__(self, counts: dict[str, int], now: float) -> None:
+        self._counts = counts
+        self._updated_at = now
+        self._averages = {name: dict.fromkeys(WINDOWS_SECONDS, 0.0) for name in counts}
+
+    def update(self, counts: dict[str, int], now: float) -> None:
+        """Take in what was counted until `now` (monotonic seconds)."""
+        elapsed = now - self._updated_at
+        if elapsed <= 0:
+            return
+        weights = {name: exp(-elapsed / seconds) for name, seconds in WINDOWS_SECONDS.items()}
+        for name, count in counts.items():
+            rate = (count - self._counts[name]) * 60.0 / elapsed
+            averages = self._averages[name]
+            for window, weight in weights.items():
+                averages[window] = rate + weight * (averages[window] - rate)
+        self._counts = counts
+        self._updated_at = now
+
+    def values(self) -> dict[str, float]:
+        """Return the averages as `name/window`."""
+        return {
+            f"{name}/{window}": average
+            for name, averages in self._averages.items()
+            for window, average in averages.items()
+        }

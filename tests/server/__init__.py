@@ -1,0 +1,1 @@
+"""The broker's process: its sockets and what surrounds the packets on them."""

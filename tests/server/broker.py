@@ -1,0 +1,78 @@
+"""The broker as `gateway.server.main` runs it, in the test's own event loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from gateway.configuration import load
+from gateway.server.main import Running
+from tests.server.client import DEADLINE_SECONDS, Client
+
+LOOPBACK = {"port": 0, "allow_anonymous_network": True}
+
+
+class Broker:
+    """A broker that runs, and clients of it."""
+
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        self._clients: list[Client] = []
+
+    @property
+    def listeners(self) -> list[dict[str, Any]]:
+        """What the control socket tells about the listeners."""
+        listeners: list[dict[str, Any]] = self.running.status()["listeners"]
+        return listeners
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """What was counted."""
+        return self.running.shell.broker.statistics.errors
+
+    def addresses(self) -> list[str]:
+        """The addresses of the connected clients."""
+        sessions = self.running.shell.broker.state.sessions.values()
+        return [each.connection.address for each in sessions if each.connection is not None]
+
+    async def open(self, index: int = 0) -> Client:
+        """A connection to the listener at `index` of `listeners`."""
+        shown = self.listeners[index]
+        if shown["protocol"] == "unix":
+            streams = await asyncio.open_unix_connection(shown["path"])
+        else:
+            streams = await asyncio.open_connection(shown["bind"], shown["port"])
+        client = Client(*streams)
+        self._clients.append(client)
+        return client
+
+    async def eventually(self, question: Callable[[], bool]) -> None:
+        """Let the broker's loop turn until the answer is yes."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while not question():  # noqa: ASYNC110 - the core has no event to wait for
+                await asyncio.sleep(0)
+
+    def cut(self) -> None:
+        """End every connection that a test opened."""
+        for client in self._clients:
+            client.cut()
+
+
+async def running(
+    data_dir: Path, listeners: list[dict[str, Any]], mqtt: dict[str, object]
+) -> AsyncIterator[Broker]:
+    """A broker for as long as the block lasts."""
+    doors = [{"port": 0} | each if "path" not in each else each for each in listeners]
+    overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
+    configuration = load(None, {}, {"gateway.data_dir": data_dir, "listeners": doors, **overrides})
+    stop = asyncio.Event()
+    broker = Broker(await Running.start(configuration, stop, None))
+    ticking = asyncio.create_task(broker.running.until(stop))
+    try:
+        yield broker
+        assert broker.running.shell.committer.failure is None
+    finally:
+        broker.cut()
+        stop.set()
+        await ticking
+        await broker.running.stop()

@@ -1,0 +1,28 @@
+"""Brokers in this process on real sockets; none outlives its test."""
+
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+
+from tests.server.broker import Broker, running
+
+Start = Callable[..., Awaitable[Broker]]
+
+
+@pytest_asyncio.fixture
+async def start(tmp_path: Path) -> AsyncIterator[Start]:
+    """Starts a broker with listeners, as the configuration has them, and with keys of [mqtt]."""
+    numbers = itertools.count()
+    async with AsyncExitStack() as exits:
+
+        async def begin(*listeners: dict[str, Any], **mqtt: object) -> Broker:
+            data_dir = tmp_path / f"data{next(numbers)}"
+            return await exits.enter_async_context(
+                asynccontextmanager(running)(data_dir, list(listeners), mqtt)
+            )
+
+        yield begin
