@@ -1,0 +1,147 @@
+"""The door of the room: users with either kind of entry, asked either way, known or not."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from gateway.access.authentication import Authenticator
+from gateway.access.decoys import load_key
+from gateway.access.passwords import PasswordFile, PasswordFileError, remove_user, set_password
+from tests.access.scram_client import ScramClient
+
+KEY = bytes(range(32))
+ITERATIONS = 4_096
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "passwords"
+    set_password(path, "alice", b"secret", scram_iterations=ITERATIONS)
+    set_password(path, "argon", b"secret")
+    return path
+
+
+async def outcome(
+    authenticator: Authenticator, username: str, password: str
+) -> tuple[int, ScramClient]:
+    """The reason code of a whole exchange, and the client."""
+    exchange = authenticator.begin("SCRAM-SHA-256")
+    client = ScramClient(username, password, "nonce")
+    challenge = await exchange.step(client.first())
+    assert challenge.reason_code == 0x18
+    assert challenge.data is not None
+    answer = await exchange.step(client.final(challenge.data))
+    if answer.reason_code == 0:
+        assert client.trusts(answer.data)
+        assert answer.username == username
+    return answer.reason_code, client
+
+
+async def test_a_user_with_scram_keys_gets_in_with_a_proof_and_with_the_password(
+    path: Path,
+) -> None:
+    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    assert authenticator.methods == ["SCRAM-SHA-256"]
+    assert (await outcome(authenticator, "alice", "secret"))[0] == 0
+    assert (await outcome(authenticator, "alice", "wrong"))[0] == 0x86
+    assert (await authenticator.check_password("alice", b"secret")).reason_code == 0
+    assert (await authenticator.check_password("alice", b"wrong")).reason_code == 0x86
+    assert (await authenticator.check_password("argon", b"secret")).username == "argon"
+    assert (await authenticator.check_password("argon", b"wrong")).reason_code == 0x86
+    assert (await authenticator.check_password("nobody", b"secret")).reason_code == 0x86
+
+
+async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
+    authenticator = Authenticator(None, KEY)
+    assert authenticator.methods == []
+    assert not authenticator.has_users
+    assert (await authenticator.check_password("alice", b"secret")).reason_code == 0x86
+
+
+@pytest.mark.parametrize("username", ["nobody", "argon"])
+async def test_who_has_no_keys_cannot_be_told_from_who_has(path: Path, username: str) -> None:
+    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    code, first = await outcome(authenticator, username, "secret")
+    assert code == 0x86
+    _, real = await outcome(authenticator, "alice", "wrong")
+    assert len(first.salt) == len(real.salt)
+    assert first.iterations == real.iterations == ITERATIONS
+    restarted = Authenticator(PasswordFile.load(path), KEY)
+    _, again = await outcome(restarted, username, "other")
+    assert again.salt == first.salt, "a salt that changes would tell"
+    _, other = await outcome(restarted, username + "x", "other")
+    assert other.salt != first.salt
+
+
+async def test_users_are_replaced_while_exchanges_are_under_way(path: Path) -> None:
+    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    exchange = authenticator.begin("SCRAM-SHA-256")
+    client = ScramClient("alice", "secret", "nonce")
+    challenge = (await exchange.step(client.first())).data
+    assert challenge is not None
+    assert not authenticator.replace_users(PasswordFile.load(path))
+    set_password(path, "alice", b"new", scram_iterations=ITERATIONS)
+    assert authenticator.replace_users(PasswordFile.load(path))
+    assert (await exchange.step(client.final(challenge))).reason_code == 0
+    assert (await outcome(authenticator, "alice", "secret"))[0] == 0x86
+    assert (await outcome(authenticator, "alice", "new"))[0] == 0
+
+
+def test_a_line_holds_one_entry_of_either_kind_and_the_other_kind_replaces_it(path: Path) -> None:
+    assert not set_password(path, "alice", b"secret")
+    assert PasswordFile.load(path).scram_keys_of("alice") is None
+    assert not set_password(path, "alice", b"secret", scram_iterations=ITERATIONS)
+    assert PasswordFile.load(path).scram_keys_of("alice") is not None
+    assert b"secret" not in path.read_bytes()
+    assert remove_user(path, "alice")
+    assert PasswordFile.load(path).usernames == {"argon"}
+
+
+@pytest.mark.parametrize(
+    ("username", "password", "iterations", "message"),
+    [
+        ("a", b"x", 4095, "4095 iterations: allowed are 4096 to 600000"),
+        ("a", b"\xff", ITERATIONS, "text in UTF-8"),
+        ("a", b"a\x07", ITERATIONS, "SCRAM cannot use this password: U\\+0007"),
+        ("a", "\U0001f600".encode(), ITERATIONS, "Unicode 3.2"),
+        ("\u2168", b"x", ITERATIONS, "knows '\u2168' as 'IX': use that name"),
+        ("a\U0001f600", b"x", ITERATIONS, "SCRAM cannot use this user name"),
+    ],
+)
+def test_what_scram_cannot_use_is_refused_and_the_file_stays(
+    path: Path, username: str, password: bytes, iterations: int, message: str
+) -> None:
+    before = path.read_bytes()
+    with pytest.raises(PasswordFileError, match=message):
+        set_password(path, username, password, scram_iterations=iterations)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a:{SCRAM-SHA-256}1:x", "line 1: the entry of 'a': is not {SCRAM-SHA-256}iterations"),
+        ("a:{SCRAM-SHA-256}9:YQ==:YQ==:YQ==", "line 1: the entry of 'a': 9 iterations"),
+        ("\u2168:{SCRAM-SHA-256}9:YQ==:YQ==:YQ==", "line 1: SCRAM knows '\u2168' as 'IX'"),
+    ],
+)
+def test_a_damaged_line_is_refused_with_its_number(path: Path, line: str, message: str) -> None:
+    path.write_text(f"{line}\n")
+    with pytest.raises(PasswordFileError) as refusal:
+        PasswordFile.load(path)
+    assert f"{path}: {message}" in str(refusal.value)
+
+
+def test_the_decoys_key_is_made_once_for_the_broker_only_and_a_damaged_one_is_replaced(
+    tmp_path: Path,
+) -> None:
+    key = load_key(tmp_path)
+    kept = tmp_path / "decoy-key"
+    assert len(key) == 32
+    assert load_key(tmp_path) == key
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    kept.write_bytes(key[:-1])
+    assert load_key(tmp_path) != key
+    assert len(kept.read_bytes()) == 32
+    assert list(tmp_path.iterdir()) == [kept]
