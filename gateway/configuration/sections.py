@@ -136,6 +136,7 @@ class Mqtt(Section):
     max_write_buffer: Annotated[int, Size(4 * KIB, GIB)] = MIB
     max_retained: Annotated[int, Whole(0, 100_000_000)] = 100_000
     max_sessions: Annotated[int, Whole(1, 100_000_000)] = 100_000
+    sys_interval: Annotated[float | None, Duration(1, 86400, never=True)] = 10.0
 
 
 class Limits(Section):
@@ -152,6 +153,21 @@ class Access(Section):
     """Who may connect."""
 
     password_file: Annotated[Path, FilePath()] | None = None
+
+
+class Hooks(Section):
+    """A program of the operator's that watches the broker."""
+
+    module: (
+        Annotated[
+            str,
+            Text(
+                r"[A-Za-z_]\w{0,63}(\.[A-Za-z_]\w{0,63}){0,15}",
+                'the name of a Python module, like "my_hooks" or "site_tools.gateway"',
+            ),
+        ]
+        | None
+    ) = None
 
 
 class SessionLog(Section):
@@ -232,6 +248,7 @@ class Configuration(Section):
     mqtt: Mqtt = Mqtt()
     limits: Limits = Limits()
     access: Access = Access()
+    hooks: Hooks = Hooks()
     session_log: SessionLog = SessionLog()
     upload: Upload = Upload()
     bridge: Bridge = Bridge()

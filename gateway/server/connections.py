@@ -92,12 +92,18 @@ class MqttProtocol(asyncio.Protocol):
         """Hand the core's bytes to the socket in one call, and close if it says so."""
         connection = self.connection
         if connection.outgoing:
-            parts = connection.outgoing
-            connection.outgoing = []
-            self.transport.write(parts[0] if len(parts) == 1 else b"".join(parts))
+            self.transport.write(self.take_outgoing())
         if connection.closing and not self.transport.is_closing():
             self.transport.close()
             self.cut_later()
+
+    def take_outgoing(self) -> bytes:
+        """Return the packets that may leave now in one piece, counted as sent."""
+        parts = self.connection.outgoing
+        self.connection.outgoing = []
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        self._shell.broker.statistics.bytes_sent += len(data)
+        return data
 
     def cut_later(self) -> None:
         """Do not wait for ever for a peer that reads nothing of what it was told last."""

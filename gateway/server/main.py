@@ -15,12 +15,14 @@ from gateway.configuration import Configuration, ConfigurationError, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
+from gateway.hooks.dispatch import Hooks
 from gateway.server.control import Control
 from gateway.server.listening import Listening
 from gateway.server.reloading import apply_limits, changes_between
 from gateway.server.service import Service
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.server.status import Identity, status_of
+from gateway.server.system_topics import SystemTopics
 from gateway.store.store import Opened, Store
 
 logger = logging.getLogger(__name__)
@@ -91,6 +93,7 @@ class Running:
             "; ".join(opened.damage) or None,
         )
         running = cls(configuration, shell, identity, reload)
+        running._let_others_watch()
         _tell_recovery(opened)
         for damage in opened.damage:
             broker.recorder.observed(None, "store_damaged", "", damage)
@@ -112,6 +115,15 @@ class Running:
         running.state = "running"
         running.service.ready()
         return running
+
+    def _let_others_watch(self) -> None:
+        shell = self.shell
+        shell.system_topics = SystemTopics(shell.broker, self.identity.version, shell.schedule)
+        shell.system_topics.set_interval(self.configuration.mqtt.sys_interval)
+        module = self.configuration.hooks.module
+        if module is not None:
+            shell.hooks = Hooks(module, shell.broker)
+            shell.hooks.start()
 
     async def _listen(self) -> None:
         await self.control.start(self.configuration.control_socket)
@@ -170,6 +182,8 @@ class Running:
         apply_limits(self.shell.broker.limits, configuration)
         if users is not None and self.shell.authentications.replace_users(users):
             changed.append("access.password_file")
+        if self.shell.system_topics is not None:
+            self.shell.system_topics.set_interval(configuration.mqtt.sys_interval)
         self.shell.batch_limits = configuration.limits
         self.shell.committer.limits = configuration.limits
         self.configuration = configuration
@@ -193,7 +207,11 @@ class Running:
         self.service.stopping()
         self.listening.close()
         await self.control.stop(self.configuration.control_socket)
+        if self.shell.system_topics is not None:
+            self.shell.system_topics.stop()
         await self.shell.stop()
+        if self.shell.hooks is not None:
+            await self.shell.hooks.stop()
         logger.info("stopped")
 
 

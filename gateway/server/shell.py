@@ -14,10 +14,12 @@ from gateway.core.broker import Broker
 from gateway.core.delivering import PageRequest
 from gateway.core.session import AUTHENTICATING, Connection
 from gateway.core.violation import PROTOCOL_ERROR, Violation
+from gateway.hooks.dispatch import Hooks
 from gateway.server.authentication import Authentications
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.connections import Door, MqttProtocol
+from gateway.server.system_topics import SystemTopics
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
@@ -63,6 +65,8 @@ class Shell:
         )
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
+        self.system_topics: SystemTopics | None = None
+        self.hooks: Hooks | None = None
         self._protocols: dict[Connection, MqttProtocol] = {}
         self._overloaded: set[MqttProtocol] = set()
         self._scheduled = False
@@ -130,6 +134,10 @@ class Shell:
         for request in broker.take_authentication_requests():
             self.authentications.begin(request)
         self.committer.turn()
+        if broker.system_messages.requests and self.system_topics is not None:
+            self.system_topics.answer()
+        if self.hooks is not None:
+            self.hooks.release()
         for connection in broker.take_dirty():
             protocol = self._protocols.get(connection)
             if protocol is not None:

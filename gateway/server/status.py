@@ -82,6 +82,7 @@ def status_of(
         "errors": dict(sorted(statistics.errors.items())),
         "journal": _journal_of(shell),
         "store": {"recovery": identity.recovery, "detail": identity.damage},
+        "hooks": None if shell.hooks is None else shell.hooks.status(),
         "warnings": _warnings_of(shell, identity),
     }
 
@@ -121,6 +122,8 @@ def _warnings_of(shell: Shell, identity: Identity) -> list[str]:
             f"{dropped} messages were dropped for receivers that were away or too slow: "
             "see messages.dropped, and [mqtt] max_mqueue_len and max_mqueue_bytes."
         )
+    if shell.hooks is not None:
+        warnings += shell.hooks.warnings()
     return warnings
 
 

@@ -152,10 +152,9 @@ class WebSocketProtocol(MqttProtocol):
             super().write()  # before the handshake there is nothing to say, only to close
             return
         if connection.outgoing:
-            parts = connection.outgoing
-            connection.outgoing = []
+            data = self.take_outgoing()
             if frames.state is ConnectionState.OPEN:
-                self.transport.write(frames.send(BytesMessage(data=b"".join(parts))))
+                self.transport.write(frames.send(BytesMessage(data=data)))
         if connection.closing and frames.state is ConnectionState.OPEN:
             # The socket is closed when the peer has answered: it would lose what it has not read.
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))
