@@ -58,14 +58,16 @@ class Deliverer:
 
     # -- messages in
 
-    def deliver_qos0(self, session: Session, message: Message, frame: bytes) -> None:
+    def deliver_qos0(
+        self, session: Session, message: Message, frame: bytes, *, retain: bool
+    ) -> None:
         """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`."""
         connection = session.connection
         keeps = session.durable and self.limits.mqueue_store_qos0
         if connection is None or (keeps and session.queued_count):
             # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
             if keeps:
-                self._queue(session, message, 0, False)
+                self._queue(session, message, 0, retain)
             return
         if not connection.writable:
             self._drop_at_slow_reader(session)
@@ -126,7 +128,8 @@ class Deliverer:
             session.overflow_noted = True
             self.statistics.note(
                 f"client {session.client_id!r}: {limit} reached "
-                f"({session.queued_count} messages in its queue): {detail}"
+                f"({session.queued_count} messages in its queue): {detail}",
+                session.client_id,
             )
             self.recorder.observed(session, "limit_hit", limit, detail)
 

@@ -81,7 +81,7 @@ class Publisher:
                 sent += 1
             else:
                 message = self._message_of(packet)
-                self.deliverer.deliver_qos0(session, message, frame)
+                self.deliverer.deliver_qos0(session, message, frame, retain=False)
         self.statistics.sent_qos0 += sent
 
     def _message_of(self, packet: Publish) -> Message:
@@ -219,7 +219,7 @@ class Publisher:
                         4,
                         message.properties,
                     )
-                self.deliverer.deliver_qos0(target.session, message, frame)
+                self.deliverer.deliver_qos0(target.session, message, frame, retain=False)
 
     def _retain(self, message: Message) -> None:
         topic = message.topic

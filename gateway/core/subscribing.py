@@ -90,7 +90,7 @@ class Subscribing:
                     connection.version,
                     message.properties,
                 )
-                self.deliverer.deliver_qos0(session, message, frame)
+                self.deliverer.deliver_qos0(session, message, frame, retain=True)
 
     def receive_unsubscribe(
         self, session: Session, connection: Connection, packet: Unsubscribe

@@ -200,8 +200,9 @@ class Shell:
         statistics = self.broker.statistics
         notices, left_out = statistics.notices, statistics.notices_left_out
         statistics.notices, statistics.notices_left_out = [], 0
-        for sentence in notices[:NOTICES_PER_SECOND_MAX]:
-            logger.warning("%s", sentence)
+        for sentence, client_id in notices[:NOTICES_PER_SECOND_MAX]:
+            # Under systemd a field: journalctl CLIENT_ID=...
+            logger.warning("%s", sentence, extra={"CLIENT_ID": client_id} if client_id else None)
         left_out += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
         if left_out:
             logger.warning("%d more such events in this second; the counters have them", left_out)
@@ -211,14 +212,15 @@ class Shell:
 
     async def stop(self) -> None:
         """End all connections, write everything down, close the store."""
-        now = self._loop.time()
-        for connection in list(self._protocols):
-            self.broker.lose(connection, "shutdown", now)
+        if self.committer.failure is None:
+            now = self._loop.time()
+            for connection in list(self._protocols):
+                self.broker.lose(connection, "shutdown", now)
+            self.broker.stop(now, WallClock.time_ms())
         if self._timer is not None:
             self._timer.cancel()
         for task in list(self._checks):
             task.cancel()
-        self.broker.stop(now, WallClock.time_ms())
         self._log_notices()
         await self.committer.drain()
         if self.committer.failure is None:
