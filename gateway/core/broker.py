@@ -16,7 +16,7 @@ from gateway.core.connecting import (
 )
 from gateway.core.delivering import Deliverer, PageRequest
 from gateway.core.facts import CLOSE_REASONS, END_REASONS
-from gateway.core.limits import Limits
+from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.core.output import Output, Withheld
 from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
@@ -39,6 +39,7 @@ from gateway.core.timers import (
     KEEP_ALIVE,
     RETRY,
     SESSION_EXPIRY,
+    SLOW_READER,
     Timer,
     Timers,
 )
@@ -59,6 +60,7 @@ from gateway.wire.packets import (
 )
 
 KEEP_ALIVE_ENDED: Final = CLOSE_REASONS.index("keep_alive")
+SLOW: Final = CLOSE_REASONS.index("slow")
 PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
 DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
@@ -118,6 +120,7 @@ class Broker:
         for session in list(self.state.sessions.values()):
             if not session.closed_ms:
                 self.recorder.session_closed(session, RESTART, time_ms)
+            session.away_since = now - max(0.0, (time_ms - session.closed_ms) / 1000)
             self.connecting.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
             self.publisher.publish_will(session, now)
@@ -249,8 +252,23 @@ class Broker:
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
         """The socket's buffer filled up, or has room again."""
         connection.writable = writable
+        if not writable:
+            connection.unwritable_since = now
+            self._schedule_slow_reader(connection, now)
         if writable and connection.session is not None:
             self.deliverer.pump(connection.session, now)
+
+    def _schedule_slow_reader(self, connection: Connection, now: float) -> None:
+        if not connection.slow_reader_scheduled and connection.state != CLOSED:
+            connection.slow_reader_scheduled = True
+            due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
+            self.timers.add(due, Timer(SLOW_READER, connection, None))
+
+    def set_heard(self, connection: Connection, heard: bool, now: float) -> None:
+        """The shell stopped reading from the connection, or goes on reading."""
+        if heard and not connection.heard:
+            connection.last_received = now  # what it sent meanwhile is still to be read
+        connection.heard = heard
 
     def page_loaded(
         self,
@@ -289,6 +307,15 @@ class Broker:
             if not self.connecting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
                 self.connecting.end(connection, KEEP_ALIVE_ENDED, now)
+        elif timer.kind == SLOW_READER:
+            connection.slow_reader_scheduled = False
+            if connection.writable:
+                return
+            if now - connection.unwritable_since < SLOW_READER_SECONDS:
+                self._schedule_slow_reader(connection, now)
+                return
+            self.statistics.count_error("slow_reader")
+            self.connecting.end(connection, SLOW, now)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:

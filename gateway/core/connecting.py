@@ -219,7 +219,10 @@ class Connecting:
 
     def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
         """Return whether the client still counts as alive, and look again later if so."""
-        due = connection.last_received + connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+        silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+        due = connection.last_received + silence_seconds
+        if not connection.heard:
+            due = now + silence_seconds
         if due <= now:
             return False
         self.timers.add(min(due, now + TIMER_STEP_SECONDS_MAX), timer)
@@ -250,6 +253,7 @@ class Connecting:
         if session is None or session.connection is not connection:
             return
         session.connection = None
+        session.away_since = now
         self.recorder.session_closed(session, reason, self.time_ms)
         if session.will is not None:
             self.publisher.publish_will(session, now)
@@ -263,8 +267,7 @@ class Connecting:
         expiry = self.limits.max_session_expiry_seconds
         if expiry is not None and not session.expiry_scheduled:
             session.expiry_scheduled = True
-            away = max(0.0, (self.time_ms - session.closed_ms) / 1000)
-            due = now + max(0.0, expiry - away)
+            due = max(now, session.away_since + expiry)
             self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
 
     def expire(self, session: Session, now: float) -> None:
@@ -273,7 +276,7 @@ class Connecting:
         session.expiry_scheduled = False
         if session.ended or session.connection is not None or expiry is None:
             return
-        if self.time_ms - session.closed_ms >= expiry * 1000:
+        if now - session.away_since >= expiry:
             self.recorder.session_ended(session, EXPIRED)
         else:
             self.schedule_expiry(session, now)

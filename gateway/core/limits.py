@@ -18,6 +18,10 @@ QUEUE_PAGE_MESSAGES: Final = 256
 WAITING_IN_MEMORY_MESSAGES: Final = 512
 """Queued messages a connected session keeps in memory after a checkpoint: two pages."""
 
+SLOW_READER_SECONDS: Final = 300.0
+"""How long a full write buffer may stay full: ample for 1 MiB over a modem. Then the connection
+ends; a client that has stopped reading would keep it, and we would not read from it, for ever."""
+
 
 class Limits:
     """What the broker allows. Counts are counts, times seconds (None: never), sizes bytes."""

@@ -144,6 +144,8 @@ class Session:
         """Only what the last request brings counts: the client may have come back since."""
         self.named_in_batch = -1
         self.closed_ms = 0
+        self.away_since = 0.0
+        """When its connection ended, by the monotonic clock: wall time may jump by years."""
         self.overflow_noted = False
         self.expiry_scheduled = False
         self.await_rel_scheduled = False
@@ -239,6 +241,10 @@ class Connection:
         """CONNACK is on its way: nothing may overtake it [MQTT-3.2.0-1]."""
         self.writable = True
         """False while the peer reads more slowly than we write."""
+        self.unwritable_since = 0.0
+        self.slow_reader_scheduled = False
+        self.heard = True
+        """False while we do not read from it: its silence is ours then."""
         self.closing = False
         self.close_withheld = False
         self.undecided: list[Packet] = []

@@ -62,6 +62,7 @@ class MqttProtocol(asyncio.Protocol):
             self.transport.resume_reading()
         elif not wanted and self.transport.is_reading():
             self.transport.pause_reading()
+        self._shell.set_heard(self.connection, heard=wanted)
 
     def write(self) -> None:
         """Hand the core's bytes to the socket in one call, and close if it says so."""

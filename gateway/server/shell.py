@@ -28,6 +28,9 @@ TICK_SECONDS = 1.0
 NOTICES_PER_SECOND_MAX = 10
 """Lines about misbehaving clients: a flood of them must not fill the journal on the card."""
 
+PASSWORD_CHECKS_MAX = 2
+"""Passwords checked at a time: each takes a core and tens of MiB for as long as it lasts."""
+
 PAGES_PER_TURN_MAX = 16
 """Pages of queued messages read from disk in one turn: some milliseconds."""
 
@@ -69,6 +72,7 @@ class Shell:
         self._timer_due = float("inf")
         self._page_requests: list[PageRequest] = []
         self._checks: set[asyncio.Task[None]] = set()
+        self._password_slots = asyncio.Semaphore(PASSWORD_CHECKS_MAX)
 
     # -- what happens
 
@@ -104,6 +108,10 @@ class Shell:
         """A socket's buffer filled up or has room again."""
         self.broker.set_writable(protocol.connection, writable, self._loop.time())
         self.schedule()
+
+    def set_heard(self, connection: Connection, *, heard: bool) -> None:
+        """A socket is read from again, or not for now."""
+        self.broker.set_heard(connection, heard, self._loop.time())
 
     # -- the turn
 
@@ -169,11 +177,15 @@ class Shell:
         task.add_done_callback(self._checks.discard)
 
     async def _authenticate(self, request: AuthenticationRequest) -> None:
-        # Argon2 costs tens of milliseconds on purpose: not on the loop's thread.
+        # Argon2 costs tens of milliseconds on purpose: not on the loop's thread, and not for a
+        # client that has given up while it stood in the queue.
         passwords = self.passwords
-        accepted = passwords is not None and await asyncio.to_thread(
-            passwords.verify, request.username, request.password
-        )
+        async with self._password_slots:
+            if request.connection.state != AUTHENTICATING:
+                return
+            accepted = passwords is not None and await asyncio.to_thread(
+                passwords.verify, request.username, request.password
+            )
         self.broker.authenticated(request.connection, accepted, self._loop.time())
         protocol = self._protocols.get(request.connection)
         if protocol is not None:
