@@ -55,6 +55,9 @@ class Limits:
         # Unsent bytes of one connection before it counts as a slow reader.
         self.max_write_buffer_bytes: int = 1024 * 1024
         self.max_retained: int = 100_000
+        # All of them are in memory, now and after every start: a gateway with 512 MiB has to be
+        # able to start again.
+        self.max_retained_bytes: int = 64 * 1024 * 1024
         self.max_sessions: int = 100_000
 
     def window_of(self) -> int:

@@ -223,15 +223,25 @@ class Publisher:
 
     def _retain(self, message: Message) -> None:
         topic = message.topic
+        before = self.state.retained.get(topic)
+        size_bytes = self.state.retained_bytes + message.size_bytes()
+        if before is not None:
+            size_bytes -= before.size_bytes()
         if not message.payload:
             # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
-            if topic in self.state.retained:
+            if before is not None:
                 self.recorder.retained_cleared(topic)
-        elif topic in self.state.retained or len(self.state.retained) < self.limits.max_retained:
-            self.recorder.retained_set(message)
+        elif before is None and len(self.state.retained) >= self.limits.max_retained:
+            self._refuse_to_retain(topic, "max_retained")
+        elif size_bytes > self.limits.max_retained_bytes:
+            if before is not None:
+                # Rather none than one that is out of date.
+                self.recorder.retained_cleared(topic)
+            self._refuse_to_retain(topic, "max_retained_bytes")
         else:
-            self.statistics.count_error("max_retained")
-            self.statistics.note(f"max_retained reached: not retained: {topic[:200]!r}")
-            self.recorder.observed(
-                None, "limit_hit", "max_retained", f"not retained: {topic[:200]}"
-            )
+            self.recorder.retained_set(message)
+
+    def _refuse_to_retain(self, topic: str, limit: str) -> None:
+        self.statistics.count_error(limit)
+        self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
+        self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")

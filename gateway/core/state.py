@@ -28,6 +28,7 @@ class State:
         self.numbers: dict[int, Session] = {}
         self.tree = TopicTree(logged_filters)
         self.retained: dict[str, Message] = {}
+        self.retained_bytes = 0
         self.wills: dict[int, Session] = {}
         self.changes = Changes()
         self.next_session_number = 1
@@ -220,7 +221,9 @@ class State:
         before = self.retained.get(topic)
         if before is not None:
             self.changes.orphans.add(before.number)
+            self.retained_bytes -= before.size_bytes()
         self.retained[topic] = message
+        self.retained_bytes += message.size_bytes()
         self.tree.set_retained(topic, message)
         self.changes.retained[topic] = message
 
@@ -229,6 +232,7 @@ class State:
         before = self.retained.pop(topic, None)
         if before is not None:
             self.changes.orphans.add(before.number)
+            self.retained_bytes -= before.size_bytes()
         self.tree.set_retained(topic, None)
         self.changes.retained[topic] = None
 
