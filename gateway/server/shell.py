@@ -135,7 +135,9 @@ class Shell:
             protocol = self._protocols.get(connection)
             if protocol is not None:
                 protocol.write()
-        if self._overloaded and not broker.recorder.record_count:
+        if self._overloaded and (
+            len(broker.recorder.records) <= self.batch_limits.max_uncommitted // 2
+        ):
             self._resume_overloaded()
         due = broker.next_due()
         if due is not None and due < self._timer_due:
