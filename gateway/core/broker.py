@@ -20,6 +20,7 @@ from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.core.output import Output, Withheld
 from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
+from gateway.core.retained_replay import RetainedReplay
 from gateway.core.session import (
     AUTHENTICATING,
     AWAITING_CONNECT,
@@ -37,6 +38,7 @@ from gateway.core.timers import (
     AWAIT_REL,
     CONNECT_TIMEOUT,
     KEEP_ALIVE,
+    RETAINED,
     RETRY,
     SESSION_EXPIRY,
     SLOW_READER,
@@ -94,8 +96,9 @@ class Broker:
         self.publisher = Publisher(
             state, recorder, self.output, self.deliverer, limits, self.statistics
         )
+        self.retained_replay = RetainedReplay(state, self.deliverer, limits, self.timers)
         self.subscribing = Subscribing(
-            state, recorder, self.output, self.deliverer, limits, self.statistics
+            state, recorder, self.output, self.retained_replay, limits, self.statistics
         )
         self.connecting = Connecting(
             state,
@@ -316,6 +319,8 @@ class Broker:
                 return
             self.statistics.count_error("slow_reader")
             self.connecting.end(connection, SLOW, now)
+        elif timer.kind == RETAINED:
+            self.retained_replay.resume(connection, now)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:

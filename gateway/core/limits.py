@@ -37,6 +37,8 @@ class Limits:
         self.mqueue_store_qos0: bool = False
         # QoS 2 messages received and not yet released, for one session.
         self.max_awaiting_rel: int = 100
+        # The same in bytes, for the memory they take: one message is always taken.
+        self.max_awaiting_rel_bytes: int = 16 * 1024 * 1024
         self.await_rel_timeout_seconds: float | None = None
         # MQTT 3.1.1 and 5.0 resend on reconnect only [MQTT-4.4.0-1].
         self.retry_interval_seconds: float | None = None

@@ -110,15 +110,13 @@ class Publisher:
             self.recorder.duplicate_suppressed(held)
             self.output.send(connection, pubrec(packet_id))
             return None
-        if len(session.inbound) >= self.limits.max_awaiting_rel:
-            self.statistics.count_error("max_awaiting_rel")
-            self.recorder.observed(
-                session, "limit_hit", "max_awaiting_rel", f"{len(session.inbound)} await PUBREL"
-            )
-            return (
-                f"PUBLISH {packet_id} beyond max_awaiting_rel = {self.limits.max_awaiting_rel} "
-                "QoS 2 messages without PUBREL"
-            )
+        size_bytes = len(packet.topic_field) + len(packet.payload)
+        limit = self._awaiting_rel_limit(session, size_bytes)
+        if limit:
+            self.statistics.count_error(limit)
+            detail = f"{len(session.inbound)} messages ({session.inbound_bytes} bytes) await PUBREL"
+            self.recorder.observed(session, "limit_hit", limit, detail)
+            return f"PUBLISH {packet_id} beyond {limit}: {detail}"
         session.received_messages += 1
         self.statistics.received_qos2 += 1
         held = Held(session, packet_id, self._message_of(packet), now)
@@ -128,6 +126,15 @@ class Publisher:
         else:
             self.output.send(connection, pubrec(packet_id))
         return None
+
+    def _awaiting_rel_limit(self, session: Session, size_bytes: int) -> str:
+        """Return the name of the limit that one more held message would exceed, or nothing."""
+        if len(session.inbound) >= self.limits.max_awaiting_rel:
+            return "max_awaiting_rel"
+        total = session.inbound_bytes + size_bytes
+        if session.inbound and total > self.limits.max_awaiting_rel_bytes:
+            return "max_awaiting_rel_bytes"
+        return ""
 
     def receive_pubrel(
         self, session: Session, connection: Connection, packet_id: int, now: float

@@ -124,6 +124,7 @@ class Session:
         self.will: Will | None = None
         # Received and sent identifiers are two worlds, never one map.
         self.inbound: dict[int, Held] = {}
+        self.inbound_bytes = 0
         self.outbound: dict[int, Delivery] = {}
         self.last_packet_id = 0
         # The queue in order: `waiting`, then what is on disk only, then `recent`.
@@ -245,6 +246,12 @@ class Connection:
         self.slow_reader_scheduled = False
         self.heard = True
         """False while we do not read from it: its silence is ours then."""
+        self.retained_wanted: dict[str, Subscription] = {}
+        """Subscriptions whose retained messages are still to be sent, by filter."""
+        self.retained_current: Subscription | None = None
+        self.retained_left: list[Message] = []
+        """What is left of the current one, last first."""
+        self.replaying = False
         self.closing = False
         self.close_withheld = False
         self.undecided: list[Packet] = []

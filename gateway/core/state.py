@@ -75,6 +75,7 @@ class State:
             self._forget_rows(session)
         session.subscriptions.clear()
         session.inbound.clear()
+        session.inbound_bytes = 0
         session.outbound.clear()
         session.waiting.clear()
         session.recent.clear()
@@ -127,14 +128,20 @@ class State:
 
     def message_held(self, held: Held) -> None:
         """A QoS 2 PUBLISH came for the first time."""
-        held.session.inbound[held.packet_id] = held
+        session = held.session
+        before = session.inbound.get(held.packet_id)
+        if before is not None:  # in a replay over tables that have it already
+            session.inbound_bytes -= before.message.size_bytes()
+        session.inbound[held.packet_id] = held
+        session.inbound_bytes += held.message.size_bytes()
         if held.session.durable:
             self.changes.held.add(held)
 
     def message_released(self, held: Held) -> None:
         """Its PUBREL came (or was given up): the packet identifier is free again."""
         session = held.session
-        session.inbound.pop(held.packet_id, None)
+        if session.inbound.pop(held.packet_id, None) is not None:
+            session.inbound_bytes -= held.message.size_bytes()
         if session.durable:
             changes = self.changes
             if held in changes.held:

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
+from gateway.core.retained_replay import RetainedReplay
 from gateway.core.session import Connection, Session, Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.wire.encoder import encode, publish_frame
+from gateway.wire.encoder import encode
 from gateway.wire.packets import Suback, Subscribe, Unsuback, Unsubscribe
 
 FAILURE: Final = 0x80
@@ -23,14 +23,14 @@ class Subscribing:
         state: State,
         recorder: Recorder,
         output: Output,
-        deliverer: Deliverer,
+        retained_replay: RetainedReplay,
         limits: Limits,
         statistics: Statistics,
     ) -> None:
         self.state = state
         self.recorder = recorder
         self.output = output
-        self.deliverer = deliverer
+        self.retained_replay = retained_replay
         self.limits = limits
         self.statistics = statistics
 
@@ -60,7 +60,8 @@ class Subscribing:
         suback = encode(Suback(packet.packet_id, codes), connection.version)
         self._answer(session, connection, suback)
         for subscription in made:
-            self._send_retained(session, connection, subscription, now)
+            self.retained_replay.want(session, connection, subscription, now)
+        self.retained_replay.pump(connection, now)
 
     def _refusal_of(self, session: Session, topic_filter: str) -> str:
         if topic_filter.count("/") >= self.limits.max_topic_levels:
@@ -71,26 +72,6 @@ class Subscribing:
         ):
             return "max_subscriptions"
         return ""
-
-    def _send_retained(
-        self, session: Session, connection: Connection, subscription: Subscription, now: float
-    ) -> None:
-        for message in self.state.tree.retained_matching(subscription.topic_filter):
-            qos = min(message.qos, subscription.qos)
-            if qos:
-                self.deliverer.deliver(session, message, qos, True, now)  # [MQTT-3.3.1-8]
-            else:
-                frame = publish_frame(
-                    message.topic_field,
-                    message.payload,
-                    0,
-                    True,
-                    False,
-                    0,
-                    connection.version,
-                    message.properties,
-                )
-                self.deliverer.deliver_qos0(session, message, frame, retain=True)
 
     def receive_unsubscribe(
         self, session: Session, connection: Connection, packet: Unsubscribe

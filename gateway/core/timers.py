@@ -10,6 +10,7 @@ KEEP_ALIVE: Final = 1
 RETRY: Final = 2
 AWAIT_REL: Final = 3
 SESSION_EXPIRY: Final = 4
+RETAINED: Final = 6
 SLOW_READER: Final = 5
 
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.core.limits import Limits
+from gateway.core.retained_replay import WAIT_SECONDS
 from gateway.wire.packets import (
     Connack,
     Puback,
@@ -255,6 +256,8 @@ def test_a_retained_message_that_waits_at_qos_0_keeps_its_retain_flag(tmp_path: 
         subscriber.send(Puback(seen[-1].packet_id))
         harness.commit()
         seen += publishes(subscriber.take())
+    harness.advance(WAIT_SECONDS)
+    seen += publishes(subscriber.take())
     assert [(packet.payload, packet.retain) for packet in seen] == [
         (b"0", False),
         (b"1", False),
