@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from delta.tables import DeltaTable
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -85,11 +85,17 @@ class Batch:
 
     def complete(self) -> None:
         """Do every step after `stage` that is not committed yet."""
-        staged = self._read_staged().persist()
         try:
-            self._derive(staged)
-        finally:
-            staged.unpersist()
+            staged = self._read_staged().persist()
+            try:
+                self._derive(staged)
+            finally:
+                staged.unpersist()
+        except PySparkException:
+            # Without a lock a second run may have finished the batch and swept it away meanwhile.
+            if last_finished(self.tables) < self.number:
+                raise
+            self.say(f"batch {self.number}: another run has finished it")
         self.sweep()
         self.after_step("sweep")
 

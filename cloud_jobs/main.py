@@ -44,7 +44,7 @@ def ingest(
         with only_run(settings.tables):
             tables = Tables(spark, settings.tables)
             tables.create()
-            before, ignored = _ingest_batches(tables, settings, say, after_step)
+            before, ignored = ingest_batches(tables, settings, say, after_step)
             say("counting")
             return _report(tables, settings, since=before, ignored=ignored, began=began)
     except PySparkException as error:
@@ -55,7 +55,7 @@ def ingest(
         ) from error
 
 
-def _ingest_batches(
+def ingest_batches(
     tables: Tables,
     settings: IngestSettings,
     say: Callable[[str], None],

@@ -87,12 +87,16 @@ def _number(value: int, style: str = "") -> Text:
     return Text(f"{value:,}", style=style if value else "dim")
 
 
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def _summary(report: IngestReport) -> Text:
     if not report.batches:
         words = Text("Nothing new has landed.", style="bold")
     else:
         words = Text.assemble(
-            (f"{report.segments_ingested:,} segments ingested", "bold green"),
+            (_counted(report.segments_ingested, "segment") + " ingested", "bold green"),
             f", {report.segments_duplicate:,} doubled, ",
             (
                 f"{report.segments_quarantined:,} in quarantine",
@@ -106,7 +110,8 @@ def _summary(report: IngestReport) -> Text:
 
 
 def _tables(report: IngestReport) -> Table:
-    table = Table(title=f"Tables in {report.tables_root}", title_justify="left")
+    title = Text(f"Tables in {report.tables_root}", style="bold")
+    table = Table(title=title, title_justify="left")
     table.add_column("table", style="bold cyan")
     for name in ("rows", "new or changed", "repeats skipped"):
         table.add_column(name, justify="right")
@@ -154,7 +159,9 @@ def _quarantine(report: IngestReport) -> Table:
 def _gaps(report: IngestReport) -> RenderableType:
     if not report.gaps_count:
         return Text("No gaps: every event between the first and the last is here.", "bold green")
-    table = Table(title=f"{report.gaps_count:,} gaps", title_justify="left", title_style="bold red")
+    table = Table(
+        title=_counted(report.gaps_count, "gap"), title_justify="left", title_style="bold red"
+    )
     for name in ("gateway", "kind", "events", "before segment", "why"):
         table.add_column(name, overflow="fold")
     for gap in report.gaps:

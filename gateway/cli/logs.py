@@ -2,14 +2,23 @@
 
     2026-11-21 09:10:55 bridge  warning: serial port gps lost
 
-Under systemd the journal knows the time, so that lines carry a priority instead. Text from outside
-(client ids, topics, serial lines) can neither break a line nor colour a terminal.
+Under systemd records go to the journal with their fields (PRIORITY, ONCEGATE_PROCESS, CLIENT_ID
+where a client is meant), so that `journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3` finds them.
+Where its library is missing, lines carry a priority instead of the time, which the journal knows.
+Text from outside (client ids, topics, serial lines) can neither break a line nor colour a terminal.
 """
 
 import logging
 import os
 import sys
 import time
+
+try:
+    from systemd import journal
+except ImportError:  # no systemd on this machine, for example macOS
+    journal = None
+
+JOURNAL_SOCKET = "/run/systemd/journal/socket"
 
 # sd-daemon(3): the level at the beginning of a line, as the journal reads it.
 _PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
@@ -39,10 +48,21 @@ class Lines(logging.Formatter):
         return text
 
 
+def _handler(process: str) -> logging.Handler:
+    under_systemd = "JOURNAL_STREAM" in os.environ
+    if under_systemd and journal is not None and os.path.exists(JOURNAL_SOCKET):
+        handler: logging.Handler = journal.JournalHandler(
+            SYSLOG_IDENTIFIER=f"oncegate-{process}", ONCEGATE_PROCESS=process
+        )
+        return handler
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines(process, for_journal=under_systemd))
+    return handler
+
+
 def start(process: str, *, verbose: bool, quiet: bool) -> None:
     """Send this process's log to stderr. `process` is the verb's name."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines(process, for_journal="JOURNAL_STREAM" in os.environ))
+    handler = _handler(process)
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)
     # A terminal that has gone away must not bring a traceback for every line.

@@ -122,6 +122,7 @@ class Mqtt(Section):
     max_mqueue_bytes: Annotated[int, Size(KIB, TIB)] = 64 * MIB
     mqueue_store_qos0: bool = False
     max_awaiting_rel: Annotated[int, Whole(1, 65535)] = 100
+    max_awaiting_rel_bytes: Annotated[int, Size(KIB, TIB)] = 16 * MIB
     await_rel_timeout: Annotated[float | None, Duration(1, YEAR_SECONDS, never=True)] = None
     retry_interval: Annotated[float | None, Duration(1, 86400, never=True)] = None
     max_packet_size: Annotated[int, Size(128, 256 * MIB)] = 2 * MIB
@@ -135,6 +136,7 @@ class Mqtt(Section):
     max_topic_levels: Annotated[int, Whole(1, 65535)] = 128
     max_write_buffer: Annotated[int, Size(4 * KIB, GIB)] = MIB
     max_retained: Annotated[int, Whole(0, 100_000_000)] = 100_000
+    max_retained_bytes: Annotated[int, Size(KIB, TIB)] = 64 * MIB
     max_sessions: Annotated[int, Whole(1, 100_000_000)] = 100_000
     sys_interval: Annotated[float | None, Duration(1, 86400, never=True)] = 10.0
 

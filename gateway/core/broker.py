@@ -13,10 +13,11 @@ from gateway.core.delivering import Deliverer, PageRequest
 from gateway.core.ending import RESTART, Ending
 from gateway.core.facts import CLOSE_REASONS, END_REASONS
 from gateway.core.frames import Frames
-from gateway.core.limits import Limits
+from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.core.output import Output, Withheld
 from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
+from gateway.core.retained_replay import RetainedReplay
 from gateway.core.session import (
     AUTHENTICATING,
     AWAITING_AUTH,
@@ -37,8 +38,10 @@ from gateway.core.timers import (
     AWAIT_REL,
     CONNECT_TIMEOUT,
     KEEP_ALIVE,
+    RETAINED,
     RETRY,
     SESSION_EXPIRY,
+    SLOW_READER,
     WILL_DELAY,
     Timer,
     Timers,
@@ -69,6 +72,7 @@ from gateway.wire.packets import (
 )
 
 KEEP_ALIVE_ENDED: Final = CLOSE_REASONS.index("keep_alive")
+SLOW: Final = CLOSE_REASONS.index("slow")
 PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
 DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
@@ -116,11 +120,12 @@ class Broker:
             self.statistics,
             self.wall_time,
         )
+        self.retained_replay = RetainedReplay(state, recorder, self.deliverer, limits, self.timers)
         self.subscribing = Subscribing(
             state,
             recorder,
             self.output,
-            self.deliverer,
+            self.retained_replay,
             limits,
             self.statistics,
             self.system_messages,
@@ -159,6 +164,7 @@ class Broker:
         for session in list(self.state.sessions.values()):
             if not session.closed_ms:
                 self.recorder.session_closed(session, RESTART, time_ms)
+            session.away_since = now - max(0.0, (time_ms - session.closed_ms) / 1000)
             self.ending.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
             if session.ended or not session.durable:
@@ -331,8 +337,23 @@ class Broker:
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
         """The socket's buffer filled up, or has room again."""
         connection.writable = writable
+        if not writable:
+            connection.unwritable_since = now
+            self._schedule_slow_reader(connection, now)
         if writable and connection.session is not None:
             self.deliverer.pump(connection.session, now)
+
+    def _schedule_slow_reader(self, connection: Connection, now: float) -> None:
+        if not connection.slow_reader_scheduled and connection.state != CLOSED:
+            connection.slow_reader_scheduled = True
+            due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
+            self.timers.add(due, Timer(SLOW_READER, connection, None))
+
+    def set_heard(self, connection: Connection, heard: bool, now: float) -> None:
+        """The shell stopped reading from the connection, or goes on reading."""
+        if heard and not connection.heard:
+            connection.last_received = now  # what it sent meanwhile is still to be read
+        connection.heard = heard
 
     def page_loaded(
         self,
@@ -371,6 +392,17 @@ class Broker:
             if not self.connecting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
                 self.ending.end(connection, KEEP_ALIVE_ENDED, now)
+        elif timer.kind == SLOW_READER:
+            connection.slow_reader_scheduled = False
+            if connection.writable:
+                return
+            if now - connection.unwritable_since < SLOW_READER_SECONDS:
+                self._schedule_slow_reader(connection, now)
+                return
+            self.statistics.count_error("slow_reader")
+            self.ending.end(connection, SLOW, now)
+        elif timer.kind == RETAINED:
+            self.retained_replay.resume(connection, now)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:

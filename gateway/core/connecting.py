@@ -413,7 +413,10 @@ class Connecting:
 
     def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
         """Return whether the client still counts as alive, and look again later if so."""
-        due = connection.last_received + connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+        silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+        due = connection.last_received + silence_seconds
+        if not connection.heard:
+            due = now + silence_seconds
         if due <= now:
             return False
         self.timers.add(min(due, now + TIMER_STEP_SECONDS_MAX), timer)

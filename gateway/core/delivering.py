@@ -179,7 +179,8 @@ class Deliverer:
             session.overflow_noted = True
             self.statistics.note(
                 f"client {session.client_id!r}: {limit} reached "
-                f"({session.queued_count} messages in its queue): {detail}"
+                f"({session.queued_count} messages in its queue): {detail}",
+                session.client_id,
             )
             self.recorder.observed(session, "limit_hit", limit, detail)
 

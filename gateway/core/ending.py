@@ -146,6 +146,7 @@ class Ending:
         if session is None or session.connection is not connection:
             return
         session.connection = None
+        session.away_since = now
         session.unsent.clear()
         self.statistics.left(session, reason)
         self.recorder.session_closed(session, reason, self.wall_time.time_ms)
@@ -173,13 +174,11 @@ class Ending:
         will = session.will
         if will is None or session.connection is not None:
             return
-        due_ms = session.closed_ms + will.delay_seconds * 1000
-        left_ms = due_ms - self.wall_time.time_ms
-        if not will.delay_seconds or left_ms <= 0:
+        due = session.away_since + will.delay_seconds
+        if due <= now:
             self.publisher.publish_will(session, now)
         else:
-            left = min(left_ms / 1000, float(will.delay_seconds))
-            self.timers.add(now + left, Timer(WILL_DELAY, None, session))
+            self.timers.add(due, Timer(WILL_DELAY, None, session))
 
     # -- sessions
 
@@ -195,8 +194,7 @@ class Ending:
         expiry = self._expiry_of(session)
         if expiry is not None and not session.expiry_scheduled:
             session.expiry_scheduled = True
-            away = max(0.0, (self.wall_time.time_ms - session.closed_ms) / 1000)
-            due = now + max(0.0, expiry - away)
+            due = max(now, session.away_since + expiry)
             self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
 
     def _expiry_of(self, session: Session) -> float | None:
@@ -213,7 +211,7 @@ class Ending:
         session.expiry_scheduled = False
         if session.ended or session.connection is not None or expiry is None:
             return
-        if self.wall_time.time_ms - session.closed_ms >= expiry * 1000:
+        if now - session.away_since >= expiry:
             self.statistics.clients_expired += 1
             self.end_session(session, EXPIRED, now)
         else:

@@ -18,6 +18,10 @@ QUEUE_PAGE_MESSAGES: Final = 256
 WAITING_IN_MEMORY_MESSAGES: Final = 512
 """Queued messages a connected session keeps in memory after a checkpoint: two pages."""
 
+SLOW_READER_SECONDS: Final = 300.0
+"""How long a full write buffer may stay full: ample for 1 MiB over a modem. Then the connection
+ends; a client that has stopped reading would keep it, and we would not read from it, for ever."""
+
 
 class Limits:
     """What the broker allows. Counts are counts, times seconds (None: never), sizes bytes."""
@@ -33,6 +37,8 @@ class Limits:
         self.mqueue_store_qos0: bool = False
         # QoS 2 messages received and not yet released, for one session.
         self.max_awaiting_rel: int = 100
+        # The same in bytes, for the memory they take: one message is always taken.
+        self.max_awaiting_rel_bytes: int = 16 * 1024 * 1024
         self.await_rel_timeout_seconds: float | None = None
         # MQTT 3.1.1 and 5.0 resend on reconnect only [MQTT-4.4.0-1].
         self.retry_interval_seconds: float | None = None
@@ -55,6 +61,9 @@ class Limits:
         # Unsent bytes of one connection before it counts as a slow reader.
         self.max_write_buffer_bytes: int = 1024 * 1024
         self.max_retained: int = 100_000
+        # All of them are in memory, now and after every start: a gateway with 512 MiB has to be
+        # able to start again.
+        self.max_retained_bytes: int = 64 * 1024 * 1024
         self.max_sessions: int = 100_000
 
     def window_of(self) -> int:

@@ -233,17 +233,14 @@ class Publisher:
             self.recorder.duplicate_suppressed(held)
             self.output.send(connection, pubrec(packet_id))
             return None
-        if len(session.inbound) >= self.limits.max_awaiting_rel:
-            self.statistics.count_error("max_awaiting_rel")
-            self.recorder.observed(
-                session, "limit_hit", "max_awaiting_rel", f"{len(session.inbound)} await PUBREL"
-            )
-            return Violation(
-                "max_awaiting_rel",
-                RECEIVE_MAXIMUM_EXCEEDED,  # [MQTT5-3.3.4-7]
-                f"PUBLISH {packet_id} beyond max_awaiting_rel = {self.limits.max_awaiting_rel} "
-                "QoS 2 messages without PUBREL",
-            )
+        size_bytes = len(packet.topic_field) + len(packet.payload)
+        limit = self._awaiting_rel_limit(session, size_bytes)
+        if limit:
+            detail = f"{len(session.inbound)} messages ({session.inbound_bytes} bytes) await PUBREL"
+            self.recorder.observed(session, "limit_hit", limit, detail)
+            # [MQTT5-3.3.4-7]
+            code = RECEIVE_MAXIMUM_EXCEEDED if limit == "max_awaiting_rel" else QUOTA_EXCEEDED
+            return Violation(limit, code, f"PUBLISH {packet_id} beyond {limit}: {detail}")
         refusal = self._refusal_of(connection, packet, is_system_topic(packet.topic))
         if refusal:
             # A PUBREC with an error ends the exchange: nothing is held (section 4.3.3).
@@ -263,6 +260,15 @@ class Publisher:
         else:
             self.output.send(connection, answer)
         return None
+
+    def _awaiting_rel_limit(self, session: Session, size_bytes: int) -> str:
+        """Return the name of the limit that one more held message would exceed, or nothing."""
+        if len(session.inbound) >= self.limits.max_awaiting_rel:
+            return "max_awaiting_rel"
+        total = session.inbound_bytes + size_bytes
+        if session.inbound and total > self.limits.max_awaiting_rel_bytes:
+            return "max_awaiting_rel_bytes"
+        return ""
 
     def receive_pubrel(
         self, session: Session, connection: Connection, packet_id: int, now: float
@@ -398,18 +404,28 @@ class Publisher:
 
     def _retain(self, message: Message) -> None:
         topic = message.topic
+        before = self.state.retained.get(topic)
+        size_bytes = self.state.retained_bytes + message.size_bytes()
+        if before is not None:
+            size_bytes -= before.size_bytes()
         if not message.payload:
             # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
-            if topic in self.state.retained:
+            if before is not None:
                 self.recorder.retained_cleared(topic)
-        elif topic in self.state.retained or len(self.state.retained) < self.limits.max_retained:
-            self.recorder.retained_set(message)
+        elif before is None and len(self.state.retained) >= self.limits.max_retained:
+            self._refuse_to_retain(topic, "max_retained")
+        elif size_bytes > self.limits.max_retained_bytes:
+            if before is not None:
+                # Rather none than one that is out of date.
+                self.recorder.retained_cleared(topic)
+            self._refuse_to_retain(topic, "max_retained_bytes")
         else:
-            self.statistics.count_error("max_retained")
-            self.statistics.note(f"max_retained reached: not retained: {topic[:200]!r}")
-            self.recorder.observed(
-                None, "limit_hit", "max_retained", f"not retained: {topic[:200]}"
-            )
+            self.recorder.retained_set(message)
+
+    def _refuse_to_retain(self, topic: str, limit: str) -> None:
+        self.statistics.count_error(limit)
+        self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
+        self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")
 
 
 def _is_utf8(payload: bytes) -> bool:

@@ -158,6 +158,7 @@ class Session:
         """A subscription with an identifier has been made."""
         # Received and sent identifiers are two worlds, never one map.
         self.inbound: dict[int, Held] = {}
+        self.inbound_bytes = 0
         self.outbound: dict[int, Delivery] = {}
         self.last_packet_id = 0
         self.unsent: deque[Delivery] = deque()
@@ -180,6 +181,8 @@ class Session:
         """Only what the last request brings counts: the client may have come back since."""
         self.named_in_batch = -1
         self.closed_ms = 0
+        self.away_since = 0.0
+        """When its connection ended, by the monotonic clock: wall time may jump by years."""
         self.overflow_noted = False
         self.expiry_scheduled = False
         self.await_rel_scheduled = False
@@ -308,6 +311,16 @@ class Connection:
         """CONNACK is on its way: nothing may overtake it [MQTT-3.2.0-1]."""
         self.writable = True
         """False while the peer reads more slowly than we write."""
+        self.unwritable_since = 0.0
+        self.slow_reader_scheduled = False
+        self.heard = True
+        """False while we do not read from it: its silence is ours then."""
+        self.retained_wanted: dict[str, Subscription] = {}
+        """Subscriptions whose retained messages are still to be sent, by filter."""
+        self.retained_current: Subscription | None = None
+        self.retained_left: list[Message] = []
+        """What is left of the current one, last first."""
+        self.replaying = False
         self.closing = False
         self.close_withheld = False
         self.undecided: list[Packet] = []

@@ -28,6 +28,7 @@ class State:
         self.numbers: dict[int, Session] = {}
         self.tree = TopicTree(logged_filters)
         self.retained: dict[str, Message] = {}
+        self.retained_bytes = 0
         self.wills: dict[int, Session] = {}
         self.changes = Changes()
         self.next_session_number = 1
@@ -80,6 +81,7 @@ class State:
             self._forget_rows(session)
         session.subscriptions.clear()
         session.inbound.clear()
+        session.inbound_bytes = 0
         session.outbound.clear()
         session.unsent.clear()
         session.waiting.clear()
@@ -133,14 +135,20 @@ class State:
 
     def message_held(self, held: Held) -> None:
         """A QoS 2 PUBLISH came for the first time."""
-        held.session.inbound[held.packet_id] = held
+        session = held.session
+        before = session.inbound.get(held.packet_id)
+        if before is not None:  # in a replay over tables that have it already
+            session.inbound_bytes -= before.message.size_bytes()
+        session.inbound[held.packet_id] = held
+        session.inbound_bytes += held.message.size_bytes()
         if held.session.durable:
             self.changes.held.add(held)
 
     def message_released(self, held: Held) -> None:
         """Its PUBREL came (or was given up): the packet identifier is free again."""
         session = held.session
-        session.inbound.pop(held.packet_id, None)
+        if session.inbound.pop(held.packet_id, None) is not None:
+            session.inbound_bytes -= held.message.size_bytes()
         if session.durable:
             changes = self.changes
             if held in changes.held:
@@ -227,7 +235,9 @@ class State:
         before = self.retained.get(topic)
         if before is not None:
             self.changes.orphans.add(before.number)
+            self.retained_bytes -= before.size_bytes()
         self.retained[topic] = message
+        self.retained_bytes += message.size_bytes()
         self.tree.set_retained(topic, message)
         self.changes.retained[topic] = message
 
@@ -236,6 +246,7 @@ class State:
         before = self.retained.pop(topic, None)
         if before is not None:
             self.changes.orphans.add(before.number)
+            self.retained_bytes -= before.size_bytes()
         self.tree.set_retained(topic, None)
         self.changes.retained[topic] = None
 

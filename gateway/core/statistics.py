@@ -61,13 +61,13 @@ class Statistics:
         self.dropped: dict[str, int] = {}
         self.errors: dict[str, int] = {}
 
-        self.notices: list[str] = []
+        self.notices: list[tuple[str, str]] = []
         self.notices_left_out = 0
 
-    def note(self, sentence: str) -> None:
+    def note(self, sentence: str, client_id: str = "") -> None:
         """Keep a sentence for the log: what was dropped or refused, for whom, and why."""
         if len(self.notices) < NOTICES_MAX:
-            self.notices.append(sentence)
+            self.notices.append((sentence, client_id))
         else:
             self.notices_left_out += 1
 

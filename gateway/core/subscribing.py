@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
+from gateway.core.retained_replay import RetainedReplay
 from gateway.core.session import Connection, Session, Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
@@ -36,7 +36,7 @@ class Subscribing:
         state: State,
         recorder: Recorder,
         output: Output,
-        deliverer: Deliverer,
+        retained_replay: RetainedReplay,
         limits: Limits,
         statistics: Statistics,
         system_messages: SystemMessages,
@@ -44,7 +44,7 @@ class Subscribing:
         self.state = state
         self.recorder = recorder
         self.output = output
-        self.deliverer = deliverer
+        self.retained_replay = retained_replay
         self.limits = limits
         self.statistics = statistics
         self.system_messages = system_messages
@@ -89,7 +89,8 @@ class Subscribing:
         for subscription in wants_retained:
             if is_system_topic(subscription.topic_filter):
                 self.system_messages.request(session, subscription)
-            self._send_retained(session, subscription, now)
+            self.retained_replay.want(session, connection, subscription, now)
+        self.retained_replay.pump(connection, now)
         return None
 
     def _refusal_of(self, session: Session, topic_filter: str) -> str:
@@ -101,18 +102,6 @@ class Subscribing:
         ):
             return "max_subscriptions"
         return ""
-
-    def _send_retained(self, session: Session, subscription: Subscription, now: float) -> None:
-        for message in self.state.tree.retained_matching(subscription.topic_filter):
-            if self.deliverer.frames.is_expired(message):
-                self.recorder.retained_cleared(message.topic)
-                continue
-            qos = min(message.qos, subscription.qos)
-            if qos:
-                # [MQTT-3.3.1-8]
-                self.deliverer.deliver(session, message, qos, True, False, now)
-            else:
-                self.deliverer.deliver_qos0(session, message, True, False, b"")
 
     def receive_unsubscribe(
         self, session: Session, connection: Connection, packet: Unsubscribe

@@ -10,7 +10,9 @@ KEEP_ALIVE: Final = 1
 RETRY: Final = 2
 AWAIT_REL: Final = 3
 SESSION_EXPIRY: Final = 4
-WILL_DELAY: Final = 5
+RETAINED: Final = 5
+SLOW_READER: Final = 6
+WILL_DELAY: Final = 7
 
 
 class Timer:

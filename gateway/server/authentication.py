@@ -19,6 +19,10 @@ EXCHANGES_MAX = 1_000
 comes back at once needs a few round trips each; whoever is one too many is told to try again."""
 
 
+PASSWORD_CHECKS_MAX = 2
+"""Passwords checked at a time: each takes a core and tens of MiB for as long as it lasts."""
+
+
 class Waiting:
     """An exchange, and when the broker's patience with its client ends."""
 
@@ -41,6 +45,7 @@ class Authentications:
         self._answered = answered
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._password_slots = asyncio.Semaphore(PASSWORD_CHECKS_MAX)
         self._waiting: dict[Connection, Waiting] = {}
 
     @property
@@ -98,7 +103,12 @@ class Authentications:
     async def _ask(self, request: AuthenticationRequest) -> None:
         connection = request.connection
         if request.method is None:
-            answer = await self._authenticator.check_password(request.username, request.password)
+            async with self._password_slots:
+                if connection.state == CLOSED:
+                    return  # it has given up while it stood in the queue
+                answer = await self._authenticator.check_password(
+                    request.username, request.password
+                )
         else:
             waiting = self._waiting.get(connection)
             if waiting is None:

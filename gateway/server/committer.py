@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class StoreFailed(OSError):
-    """A commit failed; the process has to end."""
+    """What was to be committed is not on disk; the process has to end."""
 
 
 class Committer:
@@ -52,6 +52,7 @@ class Committer:
         self._commits = ThreadPoolExecutor(1, "commit")
         self._copies = ThreadPoolExecutor(1, "wal")
         self._busy = False
+        self._ended = False
         self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_lazy = False
@@ -66,7 +67,7 @@ class Committer:
 
     def turn(self) -> None:
         """Commit now, later, or not at all: called whenever the core may have something new."""
-        if self._busy or self.failure is not None:
+        if self._busy or self._ended or self.failure is not None:
             return
         if self._finish_wal:
             self._copy_rest_of_wal()
@@ -160,10 +161,21 @@ class Committer:
         self._spoken()
 
     def _fail(self, error: BaseException) -> None:
-        self.failure = StoreFailed(
+        self._end_with(
             f"cannot write {self.store.path.name}: {error}; nothing that was not on disk has been "
             "acknowledged. Look at the disk (full? read-only? failing?), then start again"
         )
+
+    def halt(self, error: BaseException) -> None:
+        """Say nothing more after a mistake of our own: the state may be half changed."""
+        if self.failure is None:
+            self._end_with(
+                f"a mistake in the broker itself ({type(error).__name__}: {error}); nothing that "
+                "was not on disk has been acknowledged. Start again, and report the lines above"
+            )
+
+    def _end_with(self, sentence: str) -> None:
+        self.failure = StoreFailed(sentence)
         logger.critical("%s", self.failure)
         self._failed(self.failure)
 
@@ -239,6 +251,8 @@ class Committer:
             next_sequence = self.broker.recorder.next_sequence
             self.store.begin_checkpoint(self.recovered, next_sequence, now)
             await self._commit_while(lambda: self.store.checkpointing)
+        # Upkeep that is still wanted is for the next run: the threads are gone.
+        self._ended = True
         if self._timer is not None:
             self._timer.cancel()
         self._commits.shutdown()

@@ -82,6 +82,7 @@ class MqttProtocol(asyncio.Protocol):
             self.transport.resume_reading()
         elif not wanted and self.transport.is_reading():
             self.transport.pause_reading()
+        self._shell.set_heard(self.connection, heard=wanted)
 
     def _can_take_more(self) -> bool:
         return not (

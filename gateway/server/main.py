@@ -94,6 +94,7 @@ class Running:
         )
         running = cls(configuration, shell, identity, reload)
         running._let_others_watch()
+        loop.set_exception_handler(running.end_on_mistake)
         _tell_recovery(opened)
         for damage in opened.damage:
             broker.recorder.observed(None, "store_damaged", "", damage)
@@ -193,6 +194,18 @@ class Running:
             ", ".join(needs_restart) or "nothing",
         )
         return {"changed": changed, "needs_restart": needs_restart}
+
+    def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """An exception left one of the loop's callbacks.
+
+        The network's own errors end a connection. Anything else there is ours: going on would mean
+        acknowledging what a restart does not find.
+        """
+        loop.default_exception_handler(context)
+        error = context.get("exception")
+        ours = "handle" in context or "protocol" in context
+        if ours and error is not None and not isinstance(error, OSError):
+            self.shell.committer.halt(error)
 
     def reload_on_signal(self) -> None:
         """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""

@@ -15,6 +15,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.max_mqueue_bytes = mqtt.max_mqueue_bytes
     limits.mqueue_store_qos0 = mqtt.mqueue_store_qos0
     limits.max_awaiting_rel = mqtt.max_awaiting_rel
+    limits.max_awaiting_rel_bytes = mqtt.max_awaiting_rel_bytes
     limits.await_rel_timeout_seconds = mqtt.await_rel_timeout
     limits.retry_interval_seconds = mqtt.retry_interval
     limits.max_packet_size_bytes = mqtt.max_packet_size
@@ -28,6 +29,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.max_topic_levels = mqtt.max_topic_levels
     limits.max_write_buffer_bytes = mqtt.max_write_buffer
     limits.max_retained = mqtt.max_retained
+    limits.max_retained_bytes = mqtt.max_retained_bytes
     limits.max_sessions = mqtt.max_sessions
 
 

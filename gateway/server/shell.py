@@ -116,6 +116,10 @@ class Shell:
         self.broker.set_writable(protocol.connection, writable, self._loop.time())
         self.schedule()
 
+    def set_heard(self, connection: Connection, *, heard: bool) -> None:
+        """A socket is read from again, or not for now."""
+        self.broker.set_heard(connection, heard, self._loop.time())
+
     # -- the turn
 
     def schedule(self) -> None:
@@ -142,7 +146,9 @@ class Shell:
             protocol = self._protocols.get(connection)
             if protocol is not None:
                 protocol.write()
-        if self._overloaded and not broker.recorder.record_count:
+        if self._overloaded and (
+            len(broker.recorder.records) <= self.batch_limits.max_uncommitted // 2
+        ):
             self._resume_overloaded()
         due = broker.next_due()
         if due is not None and due < self._timer_due:
@@ -205,8 +211,9 @@ class Shell:
         statistics = self.broker.statistics
         notices, left_out = statistics.notices, statistics.notices_left_out
         statistics.notices, statistics.notices_left_out = [], 0
-        for sentence in notices[:NOTICES_PER_SECOND_MAX]:
-            logger.warning("%s", sentence)
+        for sentence, client_id in notices[:NOTICES_PER_SECOND_MAX]:
+            # Under systemd a field: journalctl CLIENT_ID=...
+            logger.warning("%s", sentence, extra={"CLIENT_ID": client_id} if client_id else None)
         left_out += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
         if left_out:
             logger.warning("%d more such events in this second; the counters have them", left_out)
@@ -216,13 +223,14 @@ class Shell:
 
     async def stop(self) -> None:
         """End all connections, write everything down, close the store."""
-        now = self._loop.time()
-        for connection in list(self._protocols):
-            self.broker.lose(connection, "shutdown", now)
+        if self.committer.failure is None:
+            now = self._loop.time()
+            for connection in list(self._protocols):
+                self.broker.lose(connection, "shutdown", now)
+            self.broker.stop(now, WallClock.time_ms())
         if self._timer is not None:
             self._timer.cancel()
         self.authentications.stop()
-        self.broker.stop(now, WallClock.time_ms())
         self._log_notices()
         await self.committer.drain()
         if self.committer.failure is None:

@@ -1,7 +1,12 @@
 """Log lines: one format, and nothing from outside breaks a line."""
 
 import logging
+from pathlib import Path
 
+import pytest
+from systemd import journal
+
+from gateway.cli import logs
 from gateway.cli.logs import Lines
 
 
@@ -24,3 +29,34 @@ def test_under_systemd_a_line_carries_its_priority() -> None:
 def test_text_from_outside_neither_breaks_a_line_nor_colours_it() -> None:
     line = Lines("broker", for_journal=True).format(record("client a\nb\x1b[31m\u202ec"))
     assert line == "<4>client a\\nb\\x1b[31m\\u202ec"
+
+
+def test_the_journal_is_given_fields_to_search_for() -> None:
+    sent: list[dict[str, object]] = []
+
+    def collect(text: str, /, **fields: object) -> None:
+        sent.append({"MESSAGE": text, **fields})
+
+    handler = journal.JournalHandler(sender_function=collect, ONCEGATE_PROCESS="broker")
+    logger = logging.getLogger("tests.journal")
+    logger.propagate = False
+    logger.addHandler(handler)
+    logger.warning("client %r: queue full", "pump-3", extra={"CLIENT_ID": "pump-3"})
+    (entry,) = sent
+    assert entry["MESSAGE"] == "client 'pump-3': queue full"
+    assert (entry["ONCEGATE_PROCESS"], entry["CLIENT_ID"]) == ("broker", "pump-3")
+    assert str(entry["PRIORITY"]) == "4"
+
+
+def test_without_a_journal_to_reach_lines_go_to_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", "8:1")
+    monkeypatch.setattr(logs, "JOURNAL_SOCKET", str(tmp_path / "none"))
+    handlers = logging.root.handlers[:]
+    try:
+        logs.start("broker", verbose=False, quiet=False)
+        logging.getLogger("tests.lines").warning("careful")
+    finally:
+        logging.root.handlers = handlers
+    assert capsys.readouterr().err == "<4>careful\n"

@@ -136,9 +136,19 @@ def land_repeats(landing: Path) -> list[Segment]:
 
 
 def land_contradiction(landing: Path) -> None:
-    place = {"first_sequence": 1, "gateway": "contradicts", "store": _store("contradicts")}
-    said = [numbered([opened(1, name), closed(1, "a")], 1) for name in ("a", "b")]
-    land(landing, sealed(said[0], **place), sealed(said[1], segment=2, **place))  # type: ignore[arg-type]
+    for segment, name in enumerate(("a", "b"), 1):
+        said = numbered([opened(1, name), closed(1, "a")], 1)
+        gateway = "contradicts"
+        land(
+            landing,
+            sealed(
+                said,
+                first_sequence=1,
+                segment=segment,
+                gateway=gateway,
+                store=_store(gateway),
+            ),
+        )
 
 
 def land_session(landing: Path) -> list[Segment]:

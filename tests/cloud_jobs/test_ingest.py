@@ -13,7 +13,7 @@ from cloud_jobs.report import Gap, IngestReport
 from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # the first test waits for Spark
 
 
 @dataclass

@@ -94,7 +94,7 @@ def test_a_busy_authenticator_is_told_with_a_code_of_its_own(harness: Harness) -
     assert isinstance(connack, Connack)
     assert connack.reason_code == 0x89
     assert harness.broker.statistics.errors == {"server_busy": 1}
-    assert harness.broker.statistics.notices[-1].endswith("server_busy: too many")
+    assert harness.broker.statistics.notices[-1][0].endswith("server_busy: too many")
 
 
 @pytest.mark.statement("MQTT5-4.12.1-2")

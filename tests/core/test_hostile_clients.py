@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gateway.core.authentication import AuthenticationAnswer
-from gateway.core.limits import Limits
+from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -56,3 +56,73 @@ def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watch
     assert not client.closed
     harness.advance(1.6)
     assert client.closed
+
+
+def test_the_silence_of_a_client_that_is_not_being_read_from_does_not_count(
+    harness: Harness,
+) -> None:
+    client = harness.connect("c", keep_alive_seconds=10)
+    harness.broker.set_heard(client.connection, False, harness.now)
+    harness.advance(14)
+    harness.advance(14)
+    assert not client.closed
+    harness.broker.set_heard(client.connection, True, harness.now)
+    harness.advance(14)
+    assert not client.closed
+    harness.advance(2)
+    assert client.closed
+
+
+def test_a_client_that_has_stopped_reading_is_closed_in_the_end(harness: Harness) -> None:
+    client = harness.connect("c")
+    for _ in range(3):
+        harness.broker.set_writable(client.connection, False, harness.now)
+        harness.advance(SLOW_READER_SECONDS - 1)
+        harness.broker.set_writable(client.connection, True, harness.now)
+    assert len(harness.broker.timers.heap) <= 2
+    assert not client.closed
+    harness.broker.set_writable(client.connection, False, harness.now)
+    harness.advance(SLOW_READER_SECONDS - 1)
+    assert not client.closed
+    harness.advance(1)
+    assert client.closed
+    assert harness.broker.statistics.errors == {"slow_reader": 1}
+
+
+def test_a_clock_that_jumps_by_years_ends_no_session(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_session_expiry_seconds = 3_600.0
+    harness = Harness(tmp_path, limits)
+    harness.lose(harness.connect("c"))
+    harness.time_ms += 50 * 365 * 86_400_000  # the time server has answered
+    harness.advance(1_800)
+    assert "c" in harness.broker.state.sessions
+    harness.advance(1_801)
+    assert "c" not in harness.broker.state.sessions
+    harness.close()
+
+
+def test_retained_messages_take_no_more_memory_than_allowed(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_retained_bytes = 3_000
+    harness = Harness(tmp_path, limits)
+    publisher = harness.connect("p")
+    for number in range(1, 6):
+        publisher.send(Publish(f"r/{number}", b"x" * 900, 1, True, False, number))
+    harness.commit()
+    assert sorted(harness.broker.state.retained) == ["r/1", "r/2", "r/3"]
+    publisher.send(Publish("r/1", b"y" * 2_000, 1, True, False, 9))
+    harness.commit()
+    # Rather none than one that is out of date.
+    assert sorted(harness.broker.state.retained) == ["r/2", "r/3"]
+    assert harness.broker.statistics.errors == {"max_retained_bytes": 3}
+    harness.checkpoint()
+    harness.cut()
+    retained = harness.broker.state.retained
+    assert harness.broker.state.retained_bytes == sum(m.size_bytes() for m in retained.values())
+    publisher = harness.connect("p")
+    for topic in list(retained):
+        publisher.send(Publish(topic, b"", 1, True, False, 1))
+    harness.commit()
+    assert harness.broker.state.retained_bytes == 0
+    harness.close()

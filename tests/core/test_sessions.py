@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.core.limits import Limits
+from gateway.core.retained_replay import WAIT_SECONDS
 from gateway.wire.packets import (
     Connack,
     Puback,
@@ -236,4 +237,31 @@ def test_a_live_qos_0_message_does_not_overtake_the_kept_ones(tmp_path: Path) ->
     publisher.send(Publish("t", b"4", 0, False, False, 0))
     harness.commit()
     assert answer_all(harness, subscriber) == [b"0", b"1", b"2", b"3", b"4"]
+    harness.close()
+
+
+def test_a_retained_message_that_waits_at_qos_0_keeps_its_retain_flag(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_inflight = 1
+    limits.mqueue_store_qos0 = True
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", "t", 1)
+    publisher = harness.connect("p", clean=True)
+    publisher.send(Publish("r", b"kept", 0, True, False, 0))
+    publish_many(harness, publisher, 3)
+    subscriber.send(Subscribe(2, [Subscription("r", 0)]))
+    harness.commit()
+    seen = publishes(subscriber.take())
+    for _ in range(3):
+        subscriber.send(Puback(seen[-1].packet_id))
+        harness.commit()
+        seen += publishes(subscriber.take())
+    harness.advance(WAIT_SECONDS)
+    seen += publishes(subscriber.take())
+    assert [(packet.payload, packet.retain) for packet in seen] == [
+        (b"0", False),
+        (b"1", False),
+        (b"2", False),
+        (b"kept", True),
+    ]
     harness.close()

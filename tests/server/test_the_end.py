@@ -1,0 +1,79 @@
+"""How a broker ends: whatever it was in the middle of, and whatever went wrong."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gateway.configuration import Configuration
+from gateway.configuration.sections import Gateway, Limits, Listener
+from gateway.core.broker import Broker
+from gateway.core.limits import Limits as CoreLimits
+from gateway.core.recorder import Recorder
+from gateway.server.committer import Committer, StoreFailed
+from gateway.server.main import serve
+from gateway.store import store as store_module
+from gateway.store.store import Store
+
+DEADLINE_SECONDS = 20
+
+
+async def _drop_while_draining(data_dir: Path) -> None:
+    loop = asyncio.get_running_loop()
+    store = Store(data_dir)
+    opened = store.open([], loop.time())
+    recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
+    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False)
+    spoken = asyncio.Event()
+    committer = Committer(
+        broker,
+        store,
+        opened.recovered,
+        Limits.model_validate({"lazy_commit_delay": "0s"}),
+        spoken=spoken.set,
+        failed=lambda failure: None,
+    )
+    for _ in range(10):
+        recorder.observed(None, "limit_hit", "max_retained", "")
+        spoken.clear()
+        committer.turn()
+        await spoken.wait()
+    store.begin_checkpoint(opened.recovered, recorder.next_sequence, loop.time())
+    spoken.clear()
+    committer.turn()
+    await spoken.wait()
+    committer.exported(recorder.next_sequence - 1)
+    committer.tick(1 << 30)
+    await committer.drain()
+    committer.turn()  # as the shell's last turn does
+    store.close(clean=True)
+
+
+def test_a_broker_that_stops_while_it_drops_exported_blobs_stops_cleanly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "DROP_BLOBS_MAX", 1)
+    asyncio.run(_drop_while_draining(tmp_path))
+    assert not (tmp_path / "broker.running").exists()
+
+
+async def _serve_with_a_mistake(configuration: Configuration) -> None:
+    loop = asyncio.get_running_loop()
+
+    def mistake() -> None:
+        raise AssertionError("PUBREL 17 while there is no session 17")
+
+    def ready() -> None:
+        loop.call_soon(mistake)
+
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        await serve(configuration, asyncio.Event(), ready)
+
+
+def test_a_mistake_of_our_own_ends_the_process_and_does_not_count_as_a_clean_stop(
+    tmp_path: Path,
+) -> None:
+    configuration = Configuration(gateway=Gateway(data_dir=tmp_path), listeners=(Listener(port=0),))
+    with pytest.raises(StoreFailed, match="no session 17"):
+        asyncio.run(_serve_with_a_mistake(configuration))
+    assert (tmp_path / "broker.running").exists()
