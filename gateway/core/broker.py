@@ -229,7 +229,7 @@ class Broker:
         if malformed is not None and connection.state != AUTHENTICATING:
             if malformed.reason == UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
-                connection.version = 5 if malformed.protocol_level > 5 else 4
+                connection.version = 4  # the answer every client has known since 3.1
                 self.connecting.refuse(
                     connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
                 )

@@ -23,7 +23,7 @@ async def _drop_while_draining(data_dir: Path) -> None:
     store = Store(data_dir)
     opened = store.open([], loop.time())
     recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
-    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False)
+    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
     spoken = asyncio.Event()
     committer = Committer(
         broker,
