@@ -90,6 +90,7 @@ class Deliverer:
             return frame
         withheld = message.batch > self.output.committed_batch or not connection.greeted
         plain = connection.version < 5 and not retain
+        aliases = len(connection.aliases_out)
         if not (plain and frame):
             made = self.frames.qos0(connection, message, retain, shared, not withheld)
             if plain:
@@ -97,6 +98,8 @@ class Deliverer:
         else:
             made = frame
         if self._is_too_large(connection, made):
+            if len(connection.aliases_out) > aliases:
+                connection.aliases_out.popitem()  # it will not leave, and defines nothing
             self._count_too_large(session, message)
             return frame
         self.statistics.sent_qos0 += 1
@@ -248,12 +251,16 @@ class Deliverer:
     def _send_stored_qos0(
         self, session: Session, connection: Connection, delivery: Delivery, message: Message
     ) -> None:
+        frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session, message)
+            self.recorder.waiting_dropped(delivery, TOO_LARGE)
+            return
         self.recorder.delivered_at_qos0(delivery)
         self.statistics.sent_qos0 += 1
         self.statistics.publish_bytes_sent += len(message.payload)
         self.statistics.delivered(delivery)
         session.delivered_messages += 1
-        frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
         # At most once: it must not leave before the queue is known to have lost it.
         self.output.withhold(connection, frame)
 

@@ -187,6 +187,7 @@ class Publisher:
                 and (connection.version == 5) == is_5
                 and packet.properties is None
                 and not connection.maximum_packet_size_bytes
+                and not connection.topic_alias_maximum
             ):
                 output.forward(connection, frame)
                 session.delivered_messages += 1
