@@ -409,9 +409,16 @@ class Deliverer:
                 f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
             )
         self.statistics.delivered(delivery)
+        self._forget_unsent(session, delivery)
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None
+
+    @staticmethod
+    def _forget_unsent(session: Session, delivery: Delivery) -> None:
+        """The client acknowledged on this connection what it had received on the one before."""
+        if session.unsent and delivery in session.unsent:
+            session.unsent.remove(delivery)
 
     def receive_pubrec(
         self,
@@ -432,6 +439,7 @@ class Deliverer:
             return None
         if delivery.qos != 2:
             return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
+        self._forget_unsent(session, delivery)
         if reason_code >= 0x80:
             # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
             topic = None if delivery.message is None else delivery.message.topic
