@@ -388,6 +388,8 @@ class Publisher:
         for delivery in (*started, *session.waiting, *session.recent):
             if not delivery.shared or delivery.message is None:
                 continue
+            if self.deliverer.frames.is_expired(delivery.message):
+                continue
             group = self.state.tree.group_of(session, delivery.message.topic)
             if group is not None:
                 if delivery.message.batch < 0:
@@ -395,7 +397,8 @@ class Publisher:
                     self._record(session, delivery.message, route, FROM_CLIENT)
                 # It goes to the other when it is known to be gone from this one.
                 delivery.message.batch = self.recorder.batch_number
-                self.deliver_shared(group, delivery.message, delivery.retain, session, now)
+                retain = delivery.message.retain  # the other may have asked for it as published
+                self.deliver_shared(group, delivery.message, retain, session, now)
 
     def _retain(self, message: Message) -> None:
         topic = message.topic
