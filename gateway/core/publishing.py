@@ -6,8 +6,8 @@ PUBREC; it is routed at PUBREL, where the release and every queue entry stand in
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
-from gateway.core.facts import ORIGINS, WILL_CLEAR_REASONS
+from gateway.core.delivering import EXPIRED, Deliverer
+from gateway.core.facts import DROP_REASONS, ORIGINS, WILL_CLEAR_REASONS
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
@@ -280,16 +280,21 @@ class Publisher:
                 session, message.topic, message.payload, 2, message.retain, False
             )
         route = self.state.tree.route_of(message.topic)
+        is_expired = self.deliverer.frames.is_expired(message)
         recorded = session.durable or self._must_record(session, message, route)
         if session.durable:
             message.batch = self.recorder.batch_number
         elif recorded:
             self._record(session, message, route, FROM_CLIENT)
-        self.recorder.message_released(held, route.count())
+        self.recorder.message_released(held, 0 if is_expired else route.count())
         if recorded:
             self.output.withhold(connection, pubcomp(packet_id))
         else:
             self.output.send(connection, pubcomp(packet_id))
+        if is_expired:
+            # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
+            self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])
+            return
         self._fan_out(session, route, message, now)
 
     def abandon(self, held: Held) -> None:
