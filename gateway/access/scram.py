@@ -5,8 +5,8 @@
     client-final   c=biws,r=CLIENTNONCE SERVERNONCE,p=PROOF
     server-final   v=SIGNATURE
 
-There is no channel binding: MQTT defines none, and a proof is worth nothing to whom it is passed
-on, because the nonce is new for each exchange. A client that demands one (`p=...`) is refused.
+There is no channel binding. A client that demands one (`p=...`) is refused. The server's nonce is
+new for each exchange, so that a proof that was overheard is worth nothing.
 
 Users that do not exist get keys as well, from `keys_of`: nothing before the last answer tells them
 apart, and that answer is the one that a wrong password gets.

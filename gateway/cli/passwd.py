@@ -73,9 +73,10 @@ def passwd(
                 raise CommandFailed(f"{file}: there is no user {user!r}")
             print(f"{user} is no longer in {file}")
             return
-        scram_iterations = (iterations or ITERATIONS_DEFAULT) if scram else None
+        if scram and iterations is None:
+            iterations = ITERATIONS_DEFAULT
         password = _password(from_stdin=password_stdin)
-        is_new = set_password(file, user, password, scram_iterations=scram_iterations)
+        is_new = set_password(file, user, password, scram_iterations=iterations)
     except PasswordFileError as error:
         raise CommandFailed(str(error)) from None
     print(f"{'added' if is_new else 'changed'}: {user} in {file}")

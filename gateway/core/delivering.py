@@ -90,6 +90,7 @@ class Deliverer:
             return frame
         withheld = message.batch > self.output.committed_batch or not connection.greeted
         plain = connection.version < 5 and not retain
+        aliases = len(connection.aliases_out)
         if not (plain and frame):
             made = self.frames.qos0(connection, message, retain, shared, not withheld)
             if plain:
@@ -97,6 +98,8 @@ class Deliverer:
         else:
             made = frame
         if self._is_too_large(connection, made):
+            if len(connection.aliases_out) > aliases:
+                connection.aliases_out.popitem()  # it will not leave, and defines nothing
             self._count_too_large(session, message)
             return frame
         self.statistics.sent_qos0 += 1
@@ -249,12 +252,16 @@ class Deliverer:
     def _send_stored_qos0(
         self, session: Session, connection: Connection, delivery: Delivery, message: Message
     ) -> None:
+        frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session, message)
+            self.recorder.waiting_dropped(delivery, TOO_LARGE)
+            return
         self.recorder.delivered_at_qos0(delivery)
         self.statistics.sent_qos0 += 1
         self.statistics.publish_bytes_sent += len(message.payload)
         self.statistics.delivered(delivery)
         session.delivered_messages += 1
-        frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
         # At most once: it must not leave before the queue is known to have lost it.
         self.output.withhold(connection, frame)
 
@@ -403,9 +410,16 @@ class Deliverer:
                 f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
             )
         self.statistics.delivered(delivery)
+        self._forget_unsent(session, delivery)
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None
+
+    @staticmethod
+    def _forget_unsent(session: Session, delivery: Delivery) -> None:
+        """The client acknowledged on this connection what it had received on the one before."""
+        if session.unsent and delivery in session.unsent:
+            session.unsent.remove(delivery)
 
     def receive_pubrec(
         self,
@@ -426,6 +440,7 @@ class Deliverer:
             return None
         if delivery.qos != 2:
             return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
+        self._forget_unsent(session, delivery)
         if reason_code >= 0x80:
             # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
             topic = None if delivery.message is None else delivery.message.topic

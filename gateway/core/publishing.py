@@ -6,8 +6,8 @@ PUBREC; it is routed at PUBREL, where the release and every queue entry stand in
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
-from gateway.core.facts import ORIGINS, WILL_CLEAR_REASONS
+from gateway.core.delivering import EXPIRED, Deliverer
+from gateway.core.facts import DROP_REASONS, ORIGINS, WILL_CLEAR_REASONS
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
@@ -187,6 +187,7 @@ class Publisher:
                 and (connection.version == 5) == is_5
                 and packet.properties is None
                 and not connection.maximum_packet_size_bytes
+                and not connection.topic_alias_maximum
             ):
                 output.forward(connection, frame)
                 session.delivered_messages += 1
@@ -285,16 +286,21 @@ class Publisher:
                 session, message.topic, message.payload, 2, message.retain, False
             )
         route = self.state.tree.route_of(message.topic)
+        is_expired = self.deliverer.frames.is_expired(message)
         recorded = session.durable or self._must_record(session, message, route)
         if session.durable:
             message.batch = self.recorder.batch_number
         elif recorded:
             self._record(session, message, route, FROM_CLIENT)
-        self.recorder.message_released(held, route.count())
+        self.recorder.message_released(held, 0 if is_expired else route.count())
         if recorded:
             self.output.withhold(connection, pubcomp(packet_id))
         else:
             self.output.send(connection, pubcomp(packet_id))
+        if is_expired:
+            # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
+            self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])
+            return
         self._fan_out(session, route, message, now)
 
     def abandon(self, held: Held) -> None:
@@ -393,6 +399,8 @@ class Publisher:
         for delivery in (*started, *session.waiting, *session.recent):
             if not delivery.shared or delivery.message is None:
                 continue
+            if self.deliverer.frames.is_expired(delivery.message):
+                continue
             group = self.state.tree.group_of(session, delivery.message.topic)
             if group is not None:
                 if delivery.message.batch < 0:
@@ -400,7 +408,8 @@ class Publisher:
                     self._record(session, delivery.message, route, FROM_CLIENT)
                 # It goes to the other when it is known to be gone from this one.
                 delivery.message.batch = self.recorder.batch_number
-                self.deliver_shared(group, delivery.message, delivery.retain, session, now)
+                retain = delivery.message.retain  # the other may have asked for it as published
+                self.deliver_shared(group, delivery.message, retain, session, now)
 
     def _retain(self, message: Message) -> None:
         topic = message.topic

@@ -9,6 +9,7 @@ from typing import Final
 
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet
+from gateway.wire.topics import is_shared_filter, validate_shared_filter
 
 WAITING: Final = 0
 SENT: Final = 1
@@ -65,7 +66,16 @@ class Subscription:
         self.retain_handling = options >> 4 & 3
         self.identifier = identifier
         """The subscription identifier of MQTT 5.0, 0: none."""
-        self.is_shared = topic_filter.startswith("$share/")
+        self.is_shared = names_group(topic_filter)
+
+
+def names_group(topic_filter: str) -> bool:
+    """Return whether this is a shared subscription (5.0 section 4.8.2), for any version.
+
+    What only looks like one is refused to clients of 5.0; to older ones it is a filter like any
+    other, and must not be taken apart.
+    """
+    return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
 
 
 class Will:

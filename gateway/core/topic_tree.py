@@ -7,7 +7,7 @@ that is published again costs one dictionary lookup. Shared subscriptions of MQT
 
 from typing import Final
 
-from gateway.core.session import Message, Session, Subscription
+from gateway.core.session import Message, Session, Subscription, names_group
 
 ROUTES_CACHED_MAX: Final = 10_000
 """Routes kept, in topics. A fleet of sensors has fewer; a flood of new topics empties the cache."""
@@ -239,7 +239,7 @@ class TopicTree:
 
 def split_shared(topic_filter: str) -> tuple[str, str]:
     """Return group name and filter of a shared subscription; the name is empty for others."""
-    if not topic_filter.startswith("$share/"):
+    if not names_group(topic_filter):
         return "", topic_filter
     _, name, rest = topic_filter.split("/", 2)
     return name, rest

@@ -84,5 +84,6 @@ def _address_of(family: int, data: bytes) -> str | None:
         return f"[{ipaddress.IPv6Address(data[:16])}]:{port}"
     if family == UNIX_STREAM:
         path = data[:UNIX_PATH_BYTES].split(b"\0", 1)[0]
-        return path.decode("ascii", "backslashreplace") or None
+        # It goes into the log: line ends and the like as escapes.
+        return path.decode("latin-1").encode("unicode_escape").decode() or None
     return None

@@ -1,5 +1,7 @@
 """Clients of MQTT 5.0 on the harness, with their properties as keywords."""
 
+from typing import Any
+
 from gateway.wire.packets import (
     Connack,
     Disconnect,
@@ -34,7 +36,7 @@ def connect(
     expiry: int = NEVER,
     will: Will | None = None,
     keep_alive_seconds: int = 0,
-    **values: object,
+    **values: Any,
 ) -> Client:
     """Connect with 5.0 and commit; `expiry` 0 leaves the session expiry interval out."""
     if expiry:
@@ -68,7 +70,7 @@ def subscriber(harness: Harness, client_id: str, topic_filter: str, qos: int) ->
 
 
 def publish(
-    harness: Harness, client: Client, topic: str, payload: bytes, qos: int = 1, **values: object
+    harness: Harness, client: Client, topic: str, payload: bytes, qos: int = 1, **values: Any
 ) -> None:
     """Publish under packet identifier 1 (QoS 1) or 2 (QoS 2, not yet released), and commit."""
     retain = bool(values.pop("retain", False))
@@ -77,7 +79,7 @@ def publish(
     harness.commit()
 
 
-def will(payload: bytes = b"will", *, delay: int = 0, qos: int = 1, **values: object) -> Will:
+def will(payload: bytes = b"will", *, delay: int = 0, qos: int = 1, **values: Any) -> Will:
     """Return a will on topic `w`."""
     if delay:
         values["will_delay_interval_seconds"] = delay

@@ -67,7 +67,6 @@ def admitted(harness: Harness) -> Client:
     return client
 
 
-@pytest.mark.statement("MQTT5-3.1.2-30")
 def test_a_client_may_disconnect_in_the_middle_of_its_authentication(harness: Harness) -> None:
     client = connecting(harness)
     asked(harness)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from gateway.core.authentication import AuthenticationAnswer
 from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.wire.packets import (
@@ -10,6 +12,7 @@ from gateway.wire.packets import (
     Publish,
     Subscribe,
     Subscription,
+    Unsubscribe,
     Will,
 )
 from tests.core.harness import Harness, payloads
@@ -126,3 +129,23 @@ def test_retained_messages_take_no_more_memory_than_allowed(tmp_path: Path) -> N
     harness.commit()
     assert harness.broker.state.retained_bytes == 0
     harness.close()
+
+
+@pytest.mark.parametrize("name", ["$share/x", "$share/", "$share//t", "$share/g/", "$share/a+/t"])
+def test_an_older_client_may_subscribe_to_what_only_looks_like_a_shared_subscription(
+    harness: Harness, name: str
+) -> None:
+    if "+" in name:
+        name = "$share/+/t"  # a wildcard of its own level, as 3.1.1 wants it
+    client = harness.subscriber("c", name, 1)
+    harness.subscriber("watch", "t", 1)
+    publisher = harness.connect("p")
+    publisher.send(Publish("t", b"x", 1, False, False, 1))
+    harness.commit()
+    assert payloads(client.take()) == []
+    harness.restart()
+    assert list(harness.session("c").subscriptions) == [name]
+    client = harness.connect("c")
+    client.send(Unsubscribe(1, [name]))
+    harness.commit()
+    assert harness.broker.state.tree.subscription_count == 1

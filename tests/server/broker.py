@@ -9,8 +9,6 @@ from gateway.configuration import load
 from gateway.server.main import Running
 from tests.server.client import DEADLINE_SECONDS, Client
 
-LOOPBACK = {"port": 0, "allow_anonymous_network": True}
-
 
 class Broker:
     """A broker that runs, and clients of it."""
@@ -59,18 +57,26 @@ class Broker:
 
 
 async def running(
-    data_dir: Path, listeners: list[dict[str, Any]], mqtt: dict[str, object]
+    data_dir: Path,
+    listeners: list[dict[str, Any]],
+    mqtt: dict[str, object],
+    users: Path | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker for as long as the block lasts."""
     doors = [{"port": 0} | each if "path" not in each else each for each in listeners]
     overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
-    configuration = load(None, {}, {"gateway.data_dir": data_dir, "listeners": doors, **overrides})
+    overrides |= {"gateway.data_dir": data_dir, "listeners": doors, "access.password_file": users}
+    configuration = load(None, {}, overrides)
     stop = asyncio.Event()
+    stumbles: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: stumbles.append(context))
     broker = Broker(await Running.start(configuration, stop, None))
     ticking = asyncio.create_task(broker.running.until(stop))
     try:
         yield broker
         assert broker.running.shell.committer.failure is None
+        assert not stumbles
     finally:
         broker.cut()
         stop.set()

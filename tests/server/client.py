@@ -43,6 +43,10 @@ class Client:
         """Send bytes as they are."""
         self._writer.write(data)
 
+    def finish(self) -> None:
+        """Say that nothing more will be sent, and go on reading."""
+        self._writer.write_eof()
+
     def cut(self) -> None:
         """End the connection without a word."""
         self._writer.transport.abort()
@@ -73,12 +77,10 @@ class Client:
 
     # -- WebSocket
 
-    async def shake_hands(
-        self, *, path: str = "/mqtt", version: str = "1.1", **headers: str | None
-    ) -> Response:
+    async def shake_hands(self, *, path: str = "/mqtt", **headers: str | None) -> Response:
         """Ask for WebSocket; a header whose value is None is left out."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        lines = [f"GET {path} HTTP/{version}"]
+        lines = [f"GET {path} HTTP/1.1"]
         lines += [f"{k}: {v}" for k, v in (HANDSHAKE | named).items() if v is not None]
         self.send("\r\n".join([*lines, "", ""]).encode())
         return await self.response()

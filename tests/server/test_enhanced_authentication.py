@@ -247,7 +247,6 @@ async def test_a_client_identifier_in_use_is_not_given_to_another_user(broker: B
 # -- what comes while authentication waits
 
 
-@pytest.mark.statement("MQTT5-3.1.2-30")
 async def test_a_packet_other_than_auth_before_connack_ends_the_connection(broker: Broker) -> None:
     async with await broker.open() as client:
         client.connect(alice().first())

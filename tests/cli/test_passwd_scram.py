@@ -1,0 +1,40 @@
+"""`oncegate passwd --scram` as a person at a terminal meets it."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.access.passwords import PasswordFile
+from tests.cli.test_command import oncegate
+
+
+def test_passwd_writes_scram_keys_and_never_shows_the_password(tmp_path: Path) -> None:
+    outcome = oncegate(
+        "passwd", "--scram", "p", "ann", "--password-stdin", directory=tmp_path, stdin="xyzzy\n"
+    )
+    assert (outcome.returncode, outcome.stdout) == (0, "added: ann in p\n")
+    keys = PasswordFile.load(tmp_path / "p").scram_keys_of("ann")
+    assert keys is not None
+    assert keys.iterations == 15_000
+    assert keys.holds(b"xyzzy")
+    assert "xyzzy" not in (tmp_path / "p").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scram", "--iterations", "50"], "50 iterations: allowed are 4096 to 600000"),
+        (["--iterations", "5000"], "--iterations belongs to --scram"),
+        (["--scram", "--iterations", "0"], "0 iterations: allowed are 4096 to 600000"),
+    ],
+)
+def test_iterations_that_cannot_be_are_refused_in_one_line(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
+    outcome = oncegate(
+        "passwd", "p", "ann", "--password-stdin", *options, directory=tmp_path, stdin="x"
+    )
+    assert outcome.returncode == 1
+    assert message in outcome.stderr
+    assert len(outcome.stderr.splitlines()) == 1
+    assert not (tmp_path / "p").exists()
