@@ -43,6 +43,7 @@ CALLS: dict[str, tuple[tuple[object, ...], int]] = {
     "session_resumed": ((SESSION, CONNECTION), 10),
     "session_closed": ((SESSION, 0, 1), 0),
     "session_ended": ((SESSION, 0), 0),
+    "expiry_changed": ((SESSION, 60), 0),
     "subscribed": ((SESSION, Subscription("a/b", 1, 0)), 3),
     "unsubscribed": ((SESSION, "a/b"), 3),
     "message_held": ((HELD,), 5),
