@@ -122,8 +122,8 @@ def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
     """Return whether a page of `origin` that connects to `host` may do so.
 
     Without being listed, it may if it is a page of the same host, on any port, and that host is an
-    address or a name of this machine. Another name proves nothing: its owner can let it resolve to
-    this machine after the page was loaded.
+    address or a name of this machine (of loopback, one name is as good as another). Another name
+    proves nothing: its owner can let it resolve to this machine after the page was loaded.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True
@@ -131,15 +131,25 @@ def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
         page_host, our_host = urlsplit(origin).hostname, urlsplit(f"//{host}").hostname
     except ValueError:
         return False
-    return page_host is not None and page_host == our_host and _is_this_machine(page_host)
+    if page_host is None or our_host is None:
+        return False
+    if _is_loopback(page_host) and _is_loopback(our_host):
+        return True
+    return page_host == our_host and _is_this_machine(page_host)
+
+
+def _is_loopback(name: str) -> bool:
+    address = _address_of(name)
+    return name == "localhost" or (address is not None and address.is_loopback)
 
 
 def _is_this_machine(name: str) -> bool:
     own_name = socket.gethostname().lower()
-    if name in ("localhost", own_name, f"{own_name}.local"):
-        return True
+    return name in (own_name, f"{own_name}.local") or _address_of(name) is not None
+
+
+def _address_of(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None

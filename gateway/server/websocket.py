@@ -156,8 +156,12 @@ class WebSocketProtocol(MqttProtocol):
             if frames.state is ConnectionState.OPEN:
                 self.transport.write(frames.send(BytesMessage(data=data)))
         if connection.closing and frames.state is ConnectionState.OPEN:
-            # The socket is closed when the peer has answered: it would lose what it has not read.
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))
+            if connection.session is None:
+                # Never let in: its place is not held by waiting for an answer.
+                self.transport.close()
+            # Else its socket is closed when it has answered: it may have sent more, and closing on
+            # that would take from it what it has not read yet.
             self.cut_later()
             self.update_reading()
 

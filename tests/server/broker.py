@@ -61,11 +61,13 @@ async def running(
     listeners: list[dict[str, Any]],
     mqtt: dict[str, object],
     users: Path | None = None,
+    hook: str | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker for as long as the block lasts."""
     doors = [{"port": 0} | each if "path" not in each else each for each in listeners]
     overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
     overrides |= {"gateway.data_dir": data_dir, "listeners": doors, "access.password_file": users}
+    overrides["hooks.module"] = hook
     configuration = load(None, {}, overrides)
     stop = asyncio.Event()
     stumbles: list[dict[str, Any]] = []
@@ -76,7 +78,7 @@ async def running(
     try:
         yield broker
         assert broker.running.shell.committer.failure is None
-        assert not stumbles
+        assert not stumbles, stumbles
     finally:
         broker.cut()
         stop.set()

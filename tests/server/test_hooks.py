@@ -1,0 +1,319 @@
+"""A module of the operator's watches a real broker, and whatever it does the broker goes on."""
+
+import asyncio
+import importlib
+import json
+import socket
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from gateway.hooks.dispatch import WAITING_BYTES_MAX, WAITING_EVENTS_MAX, Hooks
+from gateway.wire.packets import (
+    Connack,
+    Disconnect,
+    Pingreq,
+    Pingresp,
+    Publish,
+    Suback,
+    Subscribe,
+    Subscription,
+)
+from tests.core.harness import Harness
+from tests.server.broker import Broker, running
+from tests.server.mqtt5_client import Mqtt5Client
+from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess
+
+DEADLINE_SECONDS = 10.0
+NAME = "hook_of_this_test"
+
+LISTENING = """
+from queue import SimpleQueue
+
+told = SimpleQueue()
+
+class Watch:
+    def __getattr__(self, method):
+        return lambda event: told.put((method, event))
+
+observer = Watch()
+"""
+
+FAILING = """
+from gateway.hooks import Observer
+from queue import SimpleQueue
+
+told = SimpleQueue()
+
+class Watch(Observer):
+    def connected(self, event):
+        raise SystemExit("no\\nmore")
+
+    def subscribed(self, event):
+        raise StopIteration
+
+    def disconnected(self, event):
+        told.put("still here")
+
+observer = Watch()
+"""
+
+HANGING = """
+from threading import Event
+
+begun, free = Event(), Event()
+
+class Watch:
+    def connected(self, event):
+        begun.set()
+        assert free.wait(60)
+
+    def published(self, event):
+        pass
+
+observer = Watch()
+"""
+
+Load = Callable[[str], Awaitable[Broker]]
+
+
+@pytest_asyncio.fixture
+async def hooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Load]:
+    """Starts a broker with a hook whose program is given."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, NAME, raising=False)
+    interval = sys.getswitchinterval()
+
+    async def begin(program: str) -> Broker:
+        (tmp_path / f"{NAME}.py").write_text(program)
+        importlib.invalidate_caches()
+        manager = asynccontextmanager(running)
+        plain = [{"protocol": "mqtt"}]
+        return await exits.enter_async_context(manager(tmp_path / "data", plain, {}, hook=NAME))
+
+    try:
+        async with AsyncExitStack() as exits:
+            yield begin
+    finally:
+        sys.modules.pop(NAME, None)
+        sys.setswitchinterval(interval)
+
+
+async def client_of(broker: Broker, client_id: str) -> Mqtt5Client:
+    client = await Mqtt5Client.open(broker.listeners[0]["port"])
+    client.connect(None, method=None, client_id=client_id)
+    assert isinstance(await client.receive(), Connack)
+    return client
+
+
+async def ping(client: Mqtt5Client) -> None:
+    client.send(Pingreq())
+    assert isinstance(await client.receive(), Pingresp)
+
+
+def module() -> Any:
+    """The module as the broker has it; waits while the broker's thread imports it."""
+    return importlib.import_module(NAME)
+
+
+async def told(queue: Any) -> Any:
+    return await asyncio.to_thread(queue.get, True, DEADLINE_SECONDS)
+
+
+def hooks_of(broker: Broker) -> Hooks:
+    hooks = broker.running.shell.hooks
+    assert hooks is not None
+    return hooks
+
+
+async def test_a_module_is_told_in_order_what_happens(hooked: Load) -> None:
+    broker = await hooked(LISTENING)
+    async with await client_of(broker, "c") as client:
+        client.send(Subscribe(1, [Subscription("a/+", 1)]))
+        assert isinstance(await client.receive(), Suback)
+        client.send(Publish("a/b", b"21", 0, False, False, 0))
+        assert isinstance(await client.receive(), Publish)
+        client.send(Disconnect())
+        assert await client.receive() is None
+        heard = [await told(module().told) for _ in range(5)]
+    assert [method for method, _ in heard] == [
+        "connected",
+        "subscribed",
+        "published",
+        "delivered",
+        "disconnected",
+    ]
+    assert {event.client_id for _, event in heard} == {"c"}
+    assert heard[2][1].payload == b"21"
+    await broker.eventually(lambda: hooks_of(broker).waiting() == 0)
+    status = broker.running.status()["hooks"]
+    assert status == {
+        "module": NAME,
+        "told": 5,
+        "waiting": 0,
+        "lost": 0,
+        "failed": 0,
+        "problem": None,
+    }
+
+
+async def test_a_hook_that_raises_anything_is_counted_and_goes_on(
+    hooked: Load, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = await hooked(FAILING)
+    async with await client_of(broker, "c") as client:
+        client.send(Subscribe(1, [Subscription("a", 0), Subscription("b", 0)]))
+        assert isinstance(await client.receive(), Suback)
+        client.send(Disconnect())
+        assert await client.receive() is None
+        assert await told(module().told) == "still here"
+    assert hooks_of(broker).failed == 3
+    lines = [record.getMessage() for record in caplog.records if "failed at" in record.message]
+    assert len(lines) == 1  # the 2nd and 3rd only count
+    assert "connected, 1 times so far: SystemExit: no more in " in lines[0]
+    assert f"{NAME}.py line 9" in lines[0]
+    assert any("failed 3 times" in line for line in broker.running.status()["warnings"])
+
+
+async def test_a_hook_that_hangs_loses_events_and_the_broker_does_not_wait(hooked: Load) -> None:
+    broker = await hooked(HANGING)
+    async with await client_of(broker, "c") as client:
+        try:
+            assert await asyncio.to_thread(module().begun.wait, DEADLINE_SECONDS)
+            count = WAITING_EVENTS_MAX + 500
+            for _ in range(count):
+                client.send(Publish("t", b"", 0, False, False, 0))
+            await ping(client)
+            hooks = hooks_of(broker)
+            assert hooks.waiting() == WAITING_EVENTS_MAX
+            assert hooks.lost == count + 1 - WAITING_EVENTS_MAX
+            assert any("too slow" in line for line in broker.running.status()["warnings"])
+            await hooks.stop()  # it is left behind, after STOP_SECONDS
+            assert hooks.waiting() == WAITING_EVENTS_MAX
+        finally:
+            module().free.set()
+
+
+async def test_payloads_that_wait_for_a_hook_are_bounded_in_bytes(hooked: Load) -> None:
+    broker = await hooked(HANGING)
+    async with await client_of(broker, "c") as client:
+        try:
+            assert await asyncio.to_thread(module().begun.wait, DEADLINE_SECONDS)
+            payload = bytes(1 << 20)
+            for _ in range(20):
+                client.send(Publish("t", payload, 0, False, False, 0))
+            await ping(client)
+            fitting = WAITING_BYTES_MAX // len(payload) - 1  # each weighs a little more
+            assert hooks_of(broker).waiting() == 1 + fitting
+            assert hooks_of(broker).lost == 20 - fitting
+        finally:
+            module().free.set()
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        ("import no_such_module_anywhere", "ModuleNotFoundError: No module named 'no_such_"),
+        ("observer = (", "SyntaxError: "),
+        ("raise SystemExit(3)", "SystemExit: 3 in "),
+        ("x = 1", "no `observer`; add observer = "),
+        ("observer = 1", "none of the methods connected, "),
+    ],
+)
+async def test_without_its_hook_the_broker_runs_and_says_why(
+    hooked: Load, program: str, problem: str
+) -> None:
+    broker = await hooked(program)
+    hooks = hooks_of(broker)
+    await broker.eventually(lambda: hooks.problem is not None)
+    async with await client_of(broker, "c") as client:
+        await ping(client)
+    assert hooks.problem is not None
+    assert hooks.problem.startswith(f'[hooks] module = "{NAME}": ')
+    assert problem in hooks.problem
+    assert "\n" not in hooks.problem
+    assert broker.running.shell.broker.statistics.observe is None
+    (warning,) = broker.running.status()["warnings"]
+    assert warning == f"The hook is not running: {hooks.problem}."
+
+
+async def test_without_a_module_nothing_is_observed(tmp_path: Path) -> None:
+    async with asynccontextmanager(running)(tmp_path, [{"protocol": "mqtt"}], {}) as broker:
+        assert broker.running.shell.broker.statistics.observe is None
+        assert broker.running.status()["hooks"] is None
+
+
+async def test_only_what_is_durable_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{NAME}.py").write_text(LISTENING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, NAME, raising=False)
+    harness = Harness(tmp_path / "data")
+    harness.commit()
+    interval = sys.getswitchinterval()
+    hooks = Hooks(NAME, harness.broker)
+    hooks.start()
+    try:
+        writer = harness.connect("writer")
+        hooks.release()
+        writer.send(Publish("before the cut", b"", 1, False, False, 1))
+        harness.commit()
+        hooks.release()
+        writer.send(Publish("cut", b"", 1, False, False, 2))
+        hooks.release()
+        await hooks.stop()
+        queue = module().told
+        heard = [queue.get_nowait() for _ in range(queue.qsize())]
+        topics = [event.topic for method, event in heard if method == "published"]
+        assert topics == ["before the cut"]
+    finally:
+        harness.close()
+        sys.modules.pop(NAME, None)
+        sys.setswitchinterval(interval)
+
+
+SENDING = """
+import json, os, socket
+from gateway.hooks import Connected, Observer, Published
+
+class Watch(Observer):
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    def published(self, event: Published) -> None:
+        text = json.dumps([event.client_id, event.topic, event.payload.decode(), event.qos])
+        self.socket.sendto(text.encode(), os.environ["HOOK_SOCKET"])
+
+observer = Watch()
+"""
+
+
+@pytest.mark.slow
+async def test_a_process_finds_its_hook_by_pythonpath() -> None:
+    broker = BrokerProcess(f'[hooks]\nmodule = "{NAME}"')
+    (broker.directory / f"{NAME}.py").write_text(SENDING)
+    address = str(broker.directory / "hook")
+    environment = {"PYTHONPATH": str(broker.directory), "HOOK_SOCKET": address}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear, broker.notify_socket() as ready:
+        ear.bind(address)
+        ear.settimeout(DEADLINE_SECONDS)
+        ready.settimeout(START_DEADLINE_SECONDS)
+        try:
+            broker.spawn(environment | {"NOTIFY_SOCKET": str(ready.getsockname())})
+            while b"READY=1" not in await asyncio.to_thread(ready.recv, 4096):
+                assert broker.is_running, broker.standard_error()
+            async with await Mqtt5Client.open(broker.port) as client:
+                client.connect(None, method=None, client_id="c")
+                client.send(Publish("t", b"21", 1, False, False, 1))
+                heard = json.loads(await asyncio.to_thread(ear.recv, 4096))
+            assert heard == ["c", "t", "21", 1]
+            assert broker.ask("status")["hooks"]["problem"] is None
+            assert broker.stop() == 0
+        finally:
+            broker.remove()
