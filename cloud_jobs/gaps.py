@@ -8,7 +8,7 @@ the tables can: by a file in quarantine that claims the range, or by the gateway
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 GAP_COLUMNS = ("gateway", "kind", "segment", "from_sequence", "to_sequence", "detail")
@@ -27,6 +27,17 @@ def gaps_of(ledger: DataFrame, truncations: DataFrame) -> DataFrame:
     holes = _holes(trusted)
     explained = _explained(holes, refused, truncations)
     return explained.unionByName(_breaks(trusted, holes)).unionByName(_unread(trusted, refused))
+
+
+def _refusal() -> Column:
+    """What to do about a refused file that claims the missing events."""
+    return F.concat(
+        F.lit("segment "),
+        F.col("segment").cast("string"),
+        F.lit(" is in quarantine: "),
+        "reason",
+        F.lit("; land a good copy of it, the gateway may have one in log/sent/"),
+    )
 
 
 def _holes(trusted: DataFrame) -> DataFrame:
@@ -50,7 +61,7 @@ def _explained(holes: DataFrame, refused: DataFrame, truncations: DataFrame) -> 
         F.col("gateway").alias("of"),
         F.col("first_sequence").alias("least"),
         F.col("last_sequence").alias("greatest"),
-        F.concat("name", F.lit(" is in quarantine: "), "reason").alias("why"),
+        _refusal().alias("why"),
     ).unionByName(
         truncations.select(
             F.col("gateway").alias("of"),
@@ -119,5 +130,5 @@ def _unread(trusted: DataFrame, refused: DataFrame) -> DataFrame:
         "segment",
         least.cast("long").alias("from_sequence"),
         F.col("last_sequence").alias("to_sequence"),
-        F.concat("name", F.lit(" is in quarantine: "), "reason").alias("detail"),
+        _refusal().alias("detail"),
     )

@@ -82,24 +82,26 @@ def ingest_batches(
             return before, ignored
 
 
-def _report(
-    tables: Tables, settings: IngestSettings, *, since: int, ignored: int, began: float
-) -> IngestReport:
+def _totals(tables: Tables, since: int) -> dict[str, int]:
+    """The sums of the counts of all batches after `since`, and the number of these batches."""
+    batches = tables.read("batches")
+    names = [name for name in batches.columns if name not in ("batch", "finished_at")]
     sums = (
-        tables.read("batches")
-        .where(F.col("batch") > since)
+        batches.where(F.col("batch") > since)
         .agg(
             F.count("*").alias("batches"),
-            *(
-                F.coalesce(F.sum(name), F.lit(0)).alias(name)
-                for name in tables.read("batches").columns
-                if name not in ("batch", "finished_at")
-            ),
+            *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names),
         )
         .first()
     )
     assert sums is not None
-    totals = {name: int(value) for name, value in sums.asDict().items()}
+    return {name: int(value) for name, value in sums.asDict().items()}
+
+
+def _report(
+    tables: Tables, settings: IngestSettings, *, since: int, ignored: int, began: float
+) -> IngestReport:
+    totals = _totals(tables, since)
     ledger = tables.read("segments").persist()
     try:
         gaps, gaps_count = _gaps(tables, ledger)

@@ -201,8 +201,8 @@ def _wrong_record() -> Column:
     )
 
 
-def readings_of(records: DataFrame, batch: int) -> DataFrame:
-    """The columns of `sensor_readings` for the records that can be believed."""
+def _identity() -> Column:
+    """What a reading is deduplicated on: the sensor's own numbers where it gave all of them."""
     numbered = (
         F.col("senml_device").isNotNull()
         & F.col("senml_boot").isNotNull()
@@ -220,10 +220,15 @@ def readings_of(records: DataFrame, batch: int) -> DataFrame:
     by_message = F.to_json(
         F.array("store", F.col("message").cast("string"), F.col("position").cast("string"))
     )
+    return F.when(numbered, by_sensor).otherwise(by_message)
+
+
+def readings_of(records: DataFrame, batch: int) -> DataFrame:
+    """The columns of `sensor_readings` for the records that can be believed."""
     is_ours = F.col("topic").startswith("sensors/")
     return records.where("wrong IS NULL").select(
         "gateway",
-        F.when(numbered, by_sensor).otherwise(by_message).alias("identity"),
+        _identity().alias("identity"),
         F.lit(batch).cast("long").alias("batch"),
         F.col("senml_device").alias("device"),
         F.col("senml_boot").alias("device_boot"),

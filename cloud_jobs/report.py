@@ -151,6 +151,7 @@ def _quarantine(report: IngestReport) -> Table:
     table.add_column("what", style="bold red")
     table.add_column("reason")
     table.add_column("rows", justify="right")
+    table.caption = "all that was ever refused, segments that landed well later too"
     for (kind, reason), count in sorted(report.quarantine.items()):
         table.add_row(Text(kind), Text(reason), _number(count))
     return table
