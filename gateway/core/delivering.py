@@ -409,7 +409,8 @@ class Deliverer:
             return protocol_violation(
                 f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
             )
-        self.statistics.delivered(delivery)
+        if self.statistics.observe is not None:
+            self.statistics.delivered(delivery)
         self._forget_unsent(session, delivery)
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
@@ -469,7 +470,8 @@ class Deliverer:
             return protocol_violation(
                 f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
             )
-        self.statistics.delivered(delivery)
+        if self.statistics.observe is not None:
+            self.statistics.delivered(delivery)
         self.recorder.delivery_completed(delivery)
         self.pump(session, now)
         return None

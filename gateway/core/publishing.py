@@ -75,7 +75,9 @@ class Publisher:
         if packet.qos == 2:
             return self._receive_qos2(session, connection, packet, now)
         route = self.state.tree.route_of(packet.topic)
-        refusal = self._refusal_of(connection, packet, route.is_system)
+        refusal = 0
+        if connection.version == 5 or route.is_system:
+            refusal = self._refusal_of(connection, packet, route.is_system)
         if refusal:
             if packet.qos:
                 answer = encode(Puback(packet.packet_id, refusal), connection.version)
