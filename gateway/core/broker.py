@@ -7,6 +7,7 @@ is to do: `take_dirty` (bytes to write now), `seal` (a batch to commit) and then
 
 from typing import Final, cast
 
+from gateway.core.acknowledging import Acknowledging
 from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.connecting import Connecting
 from gateway.core.delivering import Deliverer, PageRequest
@@ -111,6 +112,7 @@ class Broker:
         frames = Frames(state.tree, self.wall_time)
         self.system_messages = SystemMessages(state.tree, self.output, frames, self.statistics)
         self.deliverer = Deliverer(recorder, self.output, frames, limits, self.statistics)
+        self.acknowledging = Acknowledging(recorder, self.output, self.deliverer, self.statistics)
         self.publisher = Publisher(
             state,
             recorder,
@@ -253,14 +255,14 @@ class Broker:
             self.publisher.receive_pubrel(session, connection, packet_id, now)
             return None
         if kind == kinds.PUBACK:
-            return self.deliverer.receive_puback(session, cast(Puback, packet).packet_id, now)
+            return self.acknowledging.receive_puback(session, cast(Puback, packet).packet_id, now)
         if kind == kinds.PUBREC:
             pubrec = cast(Pubrec, packet)
-            return self.deliverer.receive_pubrec(
+            return self.acknowledging.receive_pubrec(
                 session, connection, pubrec.packet_id, pubrec.reason_code, now
             )
         if kind == kinds.PUBCOMP:
-            return self.deliverer.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
+            return self.acknowledging.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
         return self._receive_rare(session, connection, packet, now)
 
     def _receive_rare(

@@ -12,6 +12,7 @@ from gateway.core.facts import END_REASONS, WILL_CLEAR_REASONS
 from gateway.core.limits import CLIENT_ID_BYTES_MAX, Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
+from gateway.core.routes import is_system_topic
 from gateway.core.session import (
     AUTHENTICATING,
     AWAITING_AUTH,
@@ -24,7 +25,6 @@ from gateway.core.session import (
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer, Timers
-from gateway.core.topic_tree import is_system_topic
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
     BAD_USER_NAME_OR_PASSWORD,

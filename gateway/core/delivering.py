@@ -16,16 +16,13 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import (
     RECEIVED,
     SENT,
-    STATE_NAMES,
     Connection,
     Delivery,
     Message,
     Session,
 )
 from gateway.core.statistics import Statistics
-from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
-from gateway.wire.encoder import encode, pubrel
-from gateway.wire.packets import Pubrel
+from gateway.wire.encoder import pubrel
 
 QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
 QUEUE_BYTES: Final = DROP_REASONS.index("queue_bytes")
@@ -33,8 +30,6 @@ TOO_LARGE: Final = DROP_REASONS.index("too_large")
 EXPIRED: Final = DROP_REASONS.index("expired")
 CONTENTS_LOST: Final = DROP_REASONS.index("contents_lost")
 SLOW_READER: Final = "slow_reader"
-REFUSED: Final = "refused_by_receiver"
-NOBODY_KNOWS: Final = "unknown_packet_id"
 
 
 class PageRequest:
@@ -396,82 +391,3 @@ class Deliverer:
         for delivery in list(session.outbound.values()):
             if now - delivery.sent_at >= interval_seconds:
                 self._resend(session, connection, delivery, now)
-
-    # -- acknowledgements in; each returns what was wrong, or None
-
-    def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """PUBACK ends a QoS 1 delivery (section 4.3.2)."""
-        delivery = session.outbound.get(packet_id)
-        if delivery is None:
-            self.statistics.count_error(NOBODY_KNOWS)
-            return None
-        if delivery.qos != 1:
-            return protocol_violation(
-                f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
-            )
-        if self.statistics.observe is not None:
-            self.statistics.delivered(delivery)
-        self._forget_unsent(session, delivery)
-        self.recorder.delivery_completed(delivery)
-        self.pump(session, now)
-        return None
-
-    @staticmethod
-    def _forget_unsent(session: Session, delivery: Delivery) -> None:
-        """The client acknowledged on this connection what it had received on the one before."""
-        if session.unsent and delivery in session.unsent:
-            session.unsent.remove(delivery)
-
-    def receive_pubrec(
-        self,
-        session: Session,
-        connection: Connection,
-        packet_id: int,
-        reason_code: int,
-        now: float,
-    ) -> Violation | None:
-        """PUBREC is recorded, then answered with PUBREL (section 4.3.3)."""
-        delivery = session.outbound.get(packet_id)
-        if delivery is None:
-            # The client believes in an exchange that we have finished: let it finish as well.
-            self.statistics.count_error(NOBODY_KNOWS)
-            if reason_code < 0x80:
-                unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
-                self.output.send(connection, unknown)
-            return None
-        if delivery.qos != 2:
-            return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
-        self._forget_unsent(session, delivery)
-        if reason_code >= 0x80:
-            # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
-            topic = None if delivery.message is None else delivery.message.topic
-            self.statistics.drop(session, topic, REFUSED)
-            self.recorder.delivery_completed(delivery)
-            self.pump(session, now)
-            return None
-        if delivery.state == RECEIVED:
-            self.output.send(connection, pubrel(packet_id))
-            return None
-        self.recorder.delivery_received(delivery)
-        delivery.sent_at = now
-        if session.durable:
-            self.output.withhold(connection, pubrel(packet_id))
-        else:
-            self.output.send(connection, pubrel(packet_id))
-        return None
-
-    def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """PUBCOMP ends a QoS 2 delivery."""
-        delivery = session.outbound.get(packet_id)
-        if delivery is None:
-            self.statistics.count_error(NOBODY_KNOWS)
-            return None
-        if delivery.state != RECEIVED:
-            return protocol_violation(
-                f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
-            )
-        if self.statistics.observe is not None:
-            self.statistics.delivered(delivery)
-        self.recorder.delivery_completed(delivery)
-        self.pump(session, now)
-        return None

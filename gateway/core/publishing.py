@@ -8,13 +8,14 @@ from typing import Final
 
 from gateway.core.delivering import EXPIRED, Deliverer
 from gateway.core.facts import DROP_REASONS, ORIGINS, WILL_CLEAR_REASONS
+from gateway.core.fan_out import FanOut
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
+from gateway.core.routes import Route, is_system_topic
 from gateway.core.session import Connection, Held, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.topic_tree import Group, Route, Target, is_system_topic
 from gateway.core.violation import (
     NO_MATCHING_SUBSCRIBERS,
     NOT_AUTHORIZED,
@@ -57,6 +58,7 @@ class Publisher:
         self.limits = limits
         self.statistics = statistics
         self.wall_time = wall_time
+        self.fan_out = FanOut(state, recorder, deliverer, limits, statistics)
 
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
@@ -102,7 +104,7 @@ class Publisher:
             self._record(session, message, route, FROM_CLIENT)
         if packet.qos:
             self._acknowledge(connection, packet.packet_id, route, recorded)
-        self._fan_out(session, route, message, now)
+        self.fan_out.deliver(session, route, message, now)
         return None
 
     def _acknowledge(
@@ -303,7 +305,7 @@ class Publisher:
             # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
             self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])
             return
-        self._fan_out(session, route, message, now)
+        self.fan_out.deliver(session, route, message, now)
 
     def abandon(self, held: Held) -> None:
         """`await_rel_timeout` has passed: the operator wants the identifier back."""
@@ -339,7 +341,7 @@ class Publisher:
         self.statistics.published(session, will.topic, will.payload, will.qos, will.retain, True)
         route = self.state.tree.route_of(will.topic)
         self._record(session, message, route, FROM_WILL)
-        self._fan_out(session, route, message, now)
+        self.fan_out.deliver(session, route, message, now)
 
     def _must_record(self, session: Session, message: Message, route: Route) -> bool:
         if route.logged or message.retain:
@@ -353,44 +355,6 @@ class Publisher:
         self.recorder.message_published(session, message, origin, route.count())
         if message.qos or origin == FROM_WILL:
             message.batch = self.recorder.batch_number
-
-    def _fan_out(self, publisher: Session, route: Route, message: Message, now: float) -> None:
-        if message.retain:
-            self._retain(message)
-        frame = b""
-        for each in route.targets:
-            target: Target | None = each
-            if each.session is publisher:
-                target = each.local
-                if target is None:
-                    continue
-            assert target is not None, "a target without a session"
-            qos = message.qos if message.qos < target.qos else target.qos
-            # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already, unless a 5.0 client
-            # asked for it as published [MQTT5-3.3.1-13]
-            retain = message.retain and target.retain_as_published
-            if qos:
-                self.deliverer.deliver(target.session, message, qos, retain, False, now)
-            else:
-                frame = self.deliverer.deliver_qos0(target.session, message, retain, False, frame)
-        for group in route.groups:
-            self.deliver_shared(group, message, message.retain, None, now)
-
-    def deliver_shared(
-        self, group: Group, message: Message, retain: bool, but: Session | None, now: float
-    ) -> None:
-        """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
-        session = group.choose(self.limits.window_of(), but)
-        if session is None:
-            self.statistics.drop(None, message.topic, "no_member")
-            return
-        subscription = group.members[session]
-        qos = message.qos if message.qos < subscription.qos else subscription.qos
-        kept = retain and subscription.retain_as_published
-        if qos:
-            self.deliverer.deliver(session, message, qos, kept, True, now)
-        else:
-            self.deliverer.deliver_qos0(session, message, kept, True, b"")
 
     def redeliver_shared(self, session: Session, now: float) -> None:
         """A session is about to end: what came to it through shared subscriptions goes on.
@@ -411,32 +375,7 @@ class Publisher:
                 # It goes to the other when it is known to be gone from this one.
                 delivery.message.batch = self.recorder.batch_number
                 retain = delivery.message.retain  # the other may have asked for it as published
-                self.deliver_shared(group, delivery.message, retain, session, now)
-
-    def _retain(self, message: Message) -> None:
-        topic = message.topic
-        before = self.state.retained.get(topic)
-        size_bytes = self.state.retained_bytes + message.size_bytes()
-        if before is not None:
-            size_bytes -= before.size_bytes()
-        if not message.payload:
-            # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
-            if before is not None:
-                self.recorder.retained_cleared(topic)
-        elif before is None and len(self.state.retained) >= self.limits.max_retained:
-            self._refuse_to_retain(topic, "max_retained")
-        elif size_bytes > self.limits.max_retained_bytes:
-            if before is not None:
-                # Rather none than one that is out of date.
-                self.recorder.retained_cleared(topic)
-            self._refuse_to_retain(topic, "max_retained_bytes")
-        else:
-            self.recorder.retained_set(message)
-
-    def _refuse_to_retain(self, topic: str, limit: str) -> None:
-        self.statistics.count_error(limit)
-        self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
-        self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")
+                self.fan_out.deliver_shared(group, delivery.message, retain, session, now)
 
 
 def _is_utf8(payload: bytes) -> bool:

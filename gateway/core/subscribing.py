@@ -6,11 +6,11 @@ from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.retained_replay import RetainedReplay
+from gateway.core.routes import is_system_topic
 from gateway.core.session import Connection, Session, Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.system_messages import SystemMessages
-from gateway.core.topic_tree import is_system_topic
 from gateway.core.violation import (
     NO_SUBSCRIPTION_EXISTED,
     QUOTA_EXCEEDED,

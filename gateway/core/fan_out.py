@@ -1,0 +1,91 @@
+"""From one message to all its receivers: targets, shared subscriptions, the retained message."""
+
+from gateway.core.delivering import Deliverer
+from gateway.core.limits import Limits
+from gateway.core.recorder import Recorder
+from gateway.core.routes import Group, Route, Target
+from gateway.core.session import Message, Session
+from gateway.core.state import State
+from gateway.core.statistics import Statistics
+
+
+class FanOut:
+    """Hands messages to the deliverer, once for each receiver."""
+
+    def __init__(
+        self,
+        state: State,
+        recorder: Recorder,
+        deliverer: Deliverer,
+        limits: Limits,
+        statistics: Statistics,
+    ) -> None:
+        self.state = state
+        self.recorder = recorder
+        self.deliverer = deliverer
+        self.limits = limits
+        self.statistics = statistics
+
+    def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
+        """Give a message to everyone its topic reaches, and keep it if it says so."""
+        if message.retain:
+            self._retain(message)
+        frame = b""
+        for each in route.targets:
+            target: Target | None = each
+            if each.session is publisher:
+                target = each.local
+                if target is None:
+                    continue
+            assert target is not None, "a target without a session"
+            qos = message.qos if message.qos < target.qos else target.qos
+            # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already, unless a 5.0 client
+            # asked for it as published [MQTT5-3.3.1-13]
+            retain = message.retain and target.retain_as_published
+            if qos:
+                self.deliverer.deliver(target.session, message, qos, retain, False, now)
+            else:
+                frame = self.deliverer.deliver_qos0(target.session, message, retain, False, frame)
+        for group in route.groups:
+            self.deliver_shared(group, message, message.retain, None, now)
+
+    def deliver_shared(
+        self, group: Group, message: Message, retain: bool, but: Session | None, now: float
+    ) -> None:
+        """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
+        session = group.choose(self.limits.window_of(), but)
+        if session is None:
+            self.statistics.drop(None, message.topic, "no_member")
+            return
+        subscription = group.members[session]
+        qos = message.qos if message.qos < subscription.qos else subscription.qos
+        kept = retain and subscription.retain_as_published
+        if qos:
+            self.deliverer.deliver(session, message, qos, kept, True, now)
+        else:
+            self.deliverer.deliver_qos0(session, message, kept, True, b"")
+
+    def _retain(self, message: Message) -> None:
+        topic = message.topic
+        before = self.state.retained.get(topic)
+        size_bytes = self.state.retained_bytes + message.size_bytes()
+        if before is not None:
+            size_bytes -= before.size_bytes()
+        if not message.payload:
+            # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
+            if before is not None:
+                self.recorder.retained_cleared(topic)
+        elif before is None and len(self.state.retained) >= self.limits.max_retained:
+            self._refuse_to_retain(topic, "max_retained")
+        elif size_bytes > self.limits.max_retained_bytes:
+            if before is not None:
+                # Rather none than one that is out of date.
+                self.recorder.retained_cleared(topic)
+            self._refuse_to_retain(topic, "max_retained_bytes")
+        else:
+            self.recorder.retained_set(message)
+
+    def _refuse_to_retain(self, topic: str, limit: str) -> None:
+        self.statistics.count_error(limit)
+        self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
+        self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")
