@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gateway.core.session import Delivery, Message, Session
 from gateway.core.state import State
 from gateway.server.stored_totals import SLICE_STEPS, StoredTotals
@@ -16,8 +18,11 @@ from gateway.wire.packets import (
     Subscription,
 )
 from tests.server.broker import Broker
+from tests.server.client import BINARY, frame_of
 from tests.server.conftest import Start
 from tests.server.mqtt5_client import Mqtt5Client
+from tests.system.broker_process import BrokerProcess
+from tests.system.mqtt_bytes import connect
 
 PLAIN = {"protocol": "mqtt"}
 TOPIC_COUNT = 74
@@ -161,3 +166,35 @@ def test_stored_messages_are_counted_in_slices() -> None:
     totals = StoredTotals(state)
     assert [totals.advance(), totals.advance(), totals.advance()] == [False, False, True]
     assert (totals.count, totals.bytes) == (2 * SLICE_STEPS + 1, 7 * (2 * SLICE_STEPS + 1))
+
+
+async def test_a_websocket_client_counts_the_bytes_of_its_packets_alone(start: Start) -> None:
+    broker = await start({"protocol": "websocket"}, PLAIN)
+    client = await broker.open()
+    await client.shake_hands()
+    statistics = broker.running.shell.broker.statistics
+    assert (statistics.bytes_received, statistics.bytes_sent) == (0, 0)
+    packet = connect("c")
+    client.send(frame_of(BINARY, packet))
+    assert (await client.frame())[0] == BINARY
+    assert (statistics.bytes_received, statistics.bytes_sent) == (len(packet), 4)
+
+
+@pytest.mark.slow
+async def test_sys_interval_changes_while_the_broker_runs() -> None:
+    broker = BrokerProcess('[mqtt]\nsys_interval = "never"')
+    try:
+        await asyncio.to_thread(broker.start)
+        async with await Mqtt5Client.open(broker.port) as client:
+            client.connect(None, method=None)
+            assert isinstance(await client.receive(), Connack)
+            await subscribe(client, "$SYS/broker/uptime")
+            broker.replace_in_configuration('"never"', '"1s"')
+            answer = await asyncio.to_thread(broker.ask, "reload")
+            assert answer["changed"] == ["mqtt.sys_interval"]
+            packet = await client.receive()
+        assert isinstance(packet, Publish)
+        assert packet.topic == "$SYS/broker/uptime"
+        assert not packet.retain
+    finally:
+        broker.remove()

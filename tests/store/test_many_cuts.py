@@ -7,17 +7,38 @@ from pathlib import Path
 import pytest
 
 from gateway.core.session import RECEIVED, SENT
+from tests.core.mqtt5 import NEVER
 from tests.store.test_recovery_properties import CLIENTS, FILTERS, TOPICS, Story
 
 STEPS = 500
 SEEDS = range(30)
 
 
+def random_connect(story: Story, chance: random.Random, client: str) -> None:
+    if chance.random() < 0.5:
+        story.do_connect(client, chance.random() < 0.05, chance.random() < 0.1)
+    else:
+        story.do_connect_5(
+            client,
+            chance.random() < 0.05,
+            chance.choice((10, 300, NEVER)),
+            chance.choice((None, None, 0, 15)),
+            chance.randint(1, 3),
+        )
+
+
+def random_end(story: Story, chance: random.Random, client: str) -> None:
+    if chance.random() < 0.7:
+        story.do_leave(client)
+    else:
+        story.do_disconnect(client, chance.choice((None, 10, NEVER)))
+
+
 def random_step(story: Story, chance: random.Random) -> None:
     client = chance.choice(CLIENTS)
     roll = chance.random()
     if client not in story.connected:
-        story.do_connect(client, chance.random() < 0.05, chance.random() < 0.1)
+        random_connect(story, chance, client)
     elif roll < 0.30:
         story.do_publish(
             client,
@@ -25,18 +46,22 @@ def random_step(story: Story, chance: random.Random) -> None:
             chance.randint(1, 2),
             chance.random() < 0.1,
             chance.randint(1, 9),
+            chance.choice((None, None, 1, 30)),
         )
     elif roll < 0.45:
         story.do_release(client)
     elif roll < 0.70:
         story.do_acknowledge(client, chance.randint(1, 3))
     elif roll < 0.75:
-        story.do_subscribe(client, chance.choice(FILTERS), chance.randint(1, 2))
+        story.do_subscribe(
+            client, chance.choice(FILTERS), chance.randint(1, 2), chance.choice((0, 3))
+        )
     elif roll < 0.77:
         story.do_unsubscribe(client, chance.choice(FILTERS))
     elif roll < 0.80:
-        story.do_leave(client)
-        story.connected.pop(client, None)
+        random_end(story, chance, client)
+    elif roll < 0.81:
+        story.do_time(chance.choice((1, 5, 20)))
     elif roll < 0.86:
         story.do_begin_checkpoint()
     elif roll < 0.98:
@@ -47,6 +72,7 @@ def random_step(story: Story, chance: random.Random) -> None:
 
 def finish(story: Story) -> None:
     """Let every client come back and finish everything it has begun."""
+    story.do_time(100)  # delayed wills and short sessions first
     for client in CLIENTS:
         story.do_connect(client, False, False)
     while any(

@@ -13,6 +13,7 @@ from gateway.core.replay import Replay
 from gateway.core.session import RECEIVED, SENT
 from gateway.core.state import State
 from gateway.wire.packets import (
+    Disconnect,
     Puback,
     Pubcomp,
     Publish,
@@ -24,18 +25,34 @@ from gateway.wire.packets import (
     Will,
 )
 from tests.core.harness import Client, Harness
+from tests.core.mqtt5 import NEVER, connect, properties
 from tests.core.picture import picture_of
 
 CLIENTS = ("a", "b", "c")
-FILTERS = ("t/1", "t/+", "sensors/#")
+FILTERS = ("t/1", "t/+", "sensors/#", "$share/g/t/+", "$share/g/#")
 TOPICS = ("t/1", "t/2", "sensors/x")
 
 client = st.sampled_from(CLIENTS)
 steps = st.one_of(
     st.tuples(st.just("connect"), client, st.booleans(), st.booleans()),
+    st.tuples(
+        st.just("connect 5"),
+        client,
+        st.booleans(),
+        st.sampled_from((0, 10, 40, NEVER)),
+        st.sampled_from((None, 0, 15)),
+        st.integers(1, 3),
+    ),
+    st.tuples(st.just("time"), st.sampled_from((1, 5, 20))),
     st.tuples(st.just("leave"), client),
-    st.tuples(st.just("disconnect"), client),
-    st.tuples(st.just("subscribe"), client, st.sampled_from(FILTERS), st.integers(0, 2)),
+    st.tuples(st.just("disconnect"), client, st.sampled_from((None, 0, 10, NEVER))),
+    st.tuples(
+        st.just("subscribe"),
+        client,
+        st.sampled_from(FILTERS),
+        st.integers(0, 2),
+        st.sampled_from((0, 1, 300)),
+    ),
     st.tuples(st.just("unsubscribe"), client, st.sampled_from(FILTERS)),
     st.tuples(
         st.just("publish"),
@@ -44,6 +61,7 @@ steps = st.one_of(
         st.integers(0, 2),
         st.booleans(),
         st.integers(1, 4),
+        st.sampled_from((None, 0, 3, 30)),
     ),
     st.tuples(st.just("publish"), client, st.just("t/1"), st.just(2), st.just(False), st.just(4)),
     st.tuples(st.just("release"), client),
@@ -76,33 +94,79 @@ class Story:
         will = Will("t/2", b"will of " + client_id.encode(), 1, False) if with_will else None
         self.connected[client_id] = self.harness.connect(client_id, clean=clean, will=will)
 
+    def do_connect_5(
+        self,
+        client_id: str,
+        clean: bool,
+        expiry: int,
+        delay: int | None,
+        receive_maximum: int,
+    ) -> None:
+        will = None
+        if delay is not None:
+            wanted = properties(
+                will_delay_interval_seconds=delay,
+                message_expiry_interval_seconds=30,
+                user_properties=[("of", client_id)],
+            )
+            will = Will("t/2", b"will of " + client_id.encode(), 1, False, wanted)
+        self.connected[client_id] = connect(
+            self.harness,
+            client_id,
+            clean=clean,
+            expiry=expiry,
+            will=will,
+            receive_maximum=receive_maximum,
+        )
+
+    def do_time(self, seconds: int) -> None:
+        self.harness.advance(seconds)
+
     def do_leave(self, client_id: str) -> None:
         client = self.connected.pop(client_id, None)
         if client is not None:
             self.harness.lose(client)
 
-    def do_disconnect(self, client_id: str) -> None:
+    def do_disconnect(self, client_id: str, expiry: int | None = None) -> None:
         client = self.connected.pop(client_id, None)
-        if client is not None:
+        if client is not None and client.version == 5 and expiry is not None:
+            changed = properties(session_expiry_interval_seconds=expiry)
+            client.send(Disconnect(0x04, changed))
+        elif client is not None:
             client.send_bytes(b"\xe0\x00")
 
-    def do_subscribe(self, client_id: str, topic_filter: str, qos: int) -> None:
+    def do_subscribe(
+        self, client_id: str, topic_filter: str, qos: int, identifier: int = 0
+    ) -> None:
         if client_id in self.connected:
-            subscription = Subscription(topic_filter, qos)
-            self.connected[client_id].send(Subscribe(1, [subscription]))
+            wanted = properties(subscription_identifiers=[identifier]) if identifier else None
+            subscription = Subscription(
+                topic_filter, qos, retain_as_published=identifier == 1, retain_handling=1
+            )
+            self.connected[client_id].send(Subscribe(1, [subscription], wanted))
 
     def do_unsubscribe(self, client_id: str, topic_filter: str) -> None:
         if client_id in self.connected:
             self.connected[client_id].send(Unsubscribe(1, [topic_filter]))
 
-    def do_publish(
-        self, client_id: str, topic: str, qos: int, retain: bool, packet_id: int
+    def do_publish(  # noqa: PLR0917 - played from a tuple
+        self,
+        client_id: str,
+        topic: str,
+        qos: int,
+        retain: bool,
+        packet_id: int,
+        expiry: int | None = None,
     ) -> None:
         if client_id in self.connected:
             self.payload += 1
-            packet = Publish(
-                topic, b"%d" % self.payload, qos, retain, False, packet_id if qos else 0
-            )
+            wanted = None
+            if expiry is not None:
+                wanted = properties(
+                    message_expiry_interval_seconds=expiry, user_properties=[("a", "1")]
+                )
+            payload = b"%d" % self.payload
+            packet = Publish(topic, payload, qos, retain, False, packet_id if qos else 0, wanted)
             self.connected[client_id].send(packet)
 
     def do_release(self, client_id: str) -> None:

@@ -23,10 +23,11 @@ from gateway.wire.packets import (
     Will,
 )
 from tests.core.harness import Client, Harness
+from tests.core.mqtt5 import NEVER, properties
 from tests.core.picture import Picture, picture_of
 
 CLIENTS = ("a", "b", "c", "d")
-FILTERS = ("t/1", "t/+", "sensors/#", "#", "w")
+FILTERS = ("t/1", "t/+", "sensors/#", "#", "w", "$share/g/t/#", "$share/h/#")
 TOPICS = ("t/1", "t/2", "sensors/x", "w")
 STEPS = 400
 
@@ -85,6 +86,8 @@ class Life:
         roll = chance.random()
         if roll < 0.10:
             self.harness.seal(checkpoint_chunks=chance.randint(0, 3))
+        elif roll < 0.11:
+            self.let_time_pass(chance.choice((1, 10)))
         elif roll < 0.16:
             self.checkpoint()
         elif roll < 0.18:
@@ -96,6 +99,14 @@ class Life:
         else:
             self.speak(client_id, client)
         self.check()
+
+    def let_time_pass(self, seconds: int) -> None:
+        """Let timers come up, and leave what they do uncommitted."""
+        harness = self.harness
+        harness.now += seconds
+        harness.time_ms += seconds * 1000
+        harness.broker.wall_time.time_ms = harness.time_ms
+        harness.broker.wake(harness.now)
 
     def checkpoint(self) -> None:
         """Begin a checkpoint, and often finish it."""
@@ -113,8 +124,17 @@ class Life:
             will = Will(
                 chance.choice(TOPICS), self.payload(), chance.randint(0, 2), chance.random() < 0.3
             )
-        client = self.harness.open_connection()
-        client.send(Connect(4, client_id, chance.random() < 0.3, 0, will, None, None))
+        version = chance.choice((4, 5))
+        wanted = None
+        if version == 5:
+            wanted = properties(
+                session_expiry_interval_seconds=chance.choice((0, 20, NEVER)),
+                receive_maximum=chance.randint(1, 5),
+                maximum_packet_size_bytes=chance.choice((100, 10_000)),
+                topic_alias_maximum=chance.randint(0, 2),
+            )
+        client = self.harness.open_connection(version)
+        client.send(Connect(version, client_id, chance.random() < 0.3, 0, will, None, None, wanted))
         self.connected[client_id] = client
 
     def payload(self) -> bytes:
@@ -134,7 +154,11 @@ class Life:
             retain = chance.random() < 0.15
             packet_id = chance.randint(1, 6) if qos else 0
             topic = chance.choice(TOPICS)
-            client.send(Publish(topic, self.payload(), qos, retain, False, packet_id))
+            wanted = None
+            if chance.random() < 0.3:
+                expiry = chance.choice((0, 3, 1_000))
+                wanted = properties(message_expiry_interval_seconds=expiry, content_type="x")
+            client.send(Publish(topic, self.payload(), qos, retain, False, packet_id, wanted))
         elif roll < 0.55 and session.inbound:
             client.send(Pubrel(chance.choice(list(session.inbound))))
         elif roll < 0.80:
