@@ -1,96 +1,21 @@
 """gmqtt, the asyncio client that the bridge uses, here as any other program would use it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import gmqtt  # type: ignore[import-untyped]
 import pytest
-import pytest_asyncio
 from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
 
+from tests.contract.mqtt_client.gmqtt_client import DEADLINE_SECONDS, GmqttClient
 from tests.system.stage import Stage
 
-DEADLINE_SECONDS = 10.0
 
-
-@dataclass(frozen=True)
-class Message:
-    """What gmqtt gave to on_message."""
-
-    topic: str
-    payload: bytes
-    qos: int
-    retain: bool
-
-
-class GmqttClient:
-    """A gmqtt client whose callbacks fill queues that a test waits on."""
-
-    def __init__(self, stage: Stage, name: str, **arguments: Any) -> None:
-        self.messages: asyncio.Queue[Message] = asyncio.Queue()
-        self.subscribed = asyncio.Event()
-        self.disconnected = asyncio.Event()
-        self.session_present = False
-        self.client = gmqtt.Client(stage.client_id(name), **arguments)
-        # Reconnecting by itself would fight a takeover for ever.
-        self.client.set_config({"reconnect_retries": 0})
-        self._port = stage.broker.port
-        self.client.on_message = self._on_message
-        self.client.on_connect = self._on_connect
-        self.client.on_subscribe = lambda *_: self.subscribed.set()
-        self.client.on_disconnect = lambda *_, **__: self.disconnected.set()
-
-    def _on_connect(self, _client: Any, flags: int, _result: int, _properties: Any) -> None:
-        self.session_present = bool(flags & 1)
-
-    async def _on_message(
-        self, _client: Any, topic: str, payload: bytes, qos: int, properties: dict[str, Any]
-    ) -> int:
-        await self.messages.put(Message(topic, payload, qos, bool(properties["retain"])))
-        return 0
-
-    async def start(self) -> bool:
-        """Connect; whether the broker had the session."""
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            await self.client.connect("127.0.0.1", self._port, version=MQTTv311)
-        return self.session_present
-
-    async def subscribe(self, topic_filter: str, qos: int) -> None:
-        """Subscribe and await the SUBACK."""
-        self.subscribed.clear()
-        self.client.subscribe(topic_filter, qos)
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            await self.subscribed.wait()
-
-    async def take(self) -> Message:
-        """The next message."""
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            return await self.messages.get()
-
-    async def stop(self) -> None:
-        """Send DISCONNECT."""
-        if self.client.is_connected:
-            await self.client.disconnect()
-
-    def cut(self) -> None:
-        """End the connection without a DISCONNECT."""
-        self.client._connection._transport.abort()
-
-
-@pytest_asyncio.fixture
-async def new_client(stage: Stage) -> AsyncIterator[Callable[..., GmqttClient]]:
-    """Makes gmqtt clients that are stopped when the test is over."""
-    clients: list[GmqttClient] = []
-
-    def make(name: str, **arguments: Any) -> GmqttClient:
-        clients.append(GmqttClient(stage, name, **arguments))
-        return clients[-1]
-
-    yield make
-    for client in clients:
-        await client.stop()
+@pytest.fixture
+def new_client(new_gmqtt_client: Callable[..., GmqttClient]) -> Callable[..., GmqttClient]:
+    """Makes gmqtt clients of MQTT 3.1.1."""
+    return partial(new_gmqtt_client, version=MQTTv311)
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])

@@ -1,0 +1,149 @@
+"""A paho-mqtt client for tests, with its own network thread: its callbacks fill queues."""
+
+import queue
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import paho.mqtt.client as paho
+import pytest
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from tests.system.stage import Stage
+
+DEADLINE_SECONDS = 10.0
+
+
+def connect_properties(**values: Any) -> Properties:
+    """The properties of a CONNECT of MQTT 5.0, under paho's names."""
+    return _properties(PacketTypes.CONNECT, values)
+
+
+def publish_properties(**values: Any) -> Properties:
+    """The properties of a PUBLISH of MQTT 5.0, under paho's names."""
+    return _properties(PacketTypes.PUBLISH, values)
+
+
+def will_properties(**values: Any) -> Properties:
+    """The properties of a will of MQTT 5.0, under paho's names."""
+    return _properties(PacketTypes.WILLMESSAGE, values)
+
+
+def subscribe_properties(**values: Any) -> Properties:
+    """The properties of a SUBSCRIBE of MQTT 5.0, under paho's names."""
+    return _properties(PacketTypes.SUBSCRIBE, values)
+
+
+def _properties(packet_type: int, values: dict[str, Any]) -> Properties:
+    properties = Properties(packet_type)  # type: ignore[no-untyped-call]
+    for name, value in values.items():
+        setattr(properties, name, value)
+    return properties
+
+
+class PahoClient:
+    """A paho client, of MQTT 3.1.1 unless it is told another protocol."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        name: str,
+        *,
+        protocol: MQTTProtocolVersion = MQTTProtocolVersion.MQTTv311,
+        **arguments: Any,
+    ) -> None:
+        # True if the broker accepted, True if it had the session.
+        self.connected: queue.Queue[tuple[bool, bool]] = queue.Queue()
+        # The reason code of each end of a connection.
+        self.disconnected: queue.Queue[int] = queue.Queue()
+        self.subscribed: queue.Queue[list[int]] = queue.Queue()
+        self.messages: queue.Queue[paho.MQTTMessage] = queue.Queue()
+        self.connack_properties: Properties | None = None
+        if protocol != MQTTProtocolVersion.MQTTv5:
+            arguments.setdefault("clean_session", True)
+        self.client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=stage.client_id(name) if name else "",
+            protocol=protocol,
+            **arguments,
+        )
+        self._port = stage.broker.port
+        self.client.on_connect = self._on_connect
+        self.client.on_disconnect = lambda _c, _u, _f, code, _p: self.disconnected.put(code.value)
+        self.client.on_subscribe = lambda _c, _u, _m, codes, _p: self.subscribed.put(
+            [code.value for code in codes]
+        )
+        self.client.on_message = lambda _c, _u, message: self.messages.put(message)
+
+    def _on_connect(
+        self, _client: Any, _userdata: Any, flags: Any, code: Any, properties: Properties | None
+    ) -> None:
+        self.connack_properties = properties
+        self.connected.put((not code.is_failure, flags.session_present))
+
+    def start(self, **arguments: Any) -> bool:
+        """Connect and run the network thread; whether the broker had the session."""
+        self.client.connect("127.0.0.1", self._port, keepalive=30, **arguments)
+        self.client.loop_start()
+        accepted, session_present = self.connected.get(timeout=DEADLINE_SECONDS)
+        assert accepted
+        return session_present
+
+    def subscribe(
+        self, topic_filter: str, how: int | SubscribeOptions, properties: Properties | None = None
+    ) -> list[int]:
+        """Subscribe with a QoS, or with the options of MQTT 5.0; the granted QoS."""
+        if isinstance(how, SubscribeOptions):
+            self.client.subscribe(topic_filter, options=how, properties=properties)
+        else:
+            self.client.subscribe(topic_filter, how, properties=properties)
+        return self.subscribed.get(timeout=DEADLINE_SECONDS)
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        qos: int,
+        retain: bool = False,
+        properties: Properties | None = None,
+    ) -> None:
+        """Publish, and wait until every step of the QoS is done."""
+        information = self.client.publish(topic, payload, qos, retain, properties)
+        information.wait_for_publish(DEADLINE_SECONDS)
+        assert information.is_published()
+
+    def take(self) -> paho.MQTTMessage:
+        """The next message."""
+        return self.messages.get(timeout=DEADLINE_SECONDS)
+
+    def stop(self) -> None:
+        """Send DISCONNECT and end the network thread."""
+        self.client.disconnect()
+        self.client.loop_stop()
+
+    def cut(self) -> None:
+        """Reset the connection without a DISCONNECT; paho must not come back by itself."""
+        self.client.loop_stop()
+        connection = self.client.socket()
+        assert isinstance(connection, socket.socket)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+
+
+@pytest.fixture
+def new_paho_client(stage: Stage) -> Iterator[Callable[..., PahoClient]]:
+    """Makes paho clients that are stopped when the test is over."""
+    clients: list[PahoClient] = []
+
+    def make(name: str, **arguments: Any) -> PahoClient:
+        clients.append(PahoClient(stage, name, **arguments))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.stop()
