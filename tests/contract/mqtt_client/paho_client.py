@@ -45,6 +45,13 @@ def _properties(packet_type: int, values: dict[str, Any]) -> Properties:
     return properties
 
 
+def properties_of(carrier: Properties | None) -> dict[str, Any]:
+    """What a packet carried; binary data in hexadecimal digits."""
+    assert carrier is not None, "expected a packet of MQTT 5.0"
+    values: dict[str, Any] = carrier.json()  # type: ignore[no-untyped-call]
+    return values
+
+
 class PahoClient:
     """A paho client, of MQTT 3.1.1 unless it is told another protocol."""
 
