@@ -4,6 +4,7 @@
 #   make test      format, lint, types, import contracts and all tests
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
+#   make conformance  which statements of the MQTT standards no test carries, and why
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
 #
@@ -28,6 +29,7 @@ ARGUMENTS ?=
 UPGRADE ?=
 
 .PHONY: help run test check ingest format clean distclean requirements
+.PHONY: conformance conformance-write
 .PHONY: packages-run packages-test packages-cloud cloud static
 
 help:
@@ -50,6 +52,12 @@ static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+conformance: $(VENV)/.ready-test
+	@exec $(BIN)/python tests/conformance.py
+
+conformance-write: $(VENV)/.ready-test
+	@exec $(BIN)/python tests/conformance.py --write
 
 format: $(VENV)/.ready-test
 	@$(BIN)/ruff format $(SOURCES)

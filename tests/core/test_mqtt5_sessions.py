@@ -209,7 +209,7 @@ def test_a_client_identifier_that_is_too_long_is_refused(harness: Harness) -> No
     assert client.closed
 
 
-@pytest.mark.statement("MQTT5-3.1.0-2", "MQTT5-4.13.1-1")
+@pytest.mark.statement("MQTT5-3.1.0-2", "MQTT5-4.13.1-1", "MQTT5-3.14.4-1")
 def test_a_second_connect_ends_the_connection(harness: Harness) -> None:
     client = connect(harness, "c")
     client.take()
