@@ -188,14 +188,14 @@ def test_the_will_of_a_paho_5_client_waits_and_goes_if_the_client_comes_back(
     watcher = new_client("watcher")
     watcher.start()
     watcher.subscribe(stage.topic("will"), 2)
-    _mortal(stage, new_client, "returns", delay_seconds=1).cut()
+    _mortal(stage, new_client, "returns", delay_seconds=2).cut()
     assert new_client("returns").start(clean_start=False, properties=KEPT) is True
-    lost = _mortal(stage, new_client, "lost", delay_seconds=1)
+    lost = _mortal(stage, new_client, "lost", delay_seconds=2)
     cut_seconds = time.monotonic()
     lost.cut()
     message = watcher.take()
     assert (message.payload, message.qos) == (b"lost", 2)
-    assert time.monotonic() - cut_seconds >= 1.0
+    assert time.monotonic() - cut_seconds >= 2.0
     assert properties_of(message.properties)["UserProperty"] == [("cause", "cut")]
     # What was due before the second will would have come before it.
     assert watcher.messages.empty()
