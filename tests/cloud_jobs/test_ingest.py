@@ -183,8 +183,8 @@ def test_the_golden_segments_become_the_rows_that_the_contract_promises(story: S
         ("state", None, "ok", None),
     }
     (gateway,) = (one for one in story.first.gateways if one.gateway == "gw-golden")
-    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 55)
-    assert (gateway.events, gateway.segments) == (49, 3)
+    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 59)
+    assert (gateway.events, gateway.segments) == (53, 4)
     (gap,) = story.gaps(story.first, "gw-golden")
     assert (gap.from_sequence, gap.to_sequence) == (41, 46)
     assert "log_truncated" in gap.detail
@@ -192,7 +192,12 @@ def test_the_golden_segments_become_the_rows_that_the_contract_promises(story: S
     assert json.loads(later.extra) == {"reason": 7, "spread": {"a": [1, 2.5, None, "x"]}}
     assert later.client_id == "naïve 客户"
     states = {row.client_id: row.state for row in rows("sessions", "gateway = 'gw-golden'")}
-    assert states == {"oncegate-bridge": "away", "page": "ended", "naïve 客户": "ended"}
+    assert states == {
+        "oncegate-bridge": "away",
+        "page": "ended",
+        "naïve 客户": "ended",
+        "phone": "away",
+    }
 
 
 def test_directories_and_files_with_the_characters_of_patterns_are_taken_literally(
