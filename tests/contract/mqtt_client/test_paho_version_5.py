@@ -138,6 +138,20 @@ def test_paho_5_names_a_topic_once_and_then_by_its_alias(
         assert {client.take().topic for _ in range(4)} == {topic}
 
 
+def test_paho_5_is_sent_a_topic_once_and_then_its_alias(
+    stage: Stage, new_client: Callable[..., PahoClient]
+) -> None:
+    client = new_client("paho")
+    client.start(properties=connect_properties(TopicAliasMaximum=1))
+    client.subscribe(stage.topic("x"), 0)
+    for _ in range(2):
+        client.publish(stage.topic("x"), b"warm", qos=0)
+    messages = [client.take() for _ in range(2)]
+    # paho leaves it to the program to remember what an alias stands for.
+    assert [message.topic for message in messages] == [stage.topic("x"), ""]
+    assert [properties_of(message.properties) for message in messages] == [{"TopicAlias": 1}] * 2
+
+
 def test_a_message_of_paho_5_expires_and_another_is_told_what_is_left_of_its_time(
     stage: Stage, new_client: Callable[..., PahoClient]
 ) -> None:
