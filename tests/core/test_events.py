@@ -23,6 +23,11 @@ from tests.core.harness import Client, Harness
 Told = tuple[str, dict[str, object]]
 
 
+def fields_of(event: Event) -> dict[str, object]:
+    """What an observer can read; compiled classes have no `__dict__`."""
+    return {name: getattr(event, name) for name in dir(event) if not name.startswith("_")}
+
+
 class Watched:
     """A broker and what it told."""
 
@@ -33,7 +38,7 @@ class Watched:
 
     def take(self) -> list[Told]:
         events, self.events[:] = list(self.events), []
-        return [(type(event).__name__, vars(event)) for event in events]
+        return [(type(event).__name__, fields_of(event)) for event in events]
 
     def publish(self, client: Client, qos: int, topic: str = "t", retain: bool = False) -> None:
         client.send(Publish(topic, b"21", qos, retain, False, 5 if qos else 0))
