@@ -310,7 +310,6 @@ class Connection:
         """The CONNECT that is being authenticated."""
         self.aliases_in: dict[int, tuple[str, bytes]] = {}
         self.aliases_out: dict[str, int] = {}
-        self.opened_at = now
         self.connected_ms = 0
         self.last_received = now
         self.outgoing: list[bytes] = []
@@ -332,6 +331,5 @@ class Connection:
         """What is left of the current one, last first."""
         self.replaying = False
         self.closing = False
-        self.close_withheld = False
         self.undecided: list[Packet] = []
         """Packets that came while the client's password was being checked."""

@@ -120,11 +120,6 @@ class TopicTree:
             self.retained_count -= 1
             _prune(path, topic)
 
-    def retained_of(self, topic: str) -> Message | None:
-        """Return the topic's own retained message."""
-        path = _path(self.root, topic)
-        return None if path is None else path[-1].retained
-
     def retained_matching(self, topic_filter: str) -> list[Message]:
         """Return the retained messages that a filter selects, in order of their numbers."""
         found: list[Message] = []

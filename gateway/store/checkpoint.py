@@ -51,7 +51,6 @@ class Checkpoint:
         self.sweep_from = sweep_from
         """After an unclean stop: look for unreferenced messages from this number on."""
         self.changes: Changes = state.freeze()
-        self.rows_written = 0
         self._steps = self._run()
 
     def step(self) -> bool:
@@ -88,7 +87,6 @@ class Checkpoint:
         iterator = iter(rows)
         while chunk := list(islice(iterator, CHUNK_ROWS)):
             self.connection.executemany(statement, chunk)
-            self.rows_written += len(chunk)
             yield False
 
     def _write_messages(self, messages: Iterable[Message | None]) -> None:
@@ -101,7 +99,6 @@ class Checkpoint:
                 rows.append((message.number, message.topic, message.payload, flags, properties))
         if rows:
             self.connection.executemany("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
-            self.rows_written += len(rows)
 
     def _held(self) -> Iterator[bool]:
         iterator = iter(self.changes.held)
@@ -113,7 +110,6 @@ class Checkpoint:
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",
                 [(held.session.number, held.packet_id, held.message.number) for held in chunk],
             )
-            self.rows_written += len(chunk)
             yield False
 
     def _deliveries(self) -> Iterator[bool]:
@@ -129,7 +125,6 @@ class Checkpoint:
                 "INSERT OR REPLACE INTO outbound VALUES (?,?,?,?,?,?)",
                 [_outbound_row(delivery) for delivery in live if delivery.state != WAITING],
             )
-            self.rows_written += len(live)
             yield False
 
     def _retained(self) -> Iterator[bool]:
@@ -144,7 +139,6 @@ class Checkpoint:
                 "DELETE FROM retained WHERE topic = ?",
                 [(topic,) for topic, message in chunk if message is None],
             )
-            self.rows_written += len(chunk)
             yield False
 
     def _subscriptions(self) -> Iterator[bool]:
@@ -206,7 +200,6 @@ class Checkpoint:
             self.connection.executemany(
                 "DELETE FROM queue WHERE session = ? AND position = ?", rows
             )
-            self.rows_written += len(rows)
             yield False
 
     def _ended(self, number: int) -> Iterator[bool]:
@@ -221,7 +214,6 @@ class Checkpoint:
                     [(number, row[0]) for row in rows],
                 )
                 self.changes.orphans.update(row[1] for row in rows)
-                self.rows_written += len(rows)
                 yield False
         self.connection.execute("DELETE FROM subscriptions WHERE session = ?", (number,))
         self.connection.execute("DELETE FROM sessions WHERE number = ?", (number,))
