@@ -380,7 +380,9 @@ class Broker:
             timer = self.timers.pop_due(now)
             if timer is None:
                 return
-            if timer.connection is not None and timer.connection.state != CLOSED:
+            if timer.connection is not None and timer.kind == RETAINED:
+                self.retained_replay.resume(timer.connection, now)
+            elif timer.connection is not None and timer.connection.state != CLOSED:
                 self._connection_timer(timer, timer.connection, now)
             elif timer.session is not None and not timer.session.ended:
                 self._session_timer(timer, timer.session, now)
@@ -403,8 +405,6 @@ class Broker:
                 return
             self.statistics.count_error("slow_reader")
             self.ending.end(connection, SLOW, now)
-        elif timer.kind == RETAINED:
-            self.retained_replay.resume(connection, now)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:

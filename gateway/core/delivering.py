@@ -15,6 +15,7 @@ from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.session import (
     RECEIVED,
+    RETAIN,
     SENT,
     Connection,
     Delivery,
@@ -65,9 +66,7 @@ class Deliverer:
 
     # -- messages in
 
-    def deliver_qos0(
-        self, session: Session, message: Message, retain: bool, shared: bool, frame: bytes
-    ) -> bytes:
+    def deliver_qos0(self, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
         """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`.
 
         `frame` is the same message as it went to another plain 3.x client, or empty; returns the
@@ -78,16 +77,16 @@ class Deliverer:
         if connection is None or (keeps and session.queued_count):
             # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
             if keeps:
-                self._queue(session, message, 0, retain, shared)
+                self._queue(session, message, flags)
             return frame
         if not connection.writable:
             self._drop_at_slow_reader(session, message)
             return frame
         withheld = message.batch > self.output.committed_batch or not connection.greeted
-        plain = connection.version < 5 and not retain
+        plain = connection.version < 5 and not flags & RETAIN
         aliases = len(connection.aliases_out)
         if not (plain and frame):
-            made = self.frames.qos0(connection, message, retain, shared, not withheld)
+            made = self.frames.qos0(connection, message, flags, not withheld)
             if plain:
                 frame = made
         else:
@@ -125,12 +124,13 @@ class Deliverer:
         self,
         session: Session,
         message: Message,
-        qos: int,
-        retain: bool,
-        shared: bool,
+        flags: int,
         now: float,
     ) -> None:
-        """Start a QoS 1 or 2 delivery, or queue it behind those that wait."""
+        """Start a QoS 1 or 2 delivery, or queue it behind those that wait.
+
+        `flags` are those of `Delivery`.
+        """
         connection = session.connection
         if (
             connection is not None
@@ -140,20 +140,16 @@ class Deliverer:
             and not session.unsent
             and len(session.outbound) < self._window_of(connection)
         ):
-            delivery = Delivery(
-                session, message, message.number, qos, retain, session.next_position, shared
-            )
+            delivery = Delivery(session, message, message.number, flags, session.next_position)
             self._start(session, connection, delivery, message, now)
         else:
-            self._queue(session, message, qos, retain, shared)
+            self._queue(session, message, flags)
 
     def _window_of(self, connection: Connection) -> int:
         # [MQTT5-3.3.4-9] never more in flight than the client allows
         return min(self.limits.window_of(), connection.receive_maximum)
 
-    def _queue(
-        self, session: Session, message: Message, qos: int, retain: bool, shared: bool
-    ) -> None:
+    def _queue(self, session: Session, message: Message, flags: int) -> None:
         # The newest message is the one that is dropped: what was accepted before stays.
         size_bytes = message.size_bytes()
         if session.queued_count >= self.limits.max_mqueue_len:
@@ -161,9 +157,7 @@ class Deliverer:
         elif session.queued_bytes + size_bytes > self.limits.max_mqueue_bytes:
             self._drop(session, message, QUEUE_BYTES)
         else:
-            delivery = Delivery(
-                session, message, message.number, qos, retain, session.next_position, shared
-            )
+            delivery = Delivery(session, message, message.number, flags, session.next_position)
             self.recorder.message_queued(delivery, size_bytes)
 
     def _drop(self, session: Session, message: Message, reason: int) -> None:
@@ -247,7 +241,7 @@ class Deliverer:
     def _send_stored_qos0(
         self, session: Session, connection: Connection, delivery: Delivery, message: Message
     ) -> None:
-        frame = self.frames.qos0(connection, message, delivery.retain, delivery.shared, False)
+        frame = self.frames.qos0(connection, message, delivery.flags, False)
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
             self.recorder.waiting_dropped(delivery, TOO_LARGE)

@@ -8,8 +8,9 @@ UTF-8. A MESSAGE is::
 
 The properties are those of MQTT 5.0 that are passed on, as on the wire without their length, after
 the time at which the message expires (u64, milliseconds since 1970, 0: never); no bytes at all if
-there is neither. A delivery's flags are the message's, as delivered, and bit 3: it came through a
-shared subscription.
+there is neither. A delivery's flags are the message's, as delivered, bit 3: it came through a
+shared subscription, and bit 4: it came through one subscription whose key (CRC-32 of its filter)
+follows the record.
 
 Facts change the state (`state.State` applies them); observations only tell what happened. The
 recorder writes them, `replay` applies them again after a restart, `journal` reads them for the
@@ -111,4 +112,5 @@ records u32 | bytes of names u32 | bytes of records u32; then names, records, CR
 NAME_RECORD: Final = Struct("<IH")
 """session u32 | bytes of client id u16; then the client id. Each blob names its own sessions."""
 EXPIRES: Final = Struct("<Q")
+KEY: Final = Struct("<I")
 CRC: Final = Struct("<I")

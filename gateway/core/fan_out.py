@@ -4,7 +4,7 @@ from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.core.routes import Group, Route, Target
-from gateway.core.session import Message, Session
+from gateway.core.session import QOS, RETAIN, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 
@@ -38,14 +38,15 @@ class FanOut:
                 if target is None:
                     continue
             assert target is not None, "a target without a session"
-            qos = message.qos if message.qos < target.qos else target.qos
+            flags = message.qos if message.qos < target.qos else target.qos
             # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already, unless a 5.0 client
             # asked for it as published [MQTT5-3.3.1-13]
-            retain = message.retain and target.retain_as_published
-            if qos:
-                self.deliverer.deliver(target.session, message, qos, retain, False, now)
+            if message.retain and target.retain_as_published:
+                flags |= RETAIN
+            if flags & QOS:
+                self.deliverer.deliver(target.session, message, flags, now)
             else:
-                frame = self.deliverer.deliver_qos0(target.session, message, retain, False, frame)
+                frame = self.deliverer.deliver_qos0(target.session, message, flags, frame)
         for group in route.groups:
             self.deliver_shared(group, message, message.retain, None, now)
 
@@ -59,11 +60,11 @@ class FanOut:
             return
         subscription = group.members[session]
         qos = message.qos if message.qos < subscription.qos else subscription.qos
-        kept = retain and subscription.retain_as_published
+        flags = subscription.delivery_flags(qos, retain and subscription.retain_as_published)
         if qos:
-            self.deliverer.deliver(session, message, qos, kept, True, now)
+            self.deliverer.deliver(session, message, flags, now)
         else:
-            self.deliverer.deliver_qos0(session, message, kept, True, b"")
+            self.deliverer.deliver_qos0(session, message, flags, b"")
 
     def _retain(self, message: Message) -> None:
         topic = message.topic

@@ -1,11 +1,10 @@
 """The bytes of an outgoing PUBLISH for one connection: its version, its properties, its aliases."""
 
-from gateway.core.session import Connection, Delivery, Message, Session
+from gateway.core.session import KEY_SHIFT, RETAIN, Connection, Delivery, Message, Session
 from gateway.core.topic_tree import TopicTree
 from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import raw_publish_frame
 from gateway.wire.message_properties import NEVER, NO_PROPERTIES, properties_field_of
-from gateway.wire.topics import matches
 
 
 class Frames:
@@ -31,21 +30,19 @@ class Frames:
         """Return a delivery's PUBLISH at QoS 1 or 2."""
         field = b""
         if connection.version == 5:
-            field = self._field(delivery.session, message, delivery.shared, 0)
+            field = self._field(delivery.session, message, delivery.flags, 0)
         return raw_publish_frame(
             message.topic_field,
             message.payload,
             delivery.qos,
-            delivery.retain,
+            delivery.flags & RETAIN != 0,
             dup,
             delivery.packet_id,
             field,
         )
 
-    def qos0(
-        self, connection: Connection, message: Message, retain: bool, shared: bool, may_alias: bool
-    ) -> bytes:
-        """Return a PUBLISH at QoS 0.
+    def qos0(self, connection: Connection, message: Message, flags: int, may_alias: bool) -> bytes:
+        """Return a PUBLISH at QoS 0, for a delivery with these flags.
 
         `may_alias`: it leaves at once, so that an alias it defines is known to what follows.
         """
@@ -59,29 +56,30 @@ class Frames:
                     topic_field = b"\x00\x00"
             session = connection.session
             assert session is not None, "a PUBLISH to a connection without a session"
-            field = self._field(session, message, shared, alias)
+            field = self._field(session, message, flags, alias)
+        retain = flags & RETAIN != 0
         return raw_publish_frame(topic_field, message.payload, 0, retain, False, 0, field)
 
-    def _field(self, session: Session, message: Message, shared: bool, alias: int) -> bytes:
+    def _field(self, session: Session, message: Message, flags: int, alias: int) -> bytes:
         identifiers: list[int] = []
-        if session.identified:
-            identifiers = self._identifiers_of(session, message.topic, shared)
+        if session.keys:
+            identifiers = self._identifiers_of(session, message.topic, flags >> KEY_SHIFT)
         if not (message.forwarded or message.expires_ms or identifiers or alias):
             return NO_PROPERTIES
         expiry = self.expiry_seconds_of(message)
         return properties_field_of(expiry, message.forwarded, identifiers, alias)
 
-    def _identifiers_of(self, session: Session, topic: str, shared: bool) -> list[int]:
-        """Return the identifiers of all subscriptions that match [MQTT5-3.3.4-3]."""
-        if not shared:
+    def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
+        """Return the identifiers of all subscriptions that match [MQTT5-3.3.4-3].
+
+        `key` names the one that a message came through, as a shared or a retained one does.
+        """
+        if not key:
             return self.tree.route_of(topic).identifiers.get(session, [])
-        return [
-            subscription.identifier
-            for subscription in session.subscriptions.values()
-            if subscription.is_shared
-            and subscription.identifier
-            and matches(subscription.topic_filter.split("/", 2)[2], topic)
-        ]
+        subscription = session.keys.get(key)
+        if subscription is None or not subscription.identifier:
+            return []
+        return [subscription.identifier]
 
 
 def _alias_of(connection: Connection, topic: str, may_alias: bool) -> tuple[int, bool]:

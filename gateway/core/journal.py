@@ -8,6 +8,7 @@ from struct import error as StructError
 from zlib import crc32
 
 from gateway.core import facts
+from gateway.core.session import THROUGH_ONE
 
 EventValue = int | str | bytes | bool | None
 Event = dict[str, EventValue]
@@ -198,12 +199,12 @@ class _Reader:
             event["packet_id"], event["message"], event["matched"] = fields[2:]
         elif kind == facts.MESSAGE_QUEUED:
             fields = facts.QUEUED_RECORD.unpack_from(data, at)
-            self.at += facts.QUEUED_RECORD.size
+            self.at += facts.QUEUED_RECORD.size + _key_bytes(fields[3])
             event["event"] = "message_queued"
             event["message"], event["qos"], event["position"] = fields[2], fields[3] & 3, fields[4]
         elif kind == facts.DELIVERY_STARTED:
             fields = facts.STARTED_RECORD.unpack_from(data, at)
-            self.at += facts.STARTED_RECORD.size
+            self.at += facts.STARTED_RECORD.size + _key_bytes(fields[4])
             event["event"] = "delivery_started"
             event["packet_id"], event["message"] = fields[2], fields[3]
             event["qos"], event["position"] = fields[4] & 3, fields[5]
@@ -279,6 +280,11 @@ class _Reader:
         event["version"] = self.text(fields[2])
         event["previous_boot"] = self.text(fields[3]) or None
         return event
+
+
+def _key_bytes(flags: int) -> int:
+    """Return how many bytes of a subscription's key follow a delivery's record."""
+    return facts.KEY.size if flags & THROUGH_ONE else 0
 
 
 _INBOUND_NAMES = {

@@ -13,7 +13,7 @@ from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.routes import Route, is_system_topic
-from gateway.core.session import Connection, Held, Message, Session
+from gateway.core.session import KEY_SHIFT, SHARED, Connection, Held, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.violation import (
@@ -201,7 +201,7 @@ class Publisher:
             else:
                 if message is None:
                     message = self._message_of(packet)
-                self.deliverer.deliver_qos0(session, message, False, False, b"")
+                self.deliverer.deliver_qos0(session, message, 0, b"")
         statistics.sent_qos0 += sent
         statistics.publish_bytes_sent += sent * len(packet.payload)
 
@@ -363,11 +363,14 @@ class Publisher:
         """
         started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
         for delivery in (*started, *session.waiting, *session.recent):
-            if not delivery.shared or delivery.message is None:
+            if not delivery.flags & SHARED or delivery.message is None:
                 continue
             if self.deliverer.frames.is_expired(delivery.message):
                 continue
-            group = self.state.tree.group_of(session, delivery.message.topic)
+            subscription = session.keys.get(delivery.flags >> KEY_SHIFT)
+            if subscription is None:
+                continue  # the member had left the group before
+            group = self.state.tree.group_of(subscription)
             if group is not None:
                 if delivery.message.batch < 0:
                     route = self.state.tree.route_of(delivery.message.topic)

@@ -9,6 +9,8 @@ from zlib import crc32
 
 from gateway.core import facts
 from gateway.core.session import (
+    KEY_SHIFT,
+    THROUGH_ONE,
     Connection,
     Delivery,
     Held,
@@ -16,7 +18,6 @@ from gateway.core.session import (
     Session,
     Subscription,
     Will,
-    flags_of,
 )
 from gateway.core.state import State
 
@@ -213,9 +214,11 @@ class Recorder:
                 facts.MESSAGE_QUEUED,
                 self._name(delivery.session),
                 delivery.message_number,
-                flags_of(delivery.qos, delivery.retain, delivery.shared),
+                delivery.flags & 0xFF,
                 delivery.position,
             )
+            if delivery.flags & THROUGH_ONE:
+                self.records += facts.KEY.pack(delivery.flags >> KEY_SHIFT)
         self.state.message_queued(delivery, size_bytes)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
@@ -225,9 +228,11 @@ class Recorder:
                 self._name(delivery.session),
                 packet_id,
                 delivery.message_number,
-                flags_of(delivery.qos, delivery.retain, delivery.shared),
+                delivery.flags & 0xFF,
                 delivery.position,
             )
+            if delivery.flags & THROUGH_ONE:
+                self.records += facts.KEY.pack(delivery.flags >> KEY_SHIFT)
         self.state.delivery_started(delivery, packet_id)
 
     def delivery_resent(self, delivery: Delivery, pubrel: bool) -> None:

@@ -9,7 +9,16 @@ from collections.abc import Callable
 
 from gateway.core import facts
 from gateway.core.journal import Blob
-from gateway.core.session import Delivery, Held, Message, Session, Subscription, Will
+from gateway.core.session import (
+    KEY_SHIFT,
+    THROUGH_ONE,
+    Delivery,
+    Held,
+    Message,
+    Session,
+    Subscription,
+    Will,
+)
 from gateway.core.state import State
 from gateway.wire.values import topic_field_of
 
@@ -167,14 +176,16 @@ class Replay:
         data = blob.data
         if kind == facts.MESSAGE_QUEUED:
             _, _, number, flags, position = facts.QUEUED_RECORD.unpack_from(data, at)
+            end, flags = _with_key(data, at + facts.QUEUED_RECORD.size, flags)
             if session is not None and position >= session.next_position:
                 self._queue(session, number, flags, position)
-            return at + facts.QUEUED_RECORD.size
+            return end
         if kind == facts.DELIVERY_STARTED:
             _, _, packet_id, number, flags, position = facts.STARTED_RECORD.unpack_from(data, at)
+            end, flags = _with_key(data, at + facts.STARTED_RECORD.size, flags)
             if session is not None:
                 self._start(session, packet_id, number, flags, position)
-            return at + facts.STARTED_RECORD.size
+            return end
         if kind in (facts.DELIVERY_RECEIVED, facts.DELIVERY_COMPLETED):
             fields = facts.OUTBOUND_RECORD.unpack_from(data, at)
             delivery = session.outbound.get(fields[2]) if session is not None else None
@@ -197,10 +208,7 @@ class Replay:
         raise AssertionError(f"a recorder of this version never writes record kind {kind}")
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
-        message = self.messages.get(number)
-        delivery = Delivery(
-            session, message, number, flags & 3, bool(flags & 4), position, bool(flags & 8)
-        )
+        delivery = Delivery(session, self.messages.get(number), number, flags, position)
         delivery.stored = True  # by a checkpoint that was cut, perhaps
         return delivery
 
@@ -260,6 +268,14 @@ class Replay:
         for session in list(self.state.numbers.values()):
             if not session.durable:
                 self.state.session_ended(session)
+
+
+def _with_key(data: bytes, end: int, flags: int) -> tuple[int, int]:
+    """Return where a delivery's record ends, and its flags with the key that may follow it."""
+    if not flags & THROUGH_ONE:
+        return end, flags
+    key: int = facts.KEY.unpack_from(data, end)[0]
+    return end + facts.KEY.size, flags | key << KEY_SHIFT
 
 
 def properties_in(section: bytes) -> tuple[int, bytes]:

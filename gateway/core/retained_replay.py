@@ -11,6 +11,7 @@ from typing import Final
 from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
+from gateway.core.retained_walk import RetainedWalk
 from gateway.core.session import CONNECTED, Connection, Message, Session, Subscription
 from gateway.core.state import State
 from gateway.core.timers import RETAINED, Timer, Timers
@@ -18,8 +19,25 @@ from gateway.core.timers import RETAINED, Timer, Timers
 SLICE_MESSAGES: Final = 500
 """Retained messages handled before the loop gets its turn: about a millisecond."""
 
+SLICE_LEVELS: Final = 2_000
+"""Topic levels looked at before the loop gets its turn, where few of them retain anything."""
+
 WAIT_SECONDS: Final = 0.05
 """How long a slice waits for a client whose queue or socket is full."""
+
+
+class Replaying:
+    """What one connection is still to be sent."""
+
+    def __init__(self) -> None:
+        self.wanted: dict[str, Subscription] = {}
+        """Subscriptions whose turn will come, by filter."""
+        self.current: Subscription | None = None
+        self.walk: RetainedWalk | None = None
+        self.found: list[Message] = []
+        """What the walk has found and is still to be sent, last first."""
+        self.scheduled = False
+        """A timer will bring the next slice."""
 
 
 class RetainedReplay:
@@ -38,6 +56,7 @@ class RetainedReplay:
         self.deliverer = deliverer
         self.limits = limits
         self.timers = timers
+        self.replays: dict[Connection, Replaying] = {}
 
     def want(
         self, session: Session, connection: Connection, subscription: Subscription, now: float
@@ -45,73 +64,95 @@ class RetainedReplay:
         """A subscription was made: its retained messages are on their way."""
         if session.durable and subscription.qos:
             self._queue_durable(session, subscription, now)
-        connection.retained_wanted[subscription.topic_filter] = subscription
+        replaying = self.replays.get(connection)
+        if replaying is None:
+            replaying = Replaying()
+            self.replays[connection] = replaying
+        replaying.wanted[subscription.topic_filter] = subscription
 
     def _queue_durable(self, session: Session, subscription: Subscription, now: float) -> None:
-        for message in self.state.tree.retained_matching(subscription.topic_filter):
-            qos = min(message.qos, subscription.qos)
-            if qos and not self._has_expired(message):
-                dropped = session.dropped_messages
-                self.deliverer.deliver(session, message, qos, True, False, now)
-                if session.dropped_messages > dropped:
-                    return  # the queue is full: each further one would be dropped and recorded
+        walk = RetainedWalk(self.state.tree.root, subscription.topic_filter)
+        dropped = session.dropped_messages
+        while not walk.is_over():
+            for message in walk.step(SLICE_LEVELS):
+                qos = min(message.qos, subscription.qos)
+                if qos and not self._has_expired(message):
+                    flags = subscription.delivery_flags(qos, True)
+                    self.deliverer.deliver(session, message, flags, now)
+                    if session.dropped_messages > dropped:
+                        return  # the queue is full: each further one would be dropped and recorded
 
     def pump(self, connection: Connection, now: float) -> None:
         """Send a slice, and come back for the next."""
-        if connection.replaying:
-            return  # a timer will come up
-        self._send_slice(connection, now)
+        replaying = self.replays.get(connection)
+        if replaying is not None and not replaying.scheduled:
+            self._send_slice(connection, replaying, now)
 
     def resume(self, connection: Connection, now: float) -> None:
         """The timer of a slice came up."""
-        connection.replaying = False
-        self._send_slice(connection, now)
+        replaying = self.replays.get(connection)
+        if replaying is not None:
+            replaying.scheduled = False
+            self._send_slice(connection, replaying, now)
 
-    def _send_slice(self, connection: Connection, now: float) -> None:
+    def _send_slice(self, connection: Connection, replaying: Replaying, now: float) -> None:
         session = connection.session
+        levels = SLICE_LEVELS
         left = SLICE_MESSAGES
-        while left and connection.state == CONNECTED and session is not None:
+        while session is not None and connection.state == CONNECTED:
             if not connection.writable or session.queued_count:
-                self._come_back(connection, now + WAIT_SECONDS)
+                self._come_back(connection, replaying, now + WAIT_SECONDS)
                 return
-            message = self._next(connection, session)
-            if message is None:
+            if not left or not levels:
+                self._come_back(connection, replaying, now)
                 return
-            left -= 1
-            self._send(session, connection, message, now)
-        if session is not None and not session.ended:
-            self._come_back(connection, now)
+            if replaying.found:
+                left -= 1
+                self._send(session, connection, replaying, replaying.found.pop(), now)
+            elif replaying.walk is not None and not replaying.walk.is_over():
+                step = min(levels, SLICE_MESSAGES)
+                levels -= step
+                replaying.found = replaying.walk.step(step)
+                replaying.found.reverse()
+            elif not self._begin_next(replaying, session):
+                break
+        del self.replays[connection]
 
-    def _come_back(self, connection: Connection, when: float) -> None:
-        connection.replaying = True
+    def _come_back(self, connection: Connection, replaying: Replaying, when: float) -> None:
+        replaying.scheduled = True
         self.timers.add(when, Timer(RETAINED, connection, None))
 
-    def _next(self, connection: Connection, session: Session) -> Message | None:
-        """Return the next message of the current filter, or begin with the next filter."""
-        while not connection.retained_left:
-            if not connection.retained_wanted:
-                connection.retained_current = None
-                return None
-            topic_filter = next(iter(connection.retained_wanted))
-            subscription = connection.retained_wanted.pop(topic_filter)
+    def _begin_next(self, replaying: Replaying, session: Session) -> bool:
+        """Go on to the next filter; return False when none is left."""
+        while replaying.wanted:
+            topic_filter = next(iter(replaying.wanted))
+            subscription = replaying.wanted.pop(topic_filter)
             if session.subscriptions.get(topic_filter) is subscription:
-                connection.retained_current = subscription
-                connection.retained_left = self.state.tree.retained_matching(topic_filter)
-                connection.retained_left.reverse()
-        return connection.retained_left.pop()
+                replaying.current = subscription
+                replaying.walk = RetainedWalk(self.state.tree.root, topic_filter)
+                return True
+        return False
 
-    def _send(self, session: Session, connection: Connection, message: Message, now: float) -> None:
-        subscription = connection.retained_current
+    def _send(
+        self,
+        session: Session,
+        connection: Connection,
+        replaying: Replaying,
+        message: Message,
+        now: float,
+    ) -> None:
+        subscription = replaying.current
         if subscription is None or self.state.retained.get(message.topic) is not message:
             return  # replaced since: the newer one went out as it came
         if self._has_expired(message):
             return
         qos = min(message.qos, subscription.qos)
+        flags = subscription.delivery_flags(qos, True)
         if not qos:
-            self.deliverer.deliver_qos0(session, message, True, False, b"")
+            self.deliverer.deliver_qos0(session, message, flags, b"")
         elif not session.durable:
             # [MQTT-3.3.1-8]
-            self.deliverer.deliver(session, message, qos, True, False, now)
+            self.deliverer.deliver(session, message, flags, now)
 
     def _has_expired(self, message: Message) -> bool:
         """Forget a retained message whose expiry interval has passed (5.0 section 3.3.2.3.3)."""

@@ -6,6 +6,7 @@ its client is there; it owns the bytes that wait to be sent.
 
 from collections import deque
 from typing import Final
+from zlib import crc32
 
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet
@@ -16,6 +17,15 @@ SENT: Final = 1
 RECEIVED: Final = 2
 DONE: Final = 3
 EXPIRY_NEVER: Final = 0xFFFF_FFFF
+
+# The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
+QOS: Final = 3
+RETAIN: Final = 4
+SHARED: Final = 8
+"""It came through a shared subscription: another member may have it if this one goes."""
+THROUGH_ONE: Final = 16
+"""It came through one subscription, shared or replaying what is retained, whose key follows."""
+KEY_SHIFT: Final = 8
 STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
 
 
@@ -67,6 +77,13 @@ class Subscription:
         self.identifier = identifier
         """The subscription identifier of MQTT 5.0, 0: none."""
         self.is_shared = names_group(topic_filter)
+        self.key = crc32(topic_filter.encode())
+        """What a delivery that came through this subscription alone remembers of it: 32 bits."""
+
+    def delivery_flags(self, qos: int, retain: bool) -> int:
+        """Return the flags of a delivery that came through this subscription alone."""
+        flags = qos | (RETAIN if retain else 0) | (SHARED if self.is_shared else 0)
+        return flags | THROUGH_ONE | self.key << KEY_SHIFT
 
 
 def names_group(topic_filter: str) -> bool:
@@ -103,11 +120,6 @@ class Will:
         self.forwarded = forwarded
 
 
-def flags_of(qos: int, retain: bool, shared: bool) -> int:
-    """Return the flags byte of a delivery, in the journal and in its row."""
-    return qos | (4 if retain else 0) | (8 if shared else 0)
-
-
 class Held:
     """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
 
@@ -128,20 +140,16 @@ class Delivery:
         session: "Session",
         message: Message | None,
         message_number: int,
-        qos: int,
-        retain: bool,
+        flags: int,
         position: int,
-        shared: bool = False,
     ) -> None:
         self.session = session
         self.message = message
         """None while the contents are on disk only."""
         self.message_number = message_number
-        self.qos = qos
-        self.retain = retain
+        self.flags = flags
+        self.qos = flags & QOS
         self.position = position
-        self.shared = shared
-        """It came through a shared subscription: another member may have it if this one goes."""
         self.packet_id = 0
         self.state = WAITING
         self.sent_at = 0.0
@@ -163,9 +171,9 @@ class Session:
         self.ended = False
         self.connection: Connection | None = None
         self.subscriptions: dict[str, Subscription] = {}
+        self.keys: dict[int, Subscription] = {}
+        """Subscriptions that are shared or have an identifier, by their key."""
         self.will: Will | None = None
-        self.identified = False
-        """A subscription with an identifier has been made."""
         # Received and sent identifiers are two worlds, never one map.
         self.inbound: dict[int, Held] = {}
         self.inbound_bytes = 0
@@ -324,12 +332,6 @@ class Connection:
         self.slow_reader_scheduled = False
         self.heard = True
         """False while we do not read from it: its silence is ours then."""
-        self.retained_wanted: dict[str, Subscription] = {}
-        """Subscriptions whose retained messages are still to be sent, by filter."""
-        self.retained_current: Subscription | None = None
-        self.retained_left: list[Message] = []
-        """What is left of the current one, last first."""
-        self.replaying = False
         self.closing = False
         self.undecided: list[Packet] = []
         """Packets that came while the client's password was being checked."""

@@ -80,6 +80,7 @@ class State:
         if session.durable:
             self._forget_rows(session)
         session.subscriptions.clear()
+        session.keys.clear()
         session.inbound.clear()
         session.inbound_bytes = 0
         session.outbound.clear()
@@ -120,13 +121,19 @@ class State:
     def subscribed(self, session: Session, subscription: Subscription) -> None:
         """A subscription was made or replaced."""
         session.subscriptions[subscription.topic_filter] = subscription
+        if subscription.is_shared or subscription.identifier:
+            session.keys[subscription.key] = subscription
+        elif session.keys:
+            session.keys.pop(subscription.key, None)
         self.tree.subscribe(session, subscription)
         if session.durable:
             self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
         """A subscription was removed from every place it stood in."""
-        session.subscriptions.pop(topic_filter, None)
+        subscription = session.subscriptions.pop(topic_filter, None)
+        if subscription is not None:
+            session.keys.pop(subscription.key, None)
         self.tree.unsubscribe(session, topic_filter)
         if session.durable:
             self.changes.subscriptions[session.number, topic_filter] = None

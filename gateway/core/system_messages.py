@@ -8,7 +8,7 @@ all that this one did.
 
 from gateway.core.frames import Frames
 from gateway.core.output import Output
-from gateway.core.session import Message, Session, Subscription
+from gateway.core.session import RETAIN, Message, Session, Subscription
 from gateway.core.statistics import Statistics
 from gateway.core.topic_tree import TopicTree
 from gateway.wire.topics import matches
@@ -41,11 +41,12 @@ class SystemMessages:
         self.requests = {}
         messages = [_message_of(topic, payload) for topic, payload in values.items()]
         for (_, topic_filter), session in requests.items():
-            if topic_filter not in session.subscriptions:
+            subscription = session.subscriptions.get(topic_filter)
+            if subscription is None:
                 continue  # it has unsubscribed since, or its session has ended
             for message in messages:
                 if matches(topic_filter, message.topic):
-                    self._send(session, message, True, False)
+                    self._send(session, message, subscription.delivery_flags(0, True))
 
     def publish(self, values: dict[str, bytes]) -> None:
         """Tell all subscribers what has changed."""
@@ -55,13 +56,14 @@ class SystemMessages:
                 continue
             message = _message_of(topic, payload)
             for target in route.targets:
-                self._send(target.session, message, target.retain_as_published, False)
+                flags = RETAIN if target.retain_as_published else 0
+                self._send(target.session, message, flags)
             for group in route.groups:
                 session = group.choose(WINDOW_OF_QOS0, None)
                 if session is not None:
-                    self._send(session, message, False, True)
+                    self._send(session, message, group.members[session].delivery_flags(0, False))
 
-    def _send(self, session: Session, message: Message, retain: bool, shared: bool) -> None:
+    def _send(self, session: Session, message: Message, flags: int) -> None:
         connection = session.connection
         if connection is None:
             return
@@ -69,7 +71,7 @@ class SystemMessages:
             self.statistics.drop(session, message.topic, "slow_reader")
             return
         # No alias is taken: a client's few are worth more to what it came for.
-        frame = self.frames.qos0(connection, message, retain, shared, False)
+        frame = self.frames.qos0(connection, message, flags, False)
         if 0 < connection.maximum_packet_size_bytes < len(frame):
             self.statistics.drop(session, message.topic, "too_large")
             return

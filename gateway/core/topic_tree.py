@@ -47,8 +47,6 @@ class TopicTree:
 
     def subscribe(self, session: Session, subscription: Subscription) -> None:
         """Add a subscription, or replace the one with the same filter [MQTT-3.8.4-3]."""
-        if subscription.identifier:
-            session.identified = True
         group_name, topic_filter = split_shared(subscription.topic_filter)
         node = _grow(self.root, topic_filter)
         members = node.subscribers
@@ -89,12 +87,11 @@ class TopicTree:
         _prune(path, topic_filter)
         self._forget_routes(topic_filter)
 
-    def group_of(self, session: Session, topic: str) -> Group | None:
-        """Return the group through which a message with this topic came to the session."""
-        for group in self.route_of(topic).groups:
-            if session in group.members:
-                return group
-        return None
+    def group_of(self, subscription: Subscription) -> Group | None:
+        """Return the group of a shared subscription."""
+        group_name, topic_filter = split_shared(subscription.topic_filter)
+        path = _path(self.root, topic_filter)
+        return None if path is None else path[-1].groups.get(group_name)
 
     def route_of(self, topic: str) -> Route:
         """Return everyone a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
@@ -119,13 +116,6 @@ class TopicTree:
             path[-1].retained = None
             self.retained_count -= 1
             _prune(path, topic)
-
-    def retained_matching(self, topic_filter: str) -> list[Message]:
-        """Return the retained messages that a filter selects, in order of their numbers."""
-        found: list[Message] = []
-        _collect_retained(self.root, topic_filter.split("/"), found)
-        found.sort(key=_number_of)
-        return found
 
     def _find_route(self, topic: str) -> Route:
         levels = topic.split("/")
@@ -157,10 +147,6 @@ def split_shared(topic_filter: str) -> tuple[str, str]:
         return "", topic_filter
     _, name, rest = topic_filter.split("/", 2)
     return name, rest
-
-
-def _number_of(message: Message) -> int:
-    return message.number
 
 
 def _grow(root: Node, topic_filter: str) -> Node:
@@ -219,35 +205,3 @@ def _collect(root: Node, levels: list[str], found: list[Node]) -> None:
             single = node.children.get("+")
             if single is not None:
                 stack.append((single, index + 1))
-
-
-def _collect_retained(root: Node, levels: list[str], found: list[Message]) -> None:
-    stack: list[tuple[Node, int]] = [(root, 0)]
-    while stack:
-        node, index = stack.pop()
-        if index == len(levels):
-            if node.retained is not None:
-                found.append(node.retained)
-            continue
-        level = levels[index]
-        if level == "#":
-            _collect_below(node, index == 0, found)
-        elif level == "+":
-            for name, child in node.children.items():
-                if index or not name.startswith("$"):
-                    stack.append((child, index + 1))
-        else:
-            next_node = node.children.get(level)
-            if next_node is not None:
-                stack.append((next_node, index + 1))
-
-
-def _collect_below(node: Node, is_root: bool, found: list[Message]) -> None:
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current.retained is not None:
-            found.append(current.retained)
-        for name, child in current.children.items():
-            if not (is_root and current is node and name.startswith("$")):
-                stack.append(child)

@@ -19,7 +19,7 @@ from typing import Any
 
 from gateway.core.changes import Changes
 from gateway.core.recorder import properties_of
-from gateway.core.session import DONE, WAITING, Delivery, Message, Session, flags_of
+from gateway.core.session import DONE, WAITING, Delivery, Message, Session
 from gateway.core.state import State
 from gateway.store.schema import MESSAGE_TABLES
 
@@ -253,7 +253,7 @@ def _queue_row(delivery: Delivery) -> Row:
         delivery.session.number,
         delivery.position,
         delivery.message_number,
-        flags_of(delivery.qos, delivery.retain, delivery.shared),
+        delivery.flags,
         0 if message is None else message.size_bytes(),
     )
 
@@ -263,7 +263,7 @@ def _outbound_row(delivery: Delivery) -> Row:
         delivery.session.number,
         delivery.packet_id,
         delivery.message_number,
-        flags_of(delivery.qos, delivery.retain, delivery.shared),
+        delivery.flags,
         delivery.position,
         delivery.state,
     )

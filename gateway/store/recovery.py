@@ -159,9 +159,7 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
     ):
         session = state.numbers.get(number)
         if session is not None:
-            delivery = Delivery(
-                session, None, message, flags & 3, bool(flags & 4), position, bool(flags & 8)
-            )
+            delivery = Delivery(session, None, message, flags, position)
             delivery.packet_id = packet_id
             delivery.state = step
             delivery.stored = True

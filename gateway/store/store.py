@@ -302,11 +302,7 @@ class Store:
             message = None
             if topic is not None:
                 message = message_of(number, topic, *row)
-            deliveries.append(
-                Delivery(
-                    session, message, number, flags & 3, bool(flags & 4), position, bool(flags & 8)
-                )
-            )
+            deliveries.append(Delivery(session, message, number, flags, position))
         return messages, deliveries
 
     # -- closing

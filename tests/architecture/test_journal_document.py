@@ -33,7 +33,7 @@ CONNECTION = Connection("10.0.0.7:5", Decoder(1_000), anonymous=True, now=0.0)
 SESSION = Session(1, "gps", True)
 MESSAGE = Message(5, "t", b"\x00\x01t", b"21.5", 2, False)
 HELD = Held(SESSION, 7, MESSAGE, 0.0)
-DELIVERY = Delivery(SESSION, MESSAGE, 5, 2, False, 0)
+DELIVERY = Delivery(SESSION, MESSAGE, 5, 2, 0)
 
 Write = Callable[[Recorder], None]
 # For each method of the recorder: what to call it with, and how many bytes of text follow the

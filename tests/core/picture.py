@@ -1,6 +1,6 @@
 """Everything that has to survive a power cut, in a form that can be compared."""
 
-from gateway.core.session import Delivery, Message, Session, Will, flags_of
+from gateway.core.session import Delivery, Message, Session, Will
 from tests.core.harness import Harness
 
 Picture = dict[str, object]
@@ -25,11 +25,11 @@ def picture_of(harness: Harness) -> Picture:
                     for packet_id, held in sorted(session.inbound.items())
                 },
                 "outbound": [
-                    (packet_id, _contents(harness, delivery), _flags(delivery), delivery.state)
+                    (packet_id, _contents(harness, delivery), delivery.flags, delivery.state)
                     for packet_id, delivery in session.outbound.items()
                 ],
                 "queue": [
-                    (_flags(delivery), _contents(harness, delivery))
+                    (delivery.flags, _contents(harness, delivery))
                     for delivery in _queue(harness, session)
                 ],
                 "queued": (session.queued_count, session.queued_bytes),
@@ -54,10 +54,6 @@ def _queue(harness: Harness, session: Session) -> list[Delivery]:
     if session.stored_count:
         _, stored = harness.store.load_page(session, session.stored_first, session.stored_count, [])
     return [*session.waiting, *stored, *session.recent]
-
-
-def _flags(delivery: Delivery) -> int:
-    return flags_of(delivery.qos, delivery.retain, delivery.shared)
 
 
 def _contents(harness: Harness, delivery: Delivery) -> tuple[object, ...]:

@@ -71,10 +71,51 @@ def test_groups_and_plain_subscriptions_each_get_their_copy(harness: Harness) ->
     subscribe(harness, client, Subscription("$share/h/+", 1), identifier=2)
     subscribe(harness, client, Subscription("t", 1), identifier=3)
     publish(harness, connect(harness, "p"), "t", b"x")
+    assert sorted(identifiers_of(client)) == [[1], [2], [3]]
+
+
+@pytest.mark.statement("MQTT5-3.3.4-3", "MQTT5-3.3.4-4")
+def test_a_copy_names_the_group_it_came_through_also_from_the_queue_and_after_a_cut(
+    harness: Harness,
+) -> None:
+    client = connect(harness, "c", receive_maximum=1)
+    subscribe(harness, client, Subscription("$share/g/t", 1), identifier=1)
+    subscribe(harness, client, Subscription("$share/h/+", 1), identifier=2)
+    subscribe(harness, client, Subscription("t", 1), identifier=3)
+    publish(harness, connect(harness, "p"), "t", b"x")
+    assert len(identifiers_of(client)) == 1
+    harness.cut()
+    client = connect(harness, "c", receive_maximum=10)
+    assert sorted(identifiers_of(client)) == [[1], [2], [3]], "from the journal"
+    harness.checkpoint()
+    harness.cut()
+    client = connect(harness, "c", receive_maximum=10)
+    assert sorted(identifiers_of(client)) == [[1], [2], [3]], "from the tables"
+
+
+def test_what_came_through_a_group_goes_on_in_that_group_when_its_member_ends(
+    harness: Harness,
+) -> None:
+    leaving = connect(harness, "leaving", expiry=0)
+    subscribe(harness, leaving, Subscription("$share/g/t", 1))
+    subscribe(harness, leaving, Subscription("$share/h/t", 1))
+    publish(harness, connect(harness, "p"), "t", b"x")
+    others = {}
+    for group in "gh":
+        others[group] = connect(harness, group)
+        subscribe(harness, others[group], Subscription(f"$share/{group}/t", 1))
+    leaving.send(Disconnect())
+    harness.commit()
+    assert payloads(others["g"].take()) == payloads(others["h"].take()) == [b"x"]
+
+
+def identifiers_of(client: Client) -> list[list[int]]:
+    """Return the subscription identifiers of each PUBLISH that came."""
     packets = publishes(client.take())
-    assert len(packets) == 3
-    named = [packet.properties.subscription_identifiers for packet in packets if packet.properties]
-    assert [3] in named
+    return [
+        packet.properties.subscription_identifiers if packet.properties else []
+        for packet in packets
+    ]
 
 
 def test_a_member_whose_window_is_full_is_passed_over(harness: Harness) -> None:

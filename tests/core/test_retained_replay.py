@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from gateway.core.limits import Limits
 from gateway.core.retained_replay import SLICE_MESSAGES, WAIT_SECONDS
 from gateway.wire.packets import Publish, Pubrel, Subscribe, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
+from tests.core.mqtt5 import connect, subscribe
 
 
 def retain_many(harness: Harness, count: int, qos: int = 0) -> Client:
@@ -124,3 +127,17 @@ def test_held_messages_are_bounded_in_bytes_but_one_is_always_taken(tmp_path: Pa
     harness.commit()
     assert harness.session("c").inbound_bytes == 0
     harness.close()
+
+
+@pytest.mark.statement("MQTT5-3.3.4-3")
+@pytest.mark.parametrize("qos", [0, 1])
+def test_a_retained_message_names_the_subscription_that_asked_for_it(
+    harness: Harness, qos: int
+) -> None:
+    retain_many(harness, 1, qos)
+    client = connect(harness, "s")
+    for identifier, topic_filter in enumerate(("r/#", "r/0"), 1):
+        packets = subscribe(harness, client, Subscription(topic_filter, qos), identifier=identifier)
+        (publish,) = publishes(packets)
+        assert publish.properties is not None
+        assert publish.properties.subscription_identifiers == [identifier]

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.core.retained_walk import RetainedWalk
 from gateway.core.session import Message, Session, Subscription
 from gateway.core.topic_tree import TopicTree
 from gateway.wire.topics import matches
@@ -47,19 +48,40 @@ def test_a_route_is_what_a_scan_of_all_filters_finds(
     assert tree.subscription_count == 0
 
 
-@given(st.lists(names, unique=True), filters())
+@given(st.lists(names, unique=True), filters(), st.integers(1, 5))
 def test_retained_messages_are_found_as_a_scan_finds_them(
-    topics: list[str], topic_filter: str
+    topics: list[str], topic_filter: str, step: int
 ) -> None:
     tree = TopicTree([])
     for number, topic in enumerate(topics):
         message = Message(number, topic, topic_field_of(topic), b"x", 0, True)
         tree.set_retained(topic, message)
-    found = [message.topic for message in tree.retained_matching(topic_filter)]
-    assert found == [topic for topic in topics if matches(topic_filter, topic)]
+    walk = RetainedWalk(tree.root, topic_filter)
+    found: list[str] = []
+    while not walk.is_over():
+        found += [message.topic for message in walk.step(step)]
+    assert sorted(found) == sorted(topic for topic in topics if matches(topic_filter, topic))
     for topic in topics:
         tree.set_retained(topic, None)
     assert tree.root.is_empty()
+
+
+@given(st.lists(names, unique=True), st.lists(names, unique=True), filters(), st.integers(1, 9))
+def test_a_walk_finds_what_stays_while_the_tree_changes_under_it(
+    staying: list[str], going: list[str], topic_filter: str, step: int
+) -> None:
+    tree = TopicTree([])
+    for topic in {*staying, *going}:
+        tree.set_retained(topic, Message(1, topic, topic_field_of(topic), b"x", 0, True))
+    walk = RetainedWalk(tree.root, topic_filter)
+    found = [message.topic for message in walk.step(step)]
+    for topic in set(going) - set(staying):
+        tree.set_retained(topic, None)
+    while not walk.is_over():
+        found += [message.topic for message in walk.step(step)]
+    assert len(found) == len(set(found))
+    wanted = {topic for topic in staying if matches(topic_filter, topic)}
+    assert wanted <= set(found) <= wanted | set(going)
 
 
 def test_overlapping_filters_count_once_at_the_highest_qos() -> None:

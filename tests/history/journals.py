@@ -71,7 +71,7 @@ class Broker:
         held = Held(self.session, packet_id, message, 0.0)
         self.recorder.message_held(held)
         self.recorder.message_released(held, 1)
-        delivery = Delivery(self.session, message, number, 2, False, number)
+        delivery = Delivery(self.session, message, number, 2, number)
         self.recorder.delivery_started(delivery, packet_id)
         self.recorder.delivery_received(delivery)
         self.recorder.delivery_completed(delivery)

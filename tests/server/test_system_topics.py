@@ -162,7 +162,7 @@ def test_stored_messages_are_counted_in_slices() -> None:
         session = Session(number, f"c{number}", True)
         state.session_opened(session)
         message = Message(number, "t", b"\0\1t", b"1234", 1, False)
-        state.message_queued(Delivery(session, message, number, 1, False, 0), 7)
+        state.message_queued(Delivery(session, message, number, 1, 0), 7)
     totals = StoredTotals(state)
     assert [totals.advance(), totals.advance(), totals.advance()] == [False, False, True]
     assert (totals.count, totals.bytes) == (2 * SLICE_STEPS + 1, 7 * (2 * SLICE_STEPS + 1))
