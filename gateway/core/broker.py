@@ -1,19 +1,23 @@
 """The broker's rules behind one door: stimuli in, facts and bytes out.
 
 The shell calls a method for everything that happens, with the time. Afterwards it takes what there
-is to do: `take_dirty` (bytes to write now), `seal` (a batch to commit) and then `committed`,
-`page_requests`, `authentication_requests`, `next_due`.
+is to do: `take_dirty` (bytes to write now), `take_hand_overs`, `seal` (a batch to commit) and then
+`committed`, `take_page_requests`, `take_authentication_requests`, `next_due`.
 """
 
 from typing import Final, cast
 
 from gateway.core.acknowledging import Acknowledging
+from gateway.core.arriving import Arriving
 from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.connecting import Connecting
 from gateway.core.delivering import Deliverer, PageRequest
 from gateway.core.ending import RESTART, Ending
 from gateway.core.facts import CLOSE_REASONS, END_REASONS
+from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
+from gateway.core.handing_over import HandingOver, HandOver
+from gateway.core.holding import Holding
 from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.core.output import Output, Withheld
 from gateway.core.publishing import Publisher
@@ -113,15 +117,24 @@ class Broker:
         self.system_messages = SystemMessages(state.tree, self.output, frames, self.statistics)
         self.deliverer = Deliverer(recorder, self.output, frames, limits, self.statistics)
         self.acknowledging = Acknowledging(recorder, self.output, self.deliverer, self.statistics)
+        fan_out = FanOut(state, recorder, self.deliverer, limits, self.statistics)
+        arriving = Arriving(state, recorder, limits, self.statistics, self.wall_time)
+        self.holding = Holding(
+            state, recorder, self.output, arriving, frames, fan_out, limits, self.statistics
+        )
         self.publisher = Publisher(
             state,
             recorder,
             self.output,
+            arriving,
             self.deliverer,
+            fan_out,
+            self.holding,
             limits,
             self.statistics,
             self.wall_time,
         )
+        self.handing_over = HandingOver(state, recorder, arriving, fan_out, frames)
         self.retained_replay = RetainedReplay(state, recorder, self.deliverer, limits, self.timers)
         self.subscribing = Subscribing(
             state,
@@ -137,6 +150,7 @@ class Broker:
             self.output,
             self.deliverer,
             self.publisher,
+            self.handing_over,
             limits,
             self.statistics,
             self.timers,
@@ -252,7 +266,7 @@ class Broker:
         self.statistics.packets_received[kind] += 1
         if kind == kinds.PUBREL:
             packet_id = cast(Pubrel, packet).packet_id
-            self.publisher.receive_pubrel(session, connection, packet_id, now)
+            self.holding.receive_pubrel(session, connection, packet_id, now)
             return None
         if kind == kinds.PUBACK:
             return self.acknowledging.receive_puback(session, cast(Puback, packet).packet_id, now)
@@ -367,6 +381,16 @@ class Broker:
         """The store read what `take_page_requests` asked for."""
         self.deliverer.page_loaded(request, contents, deliveries, now)
 
+    def handed_over(
+        self,
+        request: HandOver,
+        contents: dict[int, Message],
+        deliveries: list[Delivery],
+        now: float,
+    ) -> None:
+        """The store read what `take_hand_overs` asked for."""
+        self.handing_over.finish(request, contents, deliveries, now)
+
     def drop_session(self, session: Session, now: float) -> None:
         """An operator ends a session, connected or not."""
         if session.connection is not None:
@@ -423,7 +447,7 @@ class Broker:
                 return
             for held in list(session.inbound.values()):
                 if now - held.since >= timeout:
-                    self.publisher.abandon(held)
+                    self.holding.abandon(held)
             if session.connection is not None or session.inbound:
                 session.await_rel_scheduled = True
                 self.timers.add(now + timeout, timer)
@@ -448,6 +472,12 @@ class Broker:
         """Return what has to be read from disk."""
         requests = self.deliverer.page_requests
         self.deliverer.page_requests = []
+        return requests
+
+    def take_hand_overs(self) -> list[HandOver]:
+        """Return what has to be read from disk before the batch is sealed."""
+        requests = self.handing_over.requests
+        self.handing_over.requests = []
         return requests
 
     def take_authentication_requests(self) -> list[AuthenticationRequest]:

@@ -386,6 +386,7 @@ class Connecting:
             asked = packet.properties.session_expiry_interval_seconds or 0
         if session.expiry_seconds != asked:
             properties.session_expiry_interval_seconds = session.expiry_seconds
+        connection.receive_maximum_granted = self.limits.max_awaiting_rel
         if self.limits.max_awaiting_rel < 65_535:
             properties.receive_maximum = self.limits.max_awaiting_rel
         properties.maximum_packet_size_bytes = self.limits.max_packet_size_bytes

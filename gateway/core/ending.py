@@ -9,6 +9,7 @@ from typing import Final
 
 from gateway.core.delivering import Deliverer
 from gateway.core.facts import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.handing_over import HandingOver
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.publishing import Publisher
@@ -59,6 +60,7 @@ class Ending:
         output: Output,
         deliverer: Deliverer,
         publisher: Publisher,
+        handing_over: HandingOver,
         limits: Limits,
         statistics: Statistics,
         timers: Timers,
@@ -68,6 +70,7 @@ class Ending:
         self.output = output
         self.deliverer = deliverer
         self.publisher = publisher
+        self.handing_over = handing_over
         self.limits = limits
         self.statistics = statistics
         self.timers = timers
@@ -186,7 +189,7 @@ class Ending:
         """Discard a session for a reason of END_REASONS; a will that waited is published."""
         if session.will is not None:
             self.publisher.publish_will(session, now)
-        self.publisher.redeliver_shared(session, now)
+        self.handing_over.begin(session, now)
         self.recorder.session_ended(session, reason)
 
     def schedule_expiry(self, session: Session, now: float) -> None:

@@ -12,9 +12,11 @@ from gateway.core.session import CLOSED, Connection
 class Withheld:
     """What one connection may be told when a batch is durable."""
 
-    def __init__(self, connection: Connection, parts: list[bytes]) -> None:
+    def __init__(self, connection: Connection, parts: list[bytes], received: int) -> None:
         self.connection = connection
         self.parts = parts
+        self.received = received
+        """How many of the parts end the exchange of a message that the client published."""
 
 
 class Output:
@@ -82,12 +84,13 @@ class Output:
 
     def seal(self) -> list[Withheld]:
         """Return what waits for the batch that ends now."""
-        sealed = [Withheld(connection, []) for connection in self.departing]
+        sealed = [Withheld(connection, [], 0) for connection in self.departing]
         self.departing = []
         for connection in self.withholding:
             if connection.state != CLOSED:
-                sealed.append(Withheld(connection, connection.withheld))
+                sealed.append(Withheld(connection, connection.withheld, connection.received))
             connection.withheld = []
+            connection.received = 0
         self.withholding = []
         return sealed
 
@@ -102,6 +105,7 @@ class Output:
             if connection.state == CLOSED:
                 continue
             connection.greeted = True
+            connection.receiving = max(0, connection.receiving - withheld.received)
             if not connection.outgoing:
                 self.dirty.append(connection)
             connection.outgoing.extend(withheld.parts)

@@ -305,6 +305,11 @@ class Connection:
         self.keep_alive_seconds = 0
         # What a 5.0 client allows us; the values stand for "no limit" where it said nothing.
         self.receive_maximum = 65_535
+        self.receive_maximum_granted = 65_535
+        self.receiving = 0
+        """QoS 1 and 2 messages of this connection that have not had their last acknowledgement."""
+        self.received = 0
+        """Those of them whose last acknowledgement waits for the batch that is being collected."""
         self.maximum_packet_size_bytes = 0
         self.topic_alias_maximum = 0
         self.wants_problem_information = True

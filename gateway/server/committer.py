@@ -106,6 +106,7 @@ class Committer:
             self._timer.cancel()
             self._timer = None
         broker, store = self.broker, self.store
+        self._hand_over()
         first_sequence = broker.recorder.next_sequence
         batch = broker.seal(clock.WallClock.time_ms(), self.clock_quality)
         now = self._loop.time()
@@ -129,6 +130,14 @@ class Committer:
         self._started_at = now
         future = self._loop.run_in_executor(self._commits, store.fsync_commit)
         future.add_done_callback(lambda done: self._committed(done, batch, written))
+
+    def _hand_over(self) -> None:
+        """Read what sessions that end in this batch leave to others: one transaction for both."""
+        for request in self.broker.take_hand_overs():
+            contents, deliveries = self.store.load_page(
+                request.session, request.first_position, request.count, request.contents
+            )
+            self.broker.handed_over(request, contents, deliveries, self._loop.time())
 
     def _drop_blobs(self) -> None:
         """Remove exported blobs, and beyond `max_journal` also such as are not exported."""

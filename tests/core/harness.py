@@ -144,6 +144,11 @@ class Harness:
                     request.session, request.first_position, request.count, request.contents
                 )
                 self.broker.page_loaded(request, contents, deliveries, self.now)
+        for hand_over in self.broker.take_hand_overs():
+            contents, deliveries = self.store.load_page(
+                hand_over.session, hand_over.first_position, hand_over.count, hand_over.contents
+            )
+            self.broker.handed_over(hand_over, contents, deliveries, self.now)
 
     def seal(self, *, checkpoint_chunks: int = 0) -> None:
         """Commit one batch with so many chunks of a checkpoint, and say what it entitles to say."""

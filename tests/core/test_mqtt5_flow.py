@@ -141,6 +141,64 @@ def test_a_client_beyond_the_receive_maximum_it_was_granted_is_disconnected(
     harness.close()
 
 
+@pytest.mark.statement("MQTT5-4.13.2-1")
+@pytest.mark.parametrize("version", [4, 5])
+def test_qos_1_messages_that_wait_for_the_disk_count_towards_the_receive_maximum(
+    tmp_path: Path, version: int
+) -> None:
+    limits = Limits()
+    limits.max_awaiting_rel = 2
+    harness = Harness(tmp_path, limits)
+    client = connect(harness, "c") if version == 5 else harness.connect("c")
+    for _ in range(3):
+        client.send(Publish("t", b"x", 1, False, False, 1), Publish("t", b"x", 1, False, False, 2))
+        assert client.connection.receiving == 2
+        harness.commit()
+        assert client.connection.receiving == 0
+    client.send(*(Publish("t", b"x", 1, False, False, number) for number in (1, 2, 3)))
+    harness.commit()
+    if version == 5:
+        assert end_of(client) == 0x93
+    else:
+        assert not client.closed, "3.1.1 has no receive maximum"
+    harness.close()
+
+
+def test_a_receive_maximum_lowered_while_a_client_is_connected_does_not_end_its_connection(
+    harness: Harness,
+) -> None:
+    client = connect(harness, "c")
+    harness.limits.max_awaiting_rel = 1
+    client.send(*(Publish("t", b"x", 2, False, False, number) for number in (1, 2)))
+    harness.commit()
+    codes = [packet.reason_code for packet in client.take() if isinstance(packet, Pubrec)]
+    assert codes == [0x10, 0x97]
+    assert not client.closed
+
+
+@pytest.mark.statement("MQTT5-4.3.3-9")
+def test_what_a_session_cannot_hold_is_refused_with_quota_exceeded_and_its_identifier_is_free(
+    tmp_path: Path,
+) -> None:
+    limits = Limits()
+    limits.max_awaiting_rel = 2
+    harness = Harness(tmp_path, limits)
+    for packet_id in (1, 2):
+        client = connect(harness, "c")
+        client.send(Publish("t", b"x", 2, False, False, packet_id))
+        harness.commit()
+        harness.lose(client)
+    client = connect(harness, "c")
+    client.send(Publish("t", b"too many", 2, False, False, 3))
+    harness.commit()
+    assert client.take()[1:] == [Pubrec(3, 0x97)]
+    assert harness.broker.statistics.errors == {"max_awaiting_rel": 1}
+    client.send(Pubrel(1), Publish("t", b"fits", 2, False, False, 3))
+    harness.commit()
+    assert sorted(harness.session("c").inbound) == [2, 3]
+    harness.close()
+
+
 @pytest.mark.statement("MQTT5-3.1.2-24", "MQTT5-3.1.2-25")
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("qos", [0, 1, 2])

@@ -109,6 +109,51 @@ def test_what_came_through_a_group_goes_on_in_that_group_when_its_member_ends(
     assert payloads(others["g"].take()) == payloads(others["h"].take()) == [b"x"]
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_waited_on_disk_only_goes_to_another_as_well(harness: Harness, cut: bool) -> None:
+    away = member(harness, "away", receive_maximum=2)
+    harness.lose(away)
+    sent = publish_many(harness, 600)
+    assert harness.session("away").queued_count == 600
+    harness.checkpoint()
+    harness.seal()
+    if cut:
+        harness.cut()
+    assert harness.session("away").stored_count == 600
+    other = member(harness, "other", qos=1)
+    harness.broker.drop_session(harness.session("away"), harness.now)
+    harness.commit()
+    got = payloads(other.take())
+    while len(got) < len(sent):
+        harness.cut()  # none of it was lost from the disk with the session that it had been for
+        other = connect(harness, "other")
+        more = payloads(other.take())
+        assert more, f"{len(got)} of {len(sent)}"
+        other.send(*(Puback(number) for number in list(harness.session("other").outbound)))
+        harness.commit()
+        got += [payload for payload in more if payload not in got]
+    assert got == sent
+    harness.checkpoint()
+
+
+def test_a_message_that_only_a_clean_member_still_had_is_on_disk_before_another_has_it(
+    harness: Harness,
+) -> None:
+    clean = member(harness, "clean", qos=1, expiry=0)
+    durable = connect(harness, "durable")
+    subscribe(harness, durable, Subscription("t/#", 1))
+    publish(harness, connect(harness, "p"), "t/1", b"x")
+    durable.send(Puback(1))
+    harness.commit()
+    harness.checkpoint()  # the message has no row, and its blob is covered
+    other = member(harness, "other", qos=1, receive_maximum=1)
+    clean.send(Disconnect())
+    harness.commit()
+    assert payloads(other.take()) == [b"x"]
+    harness.cut()
+    assert payloads(connect(harness, "other").take()) == [b"x"]
+
+
 def identifiers_of(client: Client) -> list[list[int]]:
     """Return the subscription identifiers of each PUBLISH that came."""
     packets = publishes(client.take())

@@ -1,0 +1,166 @@
+"""QoS 2, receiving (section 4.3.3): a message is held at PUBLISH and goes out at PUBREL.
+
+The fact with its packet identifier and its contents is durable before PUBREC (method B of figure
+4.3: the message itself is stored). The release and every queue entry stand in one batch.
+"""
+
+from gateway.core.arriving import Arriving
+from gateway.core.delivering import EXPIRED
+from gateway.core.facts import DROP_REASONS
+from gateway.core.fan_out import FanOut
+from gateway.core.frames import Frames
+from gateway.core.limits import Limits
+from gateway.core.output import Output
+from gateway.core.recorder import Recorder
+from gateway.core.routes import is_system_topic
+from gateway.core.session import Connection, Held, Session
+from gateway.core.state import State
+from gateway.core.statistics import Statistics
+from gateway.core.violation import (
+    NO_MATCHING_SUBSCRIBERS,
+    PACKET_ID_NOT_FOUND,
+    QUOTA_EXCEEDED,
+    Violation,
+)
+from gateway.wire.encoder import encode, pubcomp, pubrec
+from gateway.wire.packets import Pubcomp, Publish, Pubrec
+
+
+class Holding:
+    """Messages that were received and not yet released."""
+
+    def __init__(
+        self,
+        state: State,
+        recorder: Recorder,
+        output: Output,
+        arriving: Arriving,
+        frames: Frames,
+        fan_out: FanOut,
+        limits: Limits,
+        statistics: Statistics,
+    ) -> None:
+        self.state = state
+        self.recorder = recorder
+        self.output = output
+        self.arriving = arriving
+        self.frames = frames
+        self.fan_out = fan_out
+        self.limits = limits
+        self.statistics = statistics
+
+    def receive_publish(
+        self, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> Violation | None:
+        """Hold a message and acknowledge it with PUBREC."""
+        packet_id = packet.packet_id
+        held = session.inbound.get(packet_id)
+        if held is not None:
+            # A repeat before PUBREL is acknowledged, never delivered [MQTT-4.3.3-2].
+            self.statistics.duplicates_suppressed += 1
+            self.recorder.duplicate_suppressed(held)
+            self.output.send(connection, pubrec(packet_id))
+            return None
+        violation = self.arriving.quota_violation_of(connection)
+        if violation is not None:
+            return violation
+        limit = self._limit_reached(session, packet)
+        if limit and connection.version < 5:
+            # There is no way to refuse one message alone.
+            detail = self._describe_held(session)
+            self.recorder.observed(session, "limit_hit", limit, detail)
+            return Violation(limit, QUOTA_EXCEEDED, f"PUBLISH {packet_id} beyond {limit}: {detail}")
+        refusal = QUOTA_EXCEEDED if limit else 0
+        if limit:
+            self._note_refused(session, limit)
+        else:
+            refusal = self.arriving.refusal_of(connection, packet, is_system_topic(packet.topic))
+        if refusal:
+            # A PUBREC with an error ends the exchange: nothing is held.
+            answer = encode(Pubrec(packet_id, refusal), connection.version)
+            self.output.send(connection, answer)
+            return None
+        self._hold(session, connection, packet, now)
+        return None
+
+    def _limit_reached(self, session: Session, packet: Publish) -> str:
+        """Return the name of the limit that one more held message would exceed, or nothing."""
+        if len(session.inbound) >= self.limits.max_awaiting_rel:
+            return "max_awaiting_rel"
+        total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
+        if session.inbound and total > self.limits.max_awaiting_rel_bytes:
+            return "max_awaiting_rel_bytes"
+        return ""
+
+    @staticmethod
+    def _describe_held(session: Session) -> str:
+        return f"{len(session.inbound)} messages ({session.inbound_bytes} bytes) await PUBREL"
+
+    def _note_refused(self, session: Session, limit: str) -> None:
+        self.statistics.count_error(limit)
+        self.statistics.publishes_refused += 1
+        detail = self._describe_held(session)
+        self.statistics.note(
+            f"client {session.client_id!r}: QoS 2 message refused: {limit} reached: {detail}",
+            session.client_id,
+        )
+        self.recorder.observed(session, "limit_hit", limit, detail)
+
+    def _hold(self, session: Session, connection: Connection, packet: Publish, now: float) -> None:
+        session.received_messages += 1
+        self.statistics.received_qos2 += 1
+        self.statistics.publish_bytes_received += len(packet.payload)
+        connection.receiving += 1
+        held = Held(session, packet.packet_id, self.arriving.message_of(packet), now)
+        self.recorder.message_held(held)
+        answer = pubrec(packet.packet_id)
+        if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
+            answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)
+        if session.durable:
+            self.output.withhold(connection, answer)
+        else:
+            self.output.send(connection, answer)
+
+    def receive_pubrel(
+        self, session: Session, connection: Connection, packet_id: int, now: float
+    ) -> None:
+        """Route the message at PUBREL; an unknown identifier gets PUBCOMP all the same."""
+        held = session.inbound.get(packet_id)
+        if held is None:
+            unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
+            self.output.send(connection, unknown)
+            return
+        message = held.message
+        if self.statistics.observe is not None:
+            self.statistics.published(
+                session, message.topic, message.payload, 2, message.retain, False
+            )
+        route = self.state.tree.route_of(message.topic)
+        is_expired = self.frames.is_expired(message)
+        recorded = session.durable or self.arriving.must_record(session, message, route)
+        if session.durable:
+            message.batch = self.recorder.batch_number
+        elif recorded:
+            self.arriving.record(session, message, route)
+        self.recorder.message_released(held, 0 if is_expired else route.count())
+        if recorded:
+            connection.received += 1
+            self.output.withhold(connection, pubcomp(packet_id))
+        else:
+            connection.receiving = max(0, connection.receiving - 1)
+            self.output.send(connection, pubcomp(packet_id))
+        if is_expired:
+            # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
+            self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])
+            return
+        self.fan_out.deliver(session, route, message, now)
+
+    def abandon(self, held: Held) -> None:
+        """`await_rel_timeout` has passed: the operator wants the identifier back."""
+        self.statistics.abandoned += 1
+        self.statistics.note(
+            f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "
+            f"await_rel_timeout: message {held.message.number} dropped"
+        )
+        self.statistics.drop(None, held.message.topic, "await_rel_timeout")
+        self.recorder.message_abandoned(held)
