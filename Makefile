@@ -2,6 +2,7 @@
 #
 #   make run       everything on this machine, with a simulated sensor board; Ctrl-C stops it
 #   make test      format, lint, types, import contracts and all tests
+#   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make conformance  which statements of the MQTT standards no test carries, and why
@@ -23,12 +24,14 @@ UV := UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 $(UV_VENV)/bin/uv
 INSTALL := $(UV) pip install -q -p $(BIN)/python --no-build-isolation --require-hashes
 PACKAGES := requirements/install-debian-packages
 
-SOURCES := gateway firmware-bridge api cloud_jobs tests
+SOURCES := gateway firmware-bridge api cloud_jobs tests hatch_build.py
+COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
+OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
 UPGRADE ?=
 
-.PHONY: help run test check ingest format clean distclean requirements
+.PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
 .PHONY: conformance conformance-write
 .PHONY: packages-run packages-test packages-cloud cloud static
 
@@ -38,8 +41,13 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-test: static
+test: static test-compiled
 	@exec $(BIN)/python -m pytest $(ARGUMENTS)
+
+# The rooms that are compiled, and the store, which drives them: the same tests, the other build.
+test-compiled: $(VENV)/.ready-test build/compiled/.ready
+	@PYTHONPATH="$(CURDIR)/build/compiled:$(CURDIR)" exec $(BIN)/python -P -m pytest --compiled -q \
+		-o pythonpath= tests/wire tests/core tests/store $(ARGUMENTS)
 
 check: static
 	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
@@ -52,6 +60,23 @@ static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+wheel: $(VENV)/.ready-run
+	@$(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist .
+	@ls dist/*.whl
+
+build/wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $(COMPILED_SOURCES) | $(VENV)/.ready-run
+	@echo "Compiling gateway.wire and gateway.core (a minute or two) ..."
+	@rm -rf build/wheel
+	@ONCEGATE_COMPILE=1 $(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o build/wheel .
+	@touch $@
+
+# The extensions beside the sources of this moment: what is compiled is current by the rule above.
+build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
+	@rm -rf build/compiled
+	@$(UV) pip install -q -p $(BIN)/python --no-deps --target build/compiled build/wheel/*.whl
+	@cp -r gateway firmware-bridge/firmware_bridge api cloud_jobs build/compiled/
+	@touch $@
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -27,7 +28,6 @@ OUR_PACKAGES = frozenset({"gateway", "firmware_bridge", "api", "cloud_jobs"})
 
 application = typer.Typer(
     name="oncegate",
-    help="An edge gateway that never loses and never doubles a reading.",
     epilog="Start with:  oncegate up",
     no_args_is_help=True,
     add_completion=False,
@@ -44,6 +44,33 @@ application.command("ingest")(ingest.ingest)
 application.add_typer(ctl.application, name="ctl")
 application.command("passwd")(passwd.passwd)
 application.command("check-config")(check_config.check_config)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        from gateway.server.compiled import COMPILED
+
+        print(
+            f"oncegate {version('oncegate')} (core: {'compiled' if COMPILED else 'plain Python'})"
+        )
+        raise typer.Exit
+
+
+@application.callback()
+def oncegate(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Say which version this is, and whether its core is compiled.",
+        ),
+    ] = False,
+) -> None:
+    """An edge gateway that never loses and never doubles a reading."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,10 +1,10 @@
 """What the control socket tells about the broker, as docs/formats/control-socket.md draws it."""
 
 import os
-from types import FunctionType
 from typing import Any
 
 from gateway.core.session import STATE_NAMES, Session
+from gateway.server.compiled import COMPILED
 from gateway.server.shell import Shell
 
 LISTED_MAX = 1_000
@@ -25,7 +25,6 @@ class Identity:
         self.version = version
         self.recovery = recovery
         self.damage = damage
-        self.compiled = not isinstance(Session.__init__, FunctionType)
 
 
 def status_of(
@@ -39,7 +38,7 @@ def status_of(
         "gateway": identity.gateway,
         "boot": identity.boot,
         "version": identity.version,
-        "compiled": identity.compiled,
+        "compiled": COMPILED,
         "pid": os.getpid(),
         "state": state,
         "time_ms": time_ms,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.server.compiled import COMPILED
+
 VERBS = [
     ["up"],
     ["broker"],
@@ -169,3 +171,9 @@ def test_output_that_nobody_reads_any_more_brings_no_traceback(tmp_path: Path) -
     process.stderr.close()
     process.wait(timeout=60)
     assert b"Traceback" not in complaint
+
+
+def test_the_version_says_which_build_of_the_core_runs(tmp_path: Path) -> None:
+    outcome = oncegate("--version", directory=tmp_path)
+    assert outcome.stdout.startswith("oncegate 0.1.0 (core: ")
+    assert ("compiled" in outcome.stdout) is COMPILED

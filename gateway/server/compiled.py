@@ -1,0 +1,8 @@
+"""Which build of `gateway.wire` and `gateway.core` runs: compiled with mypyc, or plain Python."""
+
+from types import FunctionType
+from typing import Final
+
+from gateway.core.session import Session
+
+COMPILED: Final = not isinstance(Session.__init__, FunctionType)
