@@ -25,9 +25,7 @@ def leave(harness: Harness, how: str) -> None:
 @pytest.mark.statement("MQTT5-3.8.4-8", "MQTT5-4.1.0-1", "MQTT5-4.5.0-1", "MQTT5-4.3.1-1")
 @pytest.mark.parametrize("version", [3, 4, 5])
 @pytest.mark.parametrize("keeps_qos_0", [False, True])
-@pytest.mark.parametrize(
-    "how", ["lost", "checkpoint", "cut", "cut after a checkpoint", "restart"]
-)
+@pytest.mark.parametrize("how", ["lost", "checkpoint", "cut", "cut after a checkpoint", "restart"])
 def test_what_waits_for_a_session_has_the_smaller_qos_and_qos_0_waits_if_it_is_kept(
     tmp_path: Path, how: str, keeps_qos_0: bool, version: int
 ) -> None:

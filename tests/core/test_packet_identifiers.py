@@ -1,4 +1,4 @@
-"""Packet identifiers of a session whose 65,535 deliveries are all in flight, over cuts and wraps."""
+"""Packet identifiers of a session that has all 65,535 in flight: they wrap, also over a cut."""
 
 from pathlib import Path
 

@@ -105,7 +105,9 @@ class World:
         for packet in publishes(self.watch.take()):
             life = packet.topic[2:]
             if life in self.seen:
-                assert packet.dup, f"{life}: its will came twice"  # else it is sent again, on resume
+                assert packet.dup, (
+                    f"{life}: its will came twice"
+                )  # else it is sent again, on resume
             else:
                 self.seen[life] = second
 

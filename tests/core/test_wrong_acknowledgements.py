@@ -50,9 +50,7 @@ def assert_ended(client: Client) -> None:
 @pytest.mark.statement("MQTT5-4.4.0-1", "MQTT5-4.13.1-1", "MQTT-4.4.0-1", "MQTT-4.8.0-1")
 @every_version
 @pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize(
-    ("qos", "wrong"), [(1, Pubrec), (1, Pubcomp), (2, Puback), (2, Pubcomp)]
-)
+@pytest.mark.parametrize(("qos", "wrong"), [(1, Pubrec), (1, Pubcomp), (2, Puback), (2, Pubcomp)])
 def test_before_pubrec_the_message_is_sent_again_to_a_client_that_comes_back(
     harness: Harness,
     qos: int,
