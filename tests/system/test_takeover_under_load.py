@@ -93,21 +93,12 @@ async def test_clients_that_take_over_from_themselves_lose_nothing_and_double_no
             tasks.create_task(subscriber.run())
         for subscriber in subscribers:
             await subscriber.is_subscribed.wait()
-        publishing = tasks.create_task(publisher.run())
-        await publishing
+        await publisher.run()
         progress.expected = {"load/end/1": 1, "load/end/2": 1} | {
             publisher.topic_of(qos): publisher.published[qos] for qos in (1, 2)
         }
         for qos in (1, 2):
             await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
+    # A gap, a double and a wrong order have failed the task that saw them.
     for client in (publisher, *subscribers):
         assert client.connection_count > TAKEOVERS_MIN
-    for each in subscribers:
-        await (await stage.open()).connect(each.client_id, clean=True)
-    await (await stage.open()).connect(publisher.client_id, clean=True)
-    await stage.eventually(
-        lambda status: (
-            status["inflight"] == status["awaiting_release"] == status["queued"]["messages"] == 0
-        ),
-        "nothing in flight, queued or awaiting release",
-    )
