@@ -89,6 +89,7 @@ def test_a_session_in_pieces_of_any_size_is_answered_like_a_whole_one(
 def test_a_thousand_packets_in_one_segment_are_all_answered_in_order(
     harness: Harness, version: int
 ) -> None:
+    harness.limits.max_awaiting_rel = 1_000  # also the receive maximum of a 5.0 client
     watch = harness.subscriber("watch", "t", 1)
     client = harness.connect("c", clean=True, version=version)
     client.take()
