@@ -1,4 +1,4 @@
-"""MQTT 3.1 and 3.1.1 packets as bytes, written from the standard for the tests alone.
+"""MQTT 3.1 and 3.1.1 packets and the CONNECT of 5.0 as bytes, written from the standard for tests.
 
 The tests must not learn the protocol from the code they test, so nothing here imports the product.
 Every function builds exactly the bytes that its arguments say, also wrong ones: the tests of
@@ -137,12 +137,16 @@ def connect(
     name: str | None = None,
     flags: int | None = None,
 ) -> bytes:
-    """A CONNECT; `flags` replaces the connect flags byte that follows from the other arguments."""
+    """A CONNECT; `flags` replaces the connect flags byte that follows from the other arguments.
+
+    At level 5 it has no properties, and neither has its will.
+    """
+    no_properties = b"\x00" if level == 5 else b""
     computed = 0x02 if clean else 0
     payload = string(client_id)
     if will is not None:
         computed |= 0x04 | will.qos << 3 | (0x20 if will.retain else 0)
-        payload += string(will.topic) + string(will.payload)
+        payload += no_properties + string(will.topic) + string(will.payload)
     if username is not None:
         computed |= 0x80
         payload += string(username)
@@ -151,7 +155,8 @@ def connect(
         payload += string(password)
     protocol = name if name is not None else ("MQIsdp" if level == 3 else "MQTT")
     header = string(protocol) + bytes([level, computed if flags is None else flags])
-    return packet(Kind.CONNECT, 0, header + keep_alive_seconds.to_bytes(2, "big") + payload)
+    header += keep_alive_seconds.to_bytes(2, "big") + no_properties
+    return packet(Kind.CONNECT, 0, header + payload)
 
 
 def publish(

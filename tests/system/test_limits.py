@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.system.mqtt_bytes import PINGREQ, Kind, connect, publish
+from tests.system.mqtt_bytes import PINGREQ, Kind, Will, connect, publish
 from tests.system.stage import Stage
 
 
@@ -178,18 +178,24 @@ async def test_a_connection_beyond_max_connections_is_refused_and_a_freed_place_
     await (await stage.client("d")).ping()
 
 
-async def test_connections_without_a_connect_are_closed_after_connect_timeout(
-    new_stage: Callable[..., Stage],
+@pytest.mark.parametrize("level", [3, 4, 5])
+async def test_connections_without_a_whole_connect_are_closed_after_connect_timeout(
+    new_stage: Callable[..., Stage], level: int
 ) -> None:
     stage = new_stage('[mqtt]\nconnect_timeout = "1s"')
+    whole = connect(stage.client_id("half"), will=Will("will", b"gone"), level=level)
     began = time.monotonic()
-    silent, half = await stage.open(), await stage.open()
-    await half.send(connect(stage.client_id("half"))[:-3])
+    beginnings = [await stage.open() for _ in whole]
+    for count, client in enumerate(beginnings):
+        await client.send(whole[:count])
     connected = await stage.client("a")
-    for client in (silent, half):
+    for client in beginnings:
         assert await client.expect_closed() == []
     assert 0.9 <= time.monotonic() - began <= 4.0
     await connected.ping()
+    status = await stage.status()
+    assert status["errors"] == {"connect_timeout": len(whole)}
+    assert status["connections"]["open"] == 1
 
 
 async def test_bytes_that_drip_in_do_not_prolong_the_connect_timeout(

@@ -161,6 +161,25 @@ async def test_what_was_acknowledged_does_not_come_again(stage: Stage) -> None:
     assert (message.payload, message.dup) == (b"new", False)
 
 
+@pytest.mark.statement("MQTT-4.3.2-1", "MQTT-4.4.0-1")
+@pytest.mark.parametrize("qos", [1, 2])
+async def test_an_acknowledgement_in_the_last_bytes_of_a_connection_counts(
+    stage: Stage, qos: int
+) -> None:
+    client = await stage.client("a", clean=False)
+    await client.subscribe((stage.topic("x"), qos))
+    await stage.deliver(stage.topic("x"), b"1", b"2", qos=qos)
+    first = await client.expect(Kind.PUBLISH)
+    second = await client.expect(Kind.PUBLISH)
+    await client.acknowledge(Kind.PUBACK if qos == 1 else Kind.PUBREC, first.packet_id)
+    client.close()
+    client = await stage.client("a", clean=False)
+    if qos == 2:
+        await client.expect(Kind.PUBREL, first.packet_id)
+    again = await client.expect(Kind.PUBLISH, second.packet_id)
+    assert (again.payload, again.dup) == (b"2", True)
+
+
 @pytest.mark.statement("MQTT-4.3.3-2", "MQTT-4.1.0-1")
 async def test_a_message_half_received_before_a_cut_is_finished_once_after_it(
     stage: Stage,
