@@ -17,6 +17,7 @@ from tests.core.harness import Harness, payloads, publishes
 from tests.core.mqtt5 import (
     connack_of,
     connect,
+    end_of,
     granted,
     publish,
     subscribe,
@@ -146,3 +147,25 @@ def test_an_older_client_is_closed_without_a_word(harness: Harness) -> None:
     harness.advance(15)
     assert client.closed
     assert client.take() == []
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_a_packet_above_the_maximum_ends_the_connection_at_its_header(
+    harness: Harness, version: int
+) -> None:
+    client = harness.connect("c", version=version)
+    client.take()
+    largest = harness.limits.max_packet_size_bytes
+    assert largest == 2 * 1024 * 1024
+    client.send_bytes(b"\x30\xfc\xff\x7f")  # with its header exactly that many bytes
+    harness.commit()
+    assert not client.closed
+    client = harness.connect("d", version=version)
+    client.take()
+    client.send_bytes(b"\x30\xfd\xff\x7f")
+    harness.commit()
+    assert client.closed
+    if version == 5:
+        assert end_of(client) == 0x95
+    else:
+        assert client.take() == []
