@@ -58,6 +58,7 @@ KNOWN_EVENTS: Final = frozenset(
         "session_closed",
         "session_ended",
         "session_expiry_changed",
+        "session_owned",
         "subscribed",
         "unsubscribed",
         "message_held",

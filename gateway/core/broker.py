@@ -399,11 +399,8 @@ class Broker:
             self.ending.end_session(session, DROPPED, now)
 
     def wake(self, now: float) -> None:
-        """Timers are due."""
-        for _ in range(TIMERS_PER_WAKE_MAX):
-            timer = self.timers.pop_due(now)
-            if timer is None:
-                return
+        """Timers are due. What they set for now waits for the next wake: sockets come first."""
+        for timer in self.timers.take_due(now, TIMERS_PER_WAKE_MAX):
             if timer.connection is not None and timer.kind == RETAINED:
                 self.retained_replay.resume(timer.connection, now)
             elif timer.connection is not None and timer.connection.state != CLOSED:

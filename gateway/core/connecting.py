@@ -283,10 +283,10 @@ class Connecting:
         if before is None and len(self.state.sessions) >= self.limits.max_sessions:
             self.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
             return None
+        if before is not None and self._belongs_to_another(before, connection):
+            self.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
+            return None
         if before is not None and before.connection is not None:
-            if self.authenticates and before.connection.username != connection.username:
-                self.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
-                return None
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
             self.ending.end(before.connection, TAKEOVER, now)
             before = self.state.sessions.get(packet.client_id)
@@ -316,6 +316,16 @@ class Connecting:
         if before is not None:
             self.deliverer.resume(session, now)
         return None
+
+    def _belongs_to_another(self, session: Session, connection: Connection) -> bool:
+        """Return whether a session, and the messages that wait in it, are another user's.
+
+        One that has no owner yet, because there were no users when it was opened, goes to the
+        first who names it while its client is away.
+        """
+        if not self.authenticates or session.username == connection.username:
+            return False
+        return session.username is not None or session.connection is not None
 
     def _grant(self, connection: Connection, packet: Connect) -> None:
         """Set what the client gets of what it asked for: keep-alive and session expiry."""
@@ -353,6 +363,9 @@ class Connecting:
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
             self.recorder.session_opened(session, connection)
+        if self.authenticates and connection.username not in (None, session.username):
+            assert connection.username is not None
+            self.recorder.session_owned(session, connection.username)
         connection.session = session
         return session
 

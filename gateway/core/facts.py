@@ -44,6 +44,7 @@ RETAINED_CLEARED: Final = 20
 WILL_SET: Final = 21
 WILL_CLEARED: Final = 22
 EXPIRY_CHANGED: Final = 23
+SESSION_OWNED: Final = 24
 OBSERVED: Final = 30
 BROKER_STARTED: Final = 40
 BROKER_STOPPED: Final = 41
@@ -70,6 +71,7 @@ WILL_RECORD: Final = Struct("<BIBIqHII")
 """flags u8 | delay u32 | expiry interval i64 (-1: none) | bytes of topic u16, payload u32 and
 properties u32 | topic | payload | properties"""
 EXPIRY_RECORD: Final = Struct("<BII")  # session expiry u32
+OWNED_RECORD: Final = Struct("<BIH")  # bytes of user name u16, then the user name
 OBSERVED_RECORD: Final = Struct("<BIBHH")  # event u8 | two texts' lengths | subject | detail
 BROKER_STARTED_RECORD: Final = Struct("<BBBB")  # recovery u8 | version, previous boot bytes u8
 BROKER_STOPPED_RECORD: Final = Struct("<B")

@@ -123,6 +123,11 @@ class _Reader:
             self._message_record(kind, event)
         elif kind in (facts.WILL_SET, facts.WILL_CLEARED):
             self._will_record(kind, event)
+        elif kind == facts.SESSION_OWNED:
+            fields = facts.OWNED_RECORD.unpack_from(self.data, self.at)
+            self.at += facts.OWNED_RECORD.size
+            event["event"] = "session_owned"
+            event["username"] = self.text(fields[2])
         elif kind == facts.EXPIRY_CHANGED:
             fields = facts.EXPIRY_RECORD.unpack_from(self.data, self.at)
             self.at += facts.EXPIRY_RECORD.size

@@ -112,6 +112,13 @@ class Recorder:
         self.records += facts.EXPIRY_RECORD.pack(facts.EXPIRY_CHANGED, number, expiry_seconds)
         self.state.expiry_changed(session, expiry_seconds)
 
+    def session_owned(self, session: Session, username: str) -> None:
+        if session.durable:
+            text = username.encode()
+            number = self._name(session)
+            self.records += facts.OWNED_RECORD.pack(facts.SESSION_OWNED, number, len(text)) + text
+        self.state.session_owned(session, username)
+
     # -- subscriptions
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:

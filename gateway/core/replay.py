@@ -80,10 +80,8 @@ class Replay:
         session = self.state.numbers.get(number)
         if kind <= facts.UNSUBSCRIBED:
             return self._apply_session_record(blob, kind, at, number, session)
-        if kind == facts.EXPIRY_CHANGED:
-            if session is not None:
-                self.state.expiry_changed(session, facts.EXPIRY_RECORD.unpack_from(data, at)[2])
-            return at + facts.EXPIRY_RECORD.size
+        if kind in (facts.SESSION_OWNED, facts.EXPIRY_CHANGED):
+            return self._apply_property_record(blob, kind, at, session)
         if kind in (facts.WILL_SET, facts.WILL_CLEARED):
             return self._apply_will_record(blob, kind, at, number, session)
         if kind in (facts.MESSAGE_HELD, facts.MESSAGE_PUBLISHED):
@@ -127,6 +125,20 @@ class Replay:
         end = at + facts.FILTER_RECORD.size + int(size)
         if session is not None:
             state.unsubscribed(session, data[end - size : end].decode())
+        return end
+
+    def _apply_property_record(
+        self, blob: Blob, kind: int, at: int, session: Session | None
+    ) -> int:
+        data, state = blob.data, self.state
+        if kind == facts.EXPIRY_CHANGED:
+            if session is not None:
+                state.expiry_changed(session, facts.EXPIRY_RECORD.unpack_from(data, at)[2])
+            return at + facts.EXPIRY_RECORD.size
+        _, _, size = facts.OWNED_RECORD.unpack_from(data, at)
+        end = at + facts.OWNED_RECORD.size + int(size)
+        if session is not None:
+            state.session_owned(session, data[end - size : end].decode())
         return end
 
     def _apply_message_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:

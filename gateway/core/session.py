@@ -152,6 +152,8 @@ class Delivery:
         self.position = position
         self.packet_id = 0
         self.state = WAITING
+        self.pubrec = 0
+        """Which of its session's PUBRECs has come for it, counted from 1."""
         self.sent_at = 0.0
         self.stored = False
         """A row of it may be in the tables: it has gone through a checkpoint."""
@@ -165,6 +167,8 @@ class Session:
         self.client_id = client_id
         self.client_id_bytes = client_id.encode()
         self.durable = durable
+        self.username: str | None = None
+        """To whom it belongs: nobody else may have it. None: its client named no user."""
         self.protocol = 4
         self.expiry_seconds = EXPIRY_NEVER if durable else 0
         """Session expiry interval; EXPIRY_NEVER: it does not expire."""
@@ -178,6 +182,8 @@ class Session:
         self.inbound: dict[int, Held] = {}
         self.inbound_bytes = 0
         self.outbound: dict[int, Delivery] = {}
+        self.pubrecs = 0
+        """How many have come, as far as what is in flight remembers."""
         self.last_packet_id = 0
         self.unsent: deque[Delivery] = deque()
         """In flight, but not yet sent again on this connection: its window is smaller."""

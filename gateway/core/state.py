@@ -54,6 +54,12 @@ class State:
         if session.durable:
             self.changes.sessions.add(session)
 
+    def session_owned(self, session: Session, username: str) -> None:
+        """The session belongs to the user that its client named."""
+        session.username = username
+        if session.durable:
+            self.changes.sessions.add(session)
+
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
         """The client changed the session expiry interval at DISCONNECT."""
         session.expiry_seconds = expiry_seconds
@@ -199,9 +205,14 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """PUBREC came: from now on PUBREL is what is resent."""
+        """PUBREC came: from now on PUBREL is what is resent, in the order of PUBRECs."""
+        session = delivery.session
         delivery.state = RECEIVED
-        if delivery.session.durable:
+        session.pubrecs += 1
+        delivery.pubrec = session.pubrecs
+        del session.outbound[delivery.packet_id]
+        session.outbound[delivery.packet_id] = delivery
+        if session.durable:
             changes = self.changes
             if delivery not in changes.deliveries:
                 delivery.stored = True

@@ -40,8 +40,9 @@ class Timers:
         """Return when the next timer is due."""
         return self.heap[0][0] if self.heap else None
 
-    def pop_due(self, now: float) -> Timer | None:
-        """Return a timer that is due, or None."""
-        if self.heap and self.heap[0][0] <= now:
-            return heappop(self.heap)[2]
-        return None
+    def take_due(self, now: float, count_max: int) -> list[Timer]:
+        """Return timers that are due, the earliest first."""
+        due: list[Timer] = []
+        while len(due) < count_max and self.heap and self.heap[0][0] <= now:
+            due.append(heappop(self.heap)[2])
+        return due

@@ -19,7 +19,7 @@ from typing import Any
 
 from gateway.core.changes import Changes
 from gateway.core.recorder import properties_of
-from gateway.core.session import DONE, WAITING, Delivery, Message, Session
+from gateway.core.session import DONE, RECEIVED, SENT, WAITING, Delivery, Message, Session
 from gateway.core.state import State
 from gateway.store.schema import MESSAGE_TABLES
 
@@ -182,7 +182,7 @@ class Checkpoint:
 
     def _sessions(self) -> Iterator[bool]:
         yield from self._many(
-            "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?)",
+            "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?)",
             (_session_row(session) for session in self.changes.sessions),
         )
 
@@ -265,7 +265,7 @@ def _outbound_row(delivery: Delivery) -> Row:
         delivery.message_number,
         delivery.flags,
         delivery.position,
-        delivery.state,
+        delivery.state if delivery.state == SENT else RECEIVED + delivery.pubrec,
     )
 
 
@@ -279,4 +279,5 @@ def _session_row(session: Session) -> Row:
         session.last_packet_id,
         session.closed_ms,
         session.expiry_seconds,
+        session.username,
     )

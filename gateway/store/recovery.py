@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from gateway.core.journal import Blob, DamagedBlob
 from gateway.core.replay import Replay, properties_in
 from gateway.core.session import (
+    RECEIVED,
     Delivery,
     Held,
     Message,
@@ -97,9 +98,10 @@ def _blobs(
 def _load_sessions(connection: sqlite3.Connection, state: State) -> None:
     for row in connection.execute("SELECT * FROM sessions ORDER BY number"):
         number, client_id, protocol, first_position, next_position, *rest = row
-        last_packet_id, closed, expiry = rest
+        last_packet_id, closed, expiry, username = rest
         session = Session(number, client_id, True)
         session.expiry_seconds = expiry
+        session.username = username
         session.protocol = protocol
         session.first_position = first_position
         session.next_position = max(first_position, next_position)
@@ -161,7 +163,9 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
         if session is not None:
             delivery = Delivery(session, None, message, flags, position)
             delivery.packet_id = packet_id
-            delivery.state = step
+            delivery.state = min(step, RECEIVED)
+            delivery.pubrec = step - delivery.state
+            session.pubrecs = max(session.pubrecs, delivery.pubrec)
             delivery.stored = True
             session.outbound[packet_id] = delivery
 
@@ -192,7 +196,7 @@ def _complete(connection: sqlite3.Connection, state: State) -> None:
     """Put in order what the replay left: resend order, contents, sizes of queues."""
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
-        in_order = sorted(session.outbound.values(), key=lambda delivery: delivery.position)
+        in_order = sorted(session.outbound.values(), key=_resend_order)
         session.outbound.clear()
         session.outbound.update((delivery.packet_id, delivery) for delivery in in_order)
         for delivery in (*session.waiting, *session.recent):
@@ -206,6 +210,11 @@ def _complete(connection: sqlite3.Connection, state: State) -> None:
         session.queued_bytes = 0
         if session.queued_count:
             _measure_queue(connection, session)
+
+
+def _resend_order(delivery: Delivery) -> tuple[int, int]:
+    """PUBREL in the order of the PUBRECs [MQTT-4.6.0-4], PUBLISH in that of the queue."""
+    return -delivery.state, delivery.pubrec or delivery.position
 
 
 def _measure_queue(connection: sqlite3.Connection, session: Session) -> None:

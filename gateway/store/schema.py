@@ -23,6 +23,12 @@ def m001_journal_and_state(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def m002_owners(db: Database) -> None:
+    """A session belongs to the user that its client named; NULL: it named none."""
+    db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
+
+
 _FIRST = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     # The first sequence number of the batch; the blob carries everything else.

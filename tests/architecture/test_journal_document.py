@@ -43,6 +43,7 @@ CALLS: dict[str, tuple[tuple[object, ...], int]] = {
     "session_resumed": ((SESSION, CONNECTION), 10),
     "session_closed": ((SESSION, 0, 1), 0),
     "session_ended": ((SESSION, 0), 0),
+    "session_owned": ((SESSION, "alice"), 5),
     "expiry_changed": ((SESSION, 60), 0),
     "subscribed": ((SESSION, Subscription("a/b", 1, 0)), 3),
     "unsubscribed": ((SESSION, "a/b"), 3),
@@ -179,7 +180,7 @@ def test_the_journal_page_gives_the_length_of_a_record(method: str) -> None:
 
 def test_the_fields_of_a_record_on_the_journal_page_add_up_to_its_length() -> None:
     for row in documented_records().values():
-        has_session = int(row[0]) <= 23 and "no session" not in row[3]
+        has_session = int(row[0]) <= 24 and "no session" not in row[3]
         fields = re.sub(r"\([^)]*\)", "", row[3]).replace("no session", "")
         widths = [int(each) for each in re.findall(r" (\d+)\b(?=\s*(?:·|;|$))", fields)]
         length = 1 + 4 * has_session + sum(widths) + MESSAGE_BYTES * ("MESSAGE" in fields)

@@ -1,6 +1,6 @@
 """Everything that has to survive a power cut, in a form that can be compared."""
 
-from gateway.core.session import Delivery, Message, Session, Will
+from gateway.core.session import RECEIVED, SENT, Delivery, Message, Session, Will
 from tests.core.harness import Harness
 
 Picture = dict[str, object]
@@ -24,9 +24,12 @@ def picture_of(harness: Harness) -> Picture:
                     packet_id: _contents_of(held.message)
                     for packet_id, held in sorted(session.inbound.items())
                 },
+                # The order counts among PUBLISHes and among PUBRELs, not between them.
                 "outbound": [
                     (packet_id, _contents(harness, delivery), delivery.flags, delivery.state)
+                    for state_wanted in (SENT, RECEIVED)
                     for packet_id, delivery in session.outbound.items()
+                    if delivery.state == state_wanted
                 ],
                 "queue": [
                     (delivery.flags, _contents(harness, delivery))

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.authentication import AuthenticationAnswer
 from gateway.core.limits import Limits
 from gateway.wire.packets import Connack, Connect, Disconnect, Puback, Publish, Subscription
-from tests.core.harness import Harness, payloads, publishes
+from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import (
     NEVER,
     connack_of,
@@ -260,13 +261,53 @@ def test_a_puback_in_the_last_bytes_before_the_cut_counts(harness: Harness) -> N
 
 
 def test_a_takeover_by_another_user_is_refused(harness: Harness) -> None:
-    first = connect(harness, "c")
-    harness.broker.connecting.authenticates = True
-    first.connection.username = "alice"
-    second = connect(harness, "c")
+    first = connect_as(harness, "alice")
+    second = connect_as(harness, "bob")
     assert connack_of(second) == Connack(False, 0x87)
     assert second.closed
     assert not first.closed
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_session_whose_client_is_away_is_not_given_to_another_user(
+    harness: Harness, clean: bool, cut: bool
+) -> None:
+    alice = connect_as(harness, "alice")
+    subscribe(harness, alice, Subscription("t", 1))
+    harness.lose(alice)
+    publish(harness, connect(harness, "p"), "t", b"for alice alone")
+    for _ in range(2):
+        if cut:
+            harness.cut()
+        bob = connect_as(harness, "bob", clean=clean)
+        assert bob.take() == [Connack(False, 0x87)]
+        harness.checkpoint()
+    assert payloads(connect_as(harness, "alice").take()) == [b"for alice alone"]
+
+
+def test_a_session_from_before_there_were_users_goes_to_the_first_who_names_it(
+    harness: Harness,
+) -> None:
+    harness.lose(connect(harness, "c"))
+    alice = connect_as(harness, "alice")
+    assert connack_of(alice).session_present
+    harness.lose(alice)
+    harness.cut()
+    assert connack_of(connect_as(harness, "bob")) == Connack(False, 0x87)
+
+
+def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:
+    """Connect the client `c` of a user, whose password is right."""
+    harness.broker.connecting.authenticates = True
+    client = harness.open_connection(5)
+    never = properties(session_expiry_interval_seconds=NEVER)
+    client.send(Connect(5, "c", clean, 0, None, username, b"secret", never))
+    for request in harness.broker.take_authentication_requests():
+        answer = AuthenticationAnswer(0, None, request.username)
+        harness.broker.authenticated(request.connection, answer, harness.now)
+    harness.commit()
+    return client
 
 
 @pytest.mark.statement("MQTT5-3.2.0-1", "MQTT5-3.2.0-2", "MQTT5-3.14.0-1")
