@@ -139,4 +139,4 @@ clean:
 	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	@rm -rf $(VENV)
+	@rm -rf $(VENV) $(MQTTJS)/node_modules
