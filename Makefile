@@ -23,6 +23,9 @@ UV_VENV := $(VENV)/uv
 UV := UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 $(UV_VENV)/bin/uv
 INSTALL := $(UV) pip install -q -p $(BIN)/python --no-build-isolation --require-hashes
 PACKAGES := requirements/install-debian-packages
+# Node.js and npm are Python packages of the tests; MQTT.js is locked beside the program that uses it.
+MQTTJS := tests/contract/mqtt_client/mqttjs
+NPM := $(CURDIR)/$(BIN)/npm --prefix $(MQTTJS)
 
 SOURCES := gateway firmware-bridge api cloud_jobs tests hatch_build.py
 COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
@@ -110,9 +113,10 @@ $(VENV)/.ready-run: $(UV_VENV)/.ready requirements/build.txt requirements/runtim
 	@$(UV) pip install -q -p $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt | packages-test
-	@echo "Installing the tests' Python packages ..."
+$(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt $(MQTTJS)/package-lock.json | packages-test
+	@echo "Installing the tests' Python and JavaScript packages ..."
 	@$(INSTALL) -r requirements/dev.txt
+	@$(NPM) ci >/dev/null
 	@touch $@
 
 $(VENV)/.ready-cloud: $(VENV)/.ready-run requirements/cloud.txt
@@ -127,10 +131,12 @@ requirements: $(UV_VENV)/.ready
 			--no-emit-index-url --no-emit-find-links $(UPGRADE) \
 			requirements/$$name.in -o requirements/$$name.txt; \
 	done
+	@$(MAKE) $(VENV)/.ready-test
+	@$(NPM) $(if $(UPGRADE),update,install) --package-lock-only >/dev/null
 
 clean:
 	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	@rm -rf $(VENV)
+	@rm -rf $(VENV) $(MQTTJS)/node_modules

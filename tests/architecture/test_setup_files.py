@@ -1,5 +1,6 @@
 """What the set-up relies on: versions with hashes, no addresses, one list of Debian packages."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = sorted((ROOT / "requirements").glob("*.txt"))
 LOCKED = [path for path in REQUIREMENTS if path.name != "debian.txt"]
+MQTTJS = ROOT / "tests" / "contract" / "mqtt_client" / "mqttjs"
 
 
 @pytest.mark.parametrize("path", REQUIREMENTS, ids=lambda path: path.name)
@@ -48,6 +50,18 @@ def test_the_files_agree_on_every_version() -> None:
         for path in LOCKED:
             here = set(re.findall(rf"^{name}==([^\s;]+)", path.read_text(), re.MULTILINE))
             assert here in (set(), found), f"{name} in {path.name}"
+
+
+def test_every_javascript_package_has_a_hash_and_no_download_address() -> None:
+    packages = json.loads((MQTTJS / "package-lock.json").read_text())["packages"]
+    ours = packages.pop("")
+    assert ours["dependencies"] == json.loads((MQTTJS / "package.json").read_text())["dependencies"]
+    assert packages
+    for name, package in packages.items():
+        assert package["integrity"].startswith("sha512-"), name
+        assert "resolved" not in package, name
+        # The folder's .npmrc would not let it run.
+        assert "hasInstallScript" not in package, name
 
 
 @pytest.mark.parametrize("script", ["install-debian-packages", "find-python"])

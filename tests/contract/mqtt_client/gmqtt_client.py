@@ -9,9 +9,9 @@ import gmqtt  # type: ignore[import-untyped]
 import pytest_asyncio
 from gmqtt.mqtt.constants import MQTTv50  # type: ignore[import-untyped]
 
+from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
-DEADLINE_SECONDS = 10.0
 # gmqtt goes on while its failures, 0 of them at first, are no more than this; -1 means for ever.
 NEVER_AGAIN = -2
 
@@ -31,7 +31,7 @@ class GmqttClient:
     """A gmqtt client, of MQTT 5.0 unless it is told another version."""
 
     def __init__(
-        self, stage: Stage, name: str, *, version: int = MQTTv50, **arguments: Any
+        self, client_id: str, port: int, *, version: int = MQTTv50, **arguments: Any
     ) -> None:
         self.messages: asyncio.Queue[Message] = asyncio.Queue()
         self.disconnected = asyncio.Event()
@@ -39,10 +39,10 @@ class GmqttClient:
         # What on_message returns for a payload, the reason code of its PUBACK or PUBREC.
         self.reason_codes: dict[bytes, int] = {}
         self.connack_properties: dict[str, Any] = {}
-        self.client = gmqtt.Client(stage.client_id(name), **arguments)
+        self.client = gmqtt.Client(client_id, **arguments)
         # Reconnecting by itself would fight a takeover for ever.
         self.client.set_config({"reconnect_retries": NEVER_AGAIN})
-        self._port = stage.broker.port
+        self._port = port
         self._version = version
         self._session_present = False
         self._granted: asyncio.Queue[tuple[int, ...]] = asyncio.Queue()
@@ -100,7 +100,7 @@ async def new_gmqtt_client(stage: Stage) -> AsyncIterator[Callable[..., GmqttCli
     clients: list[GmqttClient] = []
 
     def make(name: str, **arguments: Any) -> GmqttClient:
-        clients.append(GmqttClient(stage, name, **arguments))
+        clients.append(GmqttClient(stage.client_id(name), stage.broker.port, **arguments))
         return clients[-1]
 
     yield make

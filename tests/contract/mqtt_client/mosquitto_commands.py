@@ -2,18 +2,11 @@
 
 import asyncio
 import contextlib
-import shutil
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 
-import pytest
-
 from tests.system.raw_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
-
-needs_mosquitto_clients = pytest.mark.skipif(
-    shutil.which("mosquitto_sub") is None, reason="mosquitto-clients is not installed"
-)
 
 
 async def run(stage: Stage, command: str, *arguments: str, stdin: bytes = b"") -> bytes:

@@ -13,9 +13,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
-
-DEADLINE_SECONDS = 10.0
 
 
 def connect_properties(**values: Any) -> Properties:
@@ -57,8 +56,8 @@ class PahoClient:
 
     def __init__(
         self,
-        stage: Stage,
-        name: str,
+        client_id: str,
+        port: int,
         *,
         protocol: MQTTProtocolVersion = MQTTProtocolVersion.MQTTv311,
         **arguments: Any,
@@ -74,11 +73,11 @@ class PahoClient:
             arguments.setdefault("clean_session", True)
         self.client = paho.Client(
             CallbackAPIVersion.VERSION2,
-            client_id=stage.client_id(name) if name else "",
+            client_id=client_id,
             protocol=protocol,
             **arguments,
         )
-        self._port = stage.broker.port
+        self._port = port
         self.client.on_connect = self._on_connect
         self.client.on_disconnect = lambda _c, _u, _f, code, _p: self.disconnected.put(code.value)
         self.client.on_subscribe = lambda _c, _u, _m, codes, _p: self.subscribed.put(
@@ -135,11 +134,14 @@ class PahoClient:
 
     def cut(self) -> None:
         """Reset the connection without a DISCONNECT; paho must not come back by itself."""
-        self.client.loop_stop()
         connection = self.client.socket()
-        assert isinstance(connection, socket.socket)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        connection.close()
+        assert connection is not None
+        # Of a WebSocket there is a wrapper, which has no options.
+        with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
+            same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            # The network thread believes that the broker closed it, and closes it in its turn.
+            same.shutdown(socket.SHUT_RD)
+        self.client.loop_stop()
 
 
 @pytest.fixture
@@ -148,7 +150,8 @@ def new_paho_client(stage: Stage) -> Iterator[Callable[..., PahoClient]]:
     clients: list[PahoClient] = []
 
     def make(name: str, **arguments: Any) -> PahoClient:
-        clients.append(PahoClient(stage, name, **arguments))
+        client_id = stage.client_id(name) if name else ""
+        clients.append(PahoClient(client_id, stage.broker.port, **arguments))
         return clients[-1]
 
     yield make

@@ -6,6 +6,7 @@ from typing import Any
 import aiomqtt
 import pytest
 
+from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.contract.mqtt_client.paho_client import (
     connect_properties,
     properties_of,
@@ -13,8 +14,6 @@ from tests.contract.mqtt_client.paho_client import (
     will_properties,
 )
 from tests.system.stage import Stage
-
-DEADLINE_SECONDS = 10.0
 
 
 def _client(stage: Stage, name: str, **arguments: Any) -> aiomqtt.Client:
@@ -25,31 +24,6 @@ def _client(stage: Stage, name: str, **arguments: Any) -> aiomqtt.Client:
         protocol=aiomqtt.ProtocolVersion.V5,
         **arguments,
     )
-
-
-@pytest.mark.parametrize("qos", [0, 1, 2])
-async def test_aiomqtt_5_publishes_and_receives_at_every_qos(stage: Stage, qos: int) -> None:
-    payloads = [b"%d" % number for number in range(20)]
-    async with asyncio.timeout(DEADLINE_SECONDS), _client(stage, "a") as client:
-        await client.subscribe(stage.topic("x"), qos=qos)
-        for payload in payloads:
-            await client.publish(stage.topic("x"), payload, qos=qos)
-        received = [await anext(client.messages) for _ in payloads]
-    assert [each.payload for each in received] == payloads
-    assert {each.qos for each in received} == {qos}
-
-
-async def test_aiomqtt_5_gets_what_waited_in_a_session_that_has_not_expired(
-    stage: Stage,
-) -> None:
-    kept = connect_properties(SessionExpiryInterval=600)
-    payloads = [b"%d" % number for number in range(10)]
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        async with _client(stage, "away", clean_start=False, properties=kept) as away:
-            await away.subscribe(stage.topic("x"), qos=2)
-        await stage.deliver(stage.topic("x"), *payloads)
-        async with _client(stage, "away", clean_start=False, properties=kept) as away:
-            assert [(await anext(away.messages)).payload for _ in payloads] == payloads
 
 
 async def test_aiomqtt_5_asks_and_another_answers(stage: Stage) -> None:

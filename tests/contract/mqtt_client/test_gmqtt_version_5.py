@@ -1,31 +1,14 @@
 """gmqtt at its default version, MQTT 5.0."""
 
-import asyncio
 import time
 from collections.abc import Callable
 
 import gmqtt  # type: ignore[import-untyped]
-import pytest
 
-from tests.contract.mqtt_client.gmqtt_client import DEADLINE_SECONDS, GmqttClient
+from tests.contract.mqtt_client.gmqtt_client import GmqttClient
 from tests.system.stage import Stage
 
-SESSION_TAKEN_OVER = 0x8E
 QUOTA_EXCEEDED = 0x97
-
-
-@pytest.mark.parametrize("qos", [0, 1, 2])
-async def test_gmqtt_5_publishes_and_receives_at_every_qos(
-    stage: Stage, new_gmqtt_client: Callable[..., GmqttClient], qos: int
-) -> None:
-    client = new_gmqtt_client("gmqtt")
-    await client.start()
-    assert await client.subscribe(stage.topic("x/#"), qos) == (qos,)
-    for number in range(50):
-        client.client.publish(stage.topic(f"x/{number}"), b"%d" % number, qos=qos)
-    messages = [await client.take() for _ in range(50)]
-    assert [each.payload for each in messages] == [b"%d" % number for number in range(50)]
-    assert {each.qos for each in messages} == {qos}
 
 
 async def test_gmqtt_5_keeps_its_session_for_as_long_as_it_asked(
@@ -139,22 +122,6 @@ async def test_the_delayed_will_of_a_gmqtt_5_client_is_published_with_its_proper
     assert message.properties["user_property"] == [("cause", "cut")]
 
 
-async def test_gmqtt_5_clients_share_a_subscription_and_one_that_leaves_leaves_the_rest(
-    stage: Stage, new_gmqtt_client: Callable[..., GmqttClient]
-) -> None:
-    shared = f"$share/workers/{stage.topic('x')}"
-    workers = [new_gmqtt_client(f"worker{number}") for number in range(2)]
-    for worker in workers:
-        await worker.start()
-        assert await worker.subscribe(shared, 1) == (1,)
-    await stage.deliver(stage.topic("x"), *[b"%d" % number for number in range(10)])
-    shares = [[(await worker.take()).payload for _ in range(5)] for worker in workers]
-    assert sorted(int(payload) for share in shares for payload in share) == list(range(10))
-    await workers[0].stop()
-    await stage.deliver(stage.topic("x"), b"10", b"11")
-    assert [(await workers[1].take()).payload for _ in range(2)] == [b"10", b"11"]
-
-
 async def test_messages_that_gmqtt_5_refuses_do_not_fill_its_window(
     stage: Stage, new_gmqtt_client: Callable[..., GmqttClient]
 ) -> None:
@@ -166,17 +133,6 @@ async def test_messages_that_gmqtt_5_refuses_do_not_fill_its_window(
     await stage.deliver(stage.topic("x"), *payloads)
     await stage.deliver(stage.topic("x"), *payloads, qos=1)
     assert [(await choosy.take()).payload for _ in range(26)] == payloads * 2
-
-
-async def test_gmqtt_5_is_told_that_it_was_taken_over(
-    stage: Stage, new_gmqtt_client: Callable[..., GmqttClient]
-) -> None:
-    first, second = new_gmqtt_client("same"), new_gmqtt_client("same")
-    await first.start()
-    await second.start()
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        await first.disconnected.wait()
-    assert first.disconnect_packet[0] == SESSION_TAKEN_OVER
 
 
 async def test_gmqtt_5_does_not_get_its_own_messages_back_when_it_says_so(

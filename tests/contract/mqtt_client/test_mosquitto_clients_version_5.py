@@ -4,44 +4,15 @@ import asyncio
 import signal
 from collections.abc import Callable
 
-import pytest
-
 from tests.contract.mqtt_client.gmqtt_client import GmqttClient
 from tests.contract.mqtt_client.mosquitto_commands import (
     lines_of,
-    needs_mosquitto_clients,
     run,
     subscriber,
 )
 from tests.system.stage import Stage
 
-pytestmark = needs_mosquitto_clients
-
 FIVE = ("-V", "5")
-
-
-@pytest.mark.parametrize("qos", ["0", "1", "2"])
-async def test_mosquitto_sub_5_prints_what_mosquitto_pub_5_sends(stage: Stage, qos: str) -> None:
-    common = (*FIVE, "-q", qos)
-    async with subscriber(stage, *common, "-t", stage.topic("#"), "-v") as reading:
-        lines = "".join(f"reading {number}\n" for number in range(50))
-        arguments = (*common, "-t", stage.topic("x"), "-l")
-        await run(stage, "mosquitto_pub", *arguments, stdin=lines.encode())
-        printed = await lines_of(reading, 50)
-    assert printed == [f"{stage.topic('x')} reading {number}" for number in range(50)]
-
-
-async def test_mosquitto_sub_5_gets_what_waited_in_a_session_that_has_not_expired(
-    stage: Stage,
-) -> None:
-    kept = (*FIVE, "-c", "-x", "600", "-q", "2", "-t", stage.topic("x"))
-    who = ("-i", stage.client_id("away"), *kept)
-    await run(stage, "mosquitto_sub", *who, "-E")
-    lines = "".join(f"{number}\n" for number in range(10))
-    message = (*FIVE, "-q", "2", "-t", stage.topic("x"), "-l")
-    await run(stage, "mosquitto_pub", *message, stdin=lines.encode())
-    printed = await run(stage, "mosquitto_sub", *who, "-C", "10")
-    assert printed == lines.encode()
 
 
 async def test_mosquitto_sub_5_prints_the_properties_that_mosquitto_pub_5_sends(
@@ -74,18 +45,6 @@ async def test_mosquitto_pub_5_names_a_topic_once_and_then_by_its_alias(stage: S
         message = ("-q", "1", "-t", stage.topic("x"), "-m", "warm", "--repeat", "5")
         await run(stage, "mosquitto_pub", *FIVE, *message, *alias)
         assert await lines_of(reading, 5) == [f"{stage.topic('x')} warm"] * 5
-
-
-async def test_each_message_is_printed_by_one_mosquitto_sub_5_of_a_shared_subscription(
-    stage: Stage,
-) -> None:
-    shared = (*FIVE, "-q", "2", "-t", f"$share/workers/{stage.topic('x')}")
-    async with subscriber(stage, *shared) as one, subscriber(stage, *shared) as other:
-        lines = "".join(f"{number}\n" for number in range(10))
-        message = (*FIVE, "-q", "2", "-t", stage.topic("x"), "-l")
-        await run(stage, "mosquitto_pub", *message, stdin=lines.encode())
-        printed = [*await lines_of(one, 5), *await lines_of(other, 5)]
-    assert sorted(printed) == [str(number) for number in range(10)]
 
 
 async def test_the_delayed_will_of_a_killed_mosquitto_sub_5_is_published(stage: Stage) -> None:

@@ -1,6 +1,5 @@
 """paho-mqtt as a client of MQTT 5.0."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -10,8 +9,8 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.contract.mqtt_client.paho_client import (
-    DEADLINE_SECONDS,
     PahoClient,
     connect_properties,
     properties_of,
@@ -22,7 +21,6 @@ from tests.contract.mqtt_client.paho_client import (
 from tests.system.stage import Stage
 
 KEPT = connect_properties(SessionExpiryInterval=600)
-SESSION_TAKEN_OVER = 0x8E
 
 
 @pytest.fixture
@@ -31,42 +29,12 @@ def new_client(new_paho_client: Callable[..., PahoClient]) -> Callable[..., Paho
     return partial(new_paho_client, protocol=MQTTProtocolVersion.MQTTv5, reconnect_on_failure=False)
 
 
-@pytest.mark.parametrize("qos", [0, 1, 2])
-def test_paho_5_publishes_and_receives_at_every_qos(
-    stage: Stage, new_client: Callable[..., PahoClient], qos: int
-) -> None:
-    client = new_client("paho")
-    client.start()
-    assert client.subscribe(stage.topic("x/#"), qos) == [qos]
-    for number in range(30):
-        client.publish(stage.topic(f"x/{number}"), b"%d" % number, qos=qos)
-    messages = [client.take() for _ in range(30)]
-    assert [each.payload for each in messages] == [b"%d" % number for number in range(30)]
-    assert {each.qos for each in messages} == {qos}
-
-
 def test_paho_5_without_an_identifier_is_told_the_one_it_was_given(
     new_client: Callable[..., PahoClient],
 ) -> None:
     client = new_client("")
     client.start()
     assert properties_of(client.connack_properties)["AssignedClientIdentifier"]
-
-
-def test_paho_5_comes_back_to_a_session_that_has_not_expired(
-    stage: Stage, new_client: Callable[..., PahoClient]
-) -> None:
-    away = new_client("away")
-    assert away.start(clean_start=True, properties=KEPT) is False
-    away.subscribe(stage.topic("x"), 2)
-    away.stop()
-    publisher = new_client("publisher")
-    publisher.start()
-    for number in range(20):
-        publisher.publish(stage.topic("x"), b"%d" % number, qos=2)
-    away = new_client("away")
-    assert away.start(clean_start=False, properties=KEPT) is True
-    assert [int(away.take().payload) for _ in range(20)] == list(range(20))
 
 
 def test_a_session_of_paho_5_without_an_expiry_interval_ends_with_its_connection(
@@ -196,25 +164,6 @@ def _mortal(
     return mortal
 
 
-def test_the_will_of_a_paho_5_client_waits_and_goes_if_the_client_comes_back(
-    stage: Stage, new_client: Callable[..., PahoClient]
-) -> None:
-    watcher = new_client("watcher")
-    watcher.start()
-    watcher.subscribe(stage.topic("will"), 2)
-    _mortal(stage, new_client, "returns", delay_seconds=2).cut()
-    assert new_client("returns").start(clean_start=False, properties=KEPT) is True
-    lost = _mortal(stage, new_client, "lost", delay_seconds=2)
-    cut_seconds = time.monotonic()
-    lost.cut()
-    message = watcher.take()
-    assert (message.payload, message.qos) == (b"lost", 2)
-    assert time.monotonic() - cut_seconds >= 2.0
-    assert properties_of(message.properties)["UserProperty"] == [("cause", "cut")]
-    # What was due before the second will would have come before it.
-    assert watcher.messages.empty()
-
-
 def test_the_will_of_a_paho_5_client_comes_no_later_than_the_end_of_its_session(
     stage: Stage, new_client: Callable[..., PahoClient]
 ) -> None:
@@ -238,39 +187,6 @@ def test_paho_5_can_disconnect_and_ask_for_its_will(
         mortal.client.disconnect(ReasonCode(PacketTypes.DISCONNECT, reason))
         mortal.disconnected.get(timeout=DEADLINE_SECONDS)
     assert watcher.take().payload == b"loud"
-
-
-def test_each_message_goes_to_one_of_the_paho_5_clients_that_share_a_subscription(
-    stage: Stage, new_client: Callable[..., PahoClient]
-) -> None:
-    shared = f"$share/workers/{stage.topic('x')}"
-    workers = [new_client(f"worker{number}") for number in range(3)]
-    for worker in workers:
-        worker.start()
-        assert worker.subscribe(shared, 2) == [2]
-    publisher = new_client("publisher")
-    publisher.start()
-    publisher.subscribe(stage.topic("x"), 2)
-    payloads = [b"%d" % number for number in range(30)]
-    for payload in payloads:
-        publisher.publish(stage.topic("x"), payload, qos=2)
-    assert [publisher.take().payload for _ in payloads] == payloads
-    shares = [[worker.take().payload for _ in range(10)] for worker in workers]
-    assert sorted(int(payload) for share in shares for payload in share) == list(range(30))
-    assert all(worker.messages.empty() for worker in workers)
-
-
-def test_paho_5_is_told_that_it_was_taken_over(
-    stage: Stage, new_client: Callable[..., PahoClient]
-) -> None:
-    first = new_client("same")
-    first.start()
-    second = new_client("same")
-    second.start()
-    assert first.disconnected.get(timeout=DEADLINE_SECONDS) == SESSION_TAKEN_OVER
-    second.subscribe(stage.topic("x"), 1)
-    second.publish(stage.topic("x"), b"fine", qos=1)
-    assert second.take().payload == b"fine"
 
 
 def test_paho_5_chooses_how_its_subscription_treats_retained_and_own_messages(

