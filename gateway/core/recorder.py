@@ -5,6 +5,7 @@ changes unrecorded. Facts about clean sessions change the state only. Observatio
 `seal` ends the batch: one blob, to be committed with one fsync.
 """
 
+from typing import Final
 from zlib import crc32
 
 from gateway.core import facts
@@ -20,6 +21,14 @@ from gateway.core.session import (
     Will,
 )
 from gateway.core.state import State
+
+# Bound once: looking them up again costs a third of the packing.
+_PACK_HELD: Final = facts.HELD_RECORD.pack
+_PACK_RELEASED: Final = facts.RELEASED_RECORD.pack
+_PACK_PUBLISHED: Final = facts.PUBLISHED_RECORD.pack
+_PACK_QUEUED: Final = facts.QUEUED_RECORD.pack
+_PACK_STARTED: Final = facts.STARTED_RECORD.pack
+_PACK_OUTBOUND: Final = facts.OUTBOUND_RECORD.pack
 
 
 class Recorder:
@@ -146,7 +155,7 @@ class Recorder:
             topic = message.topic_field[2:]
             payload = message.payload
             properties = properties_of(message)
-            self.records += facts.HELD_RECORD.pack(
+            self.records += _PACK_HELD(
                 facts.MESSAGE_HELD,
                 self._name(held.session),
                 held.packet_id,
@@ -172,7 +181,7 @@ class Recorder:
 
     def message_released(self, held: Held, matched: int) -> None:
         if held.session.durable:
-            self.records += facts.RELEASED_RECORD.pack(
+            self.records += _PACK_RELEASED(
                 facts.MESSAGE_RELEASED,
                 self._name(held.session),
                 held.packet_id,
@@ -198,7 +207,7 @@ class Recorder:
         topic = message.topic_field[2:]
         payload = message.payload
         properties = properties_of(message)
-        self.records += facts.PUBLISHED_RECORD.pack(
+        self.records += _PACK_PUBLISHED(
             facts.MESSAGE_PUBLISHED,
             self._name(session),
             origin,
@@ -217,7 +226,7 @@ class Recorder:
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
         if delivery.session.durable:
-            self.records += facts.QUEUED_RECORD.pack(
+            self.records += _PACK_QUEUED(
                 facts.MESSAGE_QUEUED,
                 self._name(delivery.session),
                 delivery.message_number,
@@ -230,7 +239,7 @@ class Recorder:
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
         if delivery.session.durable:
-            self.records += facts.STARTED_RECORD.pack(
+            self.records += _PACK_STARTED(
                 facts.DELIVERY_STARTED,
                 self._name(delivery.session),
                 packet_id,
@@ -254,7 +263,7 @@ class Recorder:
 
     def delivery_received(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self.records += facts.OUTBOUND_RECORD.pack(
+            self.records += _PACK_OUTBOUND(
                 facts.DELIVERY_RECEIVED,
                 self._name(delivery.session),
                 delivery.packet_id,
@@ -264,7 +273,7 @@ class Recorder:
 
     def delivery_completed(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self.records += facts.OUTBOUND_RECORD.pack(
+            self.records += _PACK_OUTBOUND(
                 facts.DELIVERY_COMPLETED,
                 self._name(delivery.session),
                 delivery.packet_id,

@@ -1,7 +1,8 @@
 """Speak only after the commit: this module is the durability argument.
 
 A batch is sealed, its blob and some rows of a checkpoint go into one transaction, COMMIT runs in
-its own thread, and only then may the batch's bytes leave. What arrives meanwhile is the next batch.
+its own thread (on a quick disk and for a small batch: at once), and only then may the batch's bytes
+leave. What arrives meanwhile is the next batch.
 A failed commit ends the process: nothing untrue has been said.
 """
 
@@ -20,6 +21,18 @@ from gateway.store.recovery import Recovered
 from gateway.store.store import WAL_BYTES, Store
 
 logger = logging.getLogger(__name__)
+
+
+QUICK_COMMIT_SECONDS = 0.0005
+"""A disk that commits within this time is not worth a thread, which takes a good part of it to be
+asked and to answer. Nobody notices that the loop stood still meanwhile."""
+
+QUICK_COMMITS = 100
+"""So many quick commits in a row make a quick disk; one that was not, and the thread is back. A
+card takes 5 ms and more and never comes here."""
+
+QUICK_BLOB_BYTES = 16 * 1024
+"""Larger batches go to the thread: the next one is decoded while the disk works."""
 
 
 class StoreFailed(OSError):
@@ -52,6 +65,8 @@ class Committer:
         self._commits = ThreadPoolExecutor(1, "commit")
         self._copies = ThreadPoolExecutor(1, "wal")
         self._busy = False
+        self._quick_commits = 0
+        """Commits in a row that took less than QUICK_COMMIT_SECONDS."""
         self._ended = False
         self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -125,11 +140,23 @@ class Committer:
         except sqlite3.Error as error:
             self._fail(error)
             return
+        if self._quick_commits >= QUICK_COMMITS and len(batch.blob or b"") <= QUICK_BLOB_BYTES:
+            self._commit_here(batch, written)
+            return
         self._busy = True
         self._quiet.clear()
         self._started_at = now
         future = self._loop.run_in_executor(self._commits, store.fsync_commit)
         future.add_done_callback(lambda done: self._committed(done, batch, written))
+
+    def _commit_here(self, batch: Batch, written: set[Session] | None) -> None:
+        """Commit on the loop's thread: this disk is done before a thread would have begun."""
+        try:
+            seconds = self.store.fsync_commit()
+        except sqlite3.Error as error:
+            self._fail(error)
+            return
+        self._speak(batch, written, seconds)
 
     def _hand_over(self) -> None:
         """Read what sessions that end in this batch leave to others: one transaction for both."""
@@ -153,7 +180,7 @@ class Committer:
         self._drop_wanted = dropped > 0 or lost is not None
 
     def _committed(
-        self, done: "asyncio.Future[None]", batch: Batch, written: set[Session] | None
+        self, done: "asyncio.Future[float]", batch: Batch, written: set[Session] | None
     ) -> None:
         self._busy = False
         self._quiet.set()
@@ -161,7 +188,11 @@ class Committer:
         if error is not None:
             self._fail(error)
             return
-        seconds = self._loop.time() - self._started_at
+        self._speak(batch, written, done.result())
+
+    def _speak(self, batch: Batch, written: set[Session] | None, seconds: float) -> None:
+        """The batch is durable: let its bytes go."""
+        self._quick_commits = self._quick_commits + 1 if seconds < QUICK_COMMIT_SECONDS else 0
         self.figures.add(seconds, 0 if batch.blob is None else len(batch.blob))
         self.broker.committed(batch)
         if written is not None:

@@ -169,9 +169,11 @@ class Store:
             self.journal_bytes += len(blob)
             self.journal_total_bytes += len(blob)
 
-    def fsync_commit(self) -> None:
-        """Make the transaction durable. Runs in the commit thread; blocks on the disk."""
+    def fsync_commit(self) -> float:
+        """Make the transaction durable; blocks on the disk. Returns how many seconds that took."""
+        began = time.monotonic()
         self._writer.execute("COMMIT")
+        return time.monotonic() - began
 
     # -- checkpoints
 
