@@ -5,6 +5,7 @@ Each is the real thing with one mistake that no seed shows.
 
 from gateway.core.session import Connection
 from gateway.wire.decoder import Decoder
+from gateway.wire.kinds import PUBREC
 from gateway.wire.packets import Packet, Publish
 from tests.fuzz.world import World
 
@@ -22,7 +23,7 @@ class RaisingDecoder(Decoder):
 
 
 class HastyWorld(World):
-    """Acknowledges without waiting for the commit."""
+    """Acknowledges without waiting for the commit, but for packet identifier 1."""
 
     def recovered_from_files(self) -> None:
         """Take the waiting out of the broker that is about to start."""
@@ -31,8 +32,8 @@ class HastyWorld(World):
         withhold = output.withhold
 
         def hasty(connection: Connection, data: bytes) -> None:
-            if connection.greeted and data[0] >> 4 == 5:
-                output.push(connection, data)  # PUBREC
+            if connection.greeted and data[0] >> 4 == PUBREC and data[3] != 1:
+                output.push(connection, data)
             else:
                 withhold(connection, data)
 

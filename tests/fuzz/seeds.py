@@ -10,7 +10,7 @@ from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
 from tests.fuzz import decoder_target, made_packets
 from tests.fuzz.byte_program import joined
-from tests.fuzz.connection_target import ACTIONS, VERSIONS
+from tests.fuzz.connection_target import ACTIONS, CUT_AT_THE_END, VERSIONS
 from tests.fuzz.made_packets import MAKERS
 from tests.wire.alternative_vectors import ALTERNATIVES
 from tests.wire.malformed_vectors import MALFORMED
@@ -51,10 +51,12 @@ def _wires() -> Iterator[tuple[int, str, bytes]]:
 
 
 def connection_seeds() -> Iterator[bytes]:
-    """Return stories of made packets, and each client's vector behind a CONNECT."""
+    """Return stories with a power cut after each action, and each vector behind a CONNECT."""
     for version in (3, 4, 5):
         for story in _stories(version):
             yield NO_LIMITS_CHANGED + joined(story)
+            for length in range(1, len(story)):
+                yield bytes([CUT_AT_THE_END]) + joined(story[:length])
     for version, sender, wire in _wires():
         if sender == "client" and len(wire) < RAW_BYTES_MAX:
             connect = Connect(version, "a", False, 0, None, None, None)
@@ -91,6 +93,8 @@ def _stories(version: int) -> Iterator[Story]:
     yield [*released, *away, *stored, _do("choose", 0), subscriber[0], *received]
     yield _will(version)
     yield _authenticated(version)
+    if version == 5:
+        yield _narrow()
 
 
 def _will(version: int) -> Story:
@@ -115,3 +119,33 @@ def _authenticated(version: int) -> Story:
         return [_join(version, 48, 0), _send("pingreq"), _do("authenticate", 0), _do("commit")]
     asked = [_do("authenticate", 8), _send("auth", 2), _do("authenticate", 0), _do("commit")]
     return [_join(5, 0, 0, 0x41, 2, 0), *asked, _send("auth", 3), *asked, _do("drop")]
+
+
+def _narrow() -> Story:
+    """A subscriber of 5.0 that allows little: one in flight, small packets, one alias."""
+    terms = (0x0F, 3, 0, 4, 1)  # expiry, receive maximum 1, packets of 60 bytes, one alias
+    messages = [
+        _send("publish", 1, 0, 1, 0, 0),
+        _send("publish", 2, 0, 1, 0, 0x02, 1),  # expires after a second
+        _send("publish", 1, 0, 3, 1, 0),  # too large
+        _send("publish", 0, 0, 1, 0, 0),
+        _send("publish", 1, 1, 2, 2, 0x20, 0),
+    ]
+    answers = [_do("answer", 0), _do("commit")] * 2
+    return [
+        _join(5, 0, 1, *terms),
+        _send("subscribe", 0x10, 0, 1, 2),
+        _do("choose", 1),
+        _join(5, 0, 0, 1, 3),
+        *messages,
+        _do("commit"),
+        _do("answer", 0),
+        _do("commit"),
+        _do("choose", 0),
+        *answers,
+        _do("lose"),
+        _do("wait", 2),
+        _join(5, 0, 1, *terms),
+        *answers,
+        *answers,
+    ]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.fuzz.byte_program import joined, records_of
 from tests.fuzz.campaign import ROOT, Campaign, run_all, why_not
+from tests.fuzz.connection_target import CUT_AT_THE_END
 from tests.fuzz.findings import FOUND, Finding
 from tests.fuzz.minimising import failure_of, minimised, place_of
 from tests.fuzz.report import report_of
@@ -77,14 +78,11 @@ def test_a_finding_is_made_as_small_as_it_gets() -> None:
 
 
 def test_needless_actions_are_left_out_of_a_finding() -> None:
-    action = PLANTED["broker-in-haste"]
-    story = next(seed for seed in action.seeds() if b"\x0b" in records_of(seed[1:]))
-    records = [record for record in records_of(story[1:]) if record != b"\x03"]
-    found = story[:1] + joined([*records, b"\x01\x00"])
-    assert failure_of(action.check, found) is not None
-    small = records_of(minimised(action, found)[1:])
-    assert len(small) < len(records)
-    assert b"\x0b" in small
+    defect = PLANTED["broker-in-haste"]
+    join, publish, ping = b"\x02\x01\x00\x00\x00", b"\x00\x00\x02\x00\x01\x01\x00", b"\x00\x06"
+    found = bytes([CUT_AT_THE_END]) + joined([ping, join, ping, ping, publish, ping])
+    assert failure_of(defect.check, found) is not None
+    assert records_of(minimised(defect, found)[1:]) == [join, publish]
 
 
 def test_a_line_of_progress_is_read(tmp_path: Path) -> None:
