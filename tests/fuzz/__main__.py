@@ -5,6 +5,7 @@ Ends with 1 when something was found.
 
 import argparse
 import asyncio
+import signal
 import sys
 import time
 from pathlib import Path
@@ -83,6 +84,9 @@ def main() -> int:
         console.print(reason)
         return 1
     names = asked.targets or list(TARGETS)
+    # Both end what was started, however this process was started itself.
+    for end in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(end, signal.default_int_handler)
     campaigns = [Campaign(name, asked.folder, asked.seconds, asked.seed) for name in names]
     try:
         fuzz(console, campaigns)
