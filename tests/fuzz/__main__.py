@@ -87,7 +87,7 @@ def main() -> int:
     # Both end what was started, however this process was started itself.
     for end in (signal.SIGINT, signal.SIGTERM):
         signal.signal(end, signal.default_int_handler)
-    campaigns = [Campaign(name, asked.folder, asked.seconds, asked.seed) for name in names]
+    campaigns = [Campaign(name, asked.folder, asked.seconds, seed=asked.seed) for name in names]
     try:
         fuzz(console, campaigns)
     except KeyboardInterrupt:

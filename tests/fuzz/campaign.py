@@ -52,13 +52,17 @@ def why_not() -> str | None:
 class Campaign:
     """One target, its process, and how far it has come."""
 
-    def __init__(self, name: str, folder: Path, seconds: int, seed: int = 0) -> None:
+    def __init__(
+        self, name: str, folder: Path, seconds: int, *, seed: int = 0, runs_max: int = 0
+    ) -> None:
         self.name = name
         self.target: Target = ALL[name]
         self.folder = folder
         self.seconds = seconds
         self.seed = seed
         """Of libFuzzer's chance; 0: another one each time."""
+        self.runs_max = runs_max
+        """Ends before its time after so many; 0: does not."""
         self.runs = 0
         self.coverage = 0
         self.inputs = 0
@@ -108,6 +112,7 @@ class Campaign:
         return [
             *(sys.executable, "-m", "tests.fuzz.fuzzing_process", self.name),
             f"-max_total_time={self.seconds}",
+            f"-runs={self.runs_max or -1}",
             f"-max_len={self.target.input_bytes_max}",
             f"-timeout={INPUT_SECONDS_MAX}",
             # Not a finding of its own below that.

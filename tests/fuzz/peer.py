@@ -49,7 +49,8 @@ class Peer(Client):
         self.aliases: dict[int, str] = {}
         # What it waits for, in the order in which the answers have to come.
         self.pubacks: deque[int] = deque()
-        self.pubrecs: deque[int] = deque()
+        self.pubrecs: deque[tuple[int, bool]] = deque()
+        """With whether the message is one that the broker takes."""
         self.grants: deque[tuple[type[Packet], int, list[str]]] = deque()
         self.pings = 0
         # What it was told: it must still be so after a power cut.
@@ -75,8 +76,7 @@ class Peer(Client):
         if isinstance(packet, Connect):
             self.connect = packet
         elif isinstance(packet, Publish):
-            if packet.qos:
-                (self.pubacks if packet.qos == 1 else self.pubrecs).append(packet.packet_id)
+            self._note_publish(packet)
         elif isinstance(packet, Subscribe):
             filters = [wanted.topic_filter for wanted in packet.subscriptions]
             self.grants.append((Suback, packet.packet_id, filters))
@@ -88,10 +88,17 @@ class Peer(Client):
         elif isinstance(packet, Acknowledgement):
             self._note_acknowledgement(packet)
 
+    def _note_publish(self, packet: Publish) -> None:
+        if packet.qos == 1:
+            self.pubacks.append(packet.packet_id)
+        elif packet.qos == 2:
+            # Before 5.0 a refusal looks like any PUBREC: what clients publish there goes nowhere.
+            self.pubrecs.append((packet.packet_id, not packet.topic.startswith("$SYS")))
+
     def _note_acknowledgement(self, packet: Acknowledgement) -> None:
         packet_id = packet.packet_id
         if isinstance(packet, Pubrel):
-            self.obeys &= packet_id not in self.pubrecs
+            self.obeys &= packet_id not in [waiting for waiting, _ in self.pubrecs]
             self.held.discard(packet_id)
             return
         step = self.in_flight.get(packet_id)
@@ -181,8 +188,9 @@ class Peer(Client):
             # [MQTT-4.6.0-2] and [MQTT-4.6.0-3]: in the order in which the messages came
             assert self.pubacks.popleft() == packet_id, f"{packet!r} out of turn"
         elif isinstance(packet, Pubrec):
-            assert self.pubrecs.popleft() == packet_id, f"{packet!r} out of turn"
-            if packet.reason_code < 0x80:
+            expected, is_taken = self.pubrecs.popleft()
+            assert expected == packet_id, f"{packet!r} out of turn"
+            if packet.reason_code < 0x80 and is_taken:
                 self.held.add(packet_id)
         elif isinstance(packet, Pubrel) and self.obeys:
             self.in_flight[packet_id] = 0
