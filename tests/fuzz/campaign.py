@@ -26,9 +26,6 @@ INPUT_SECONDS_MAX: Final = 20
 MEMORY_MEBIBYTES_MAX: Final = 1_024
 """Of the whole process, which takes about 70: more is a leak."""
 
-GRACE_SECONDS: Final = 60
-"""For a process that has been told its time: start, seeds, the last input."""
-
 LINES_KEPT: Final = 60
 LINE_BYTES_MAX: Final = 1 << 20
 PULSE: Final = re.compile(
@@ -90,8 +87,9 @@ class Campaign:
                 limit=LINE_BYTES_MAX,
             )
             try:
-                async with asyncio.timeout(self.seconds + GRACE_SECONDS):
-                    await self._listen(process)
+                # Without a deadline of ours: libFuzzer keeps its time, and a terminal that was
+                # stopped meanwhile must not count as a process that hangs.
+                await self._listen(process)
             finally:
                 if process.returncode is None:
                     process.kill()
