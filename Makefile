@@ -6,6 +6,7 @@
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make conformance  which statements of the MQTT standards no test carries, and why
+#   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
 #
@@ -32,10 +33,11 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
+SECONDS ?= 600
 UPGRADE ?=
 
 .PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
-.PHONY: conformance conformance-write
+.PHONY: conformance conformance-write fuzz
 .PHONY: packages-run packages-test packages-cloud cloud static
 
 help:
@@ -86,6 +88,9 @@ conformance: $(VENV)/.ready-test
 
 conformance-write: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py --write
+
+fuzz: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(ARGUMENTS)
 
 format: $(VENV)/.ready-test
 	@$(BIN)/ruff format $(SOURCES)
@@ -139,4 +144,4 @@ clean:
 	@find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	@rm -rf $(VENV) $(MQTTJS)/node_modules
+	@rm -rf $(VENV) $(MQTTJS)/node_modules .fuzz

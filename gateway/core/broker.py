@@ -315,7 +315,7 @@ class Broker:
             # [MQTT-3.1.0-2]
             return protocol_violation("a second CONNECT on one connection")
         if self._places_missing(connection) > 0:
-            connection.version = cast(Connect, packet).protocol_level
+            self.connecting.take_terms(connection, cast(Connect, packet))
             self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
             return None
         return self.connecting.receive_connect(connection, cast(Connect, packet), now)

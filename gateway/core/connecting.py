@@ -108,11 +108,8 @@ class Connecting:
         self, connection: Connection, packet: Connect, now: float
     ) -> Violation | None:
         """Check a CONNECT in the order of section 3.1.4, then let the client in."""
-        connection.version = packet.protocol_level
-        connection.username = packet.username
+        self.take_terms(connection, packet)
         properties = packet.properties
-        if properties is not None:
-            self._take_properties(connection, properties)
         if not packet.client_id and (
             packet.protocol_level == 3 or (packet.protocol_level == 4 and not packet.clean_start)
         ):
@@ -149,6 +146,13 @@ class Connecting:
         else:
             return self._admit(connection, packet, None, now)
         return None
+
+    def take_terms(self, connection: Connection, packet: Connect) -> None:
+        """Take note of how the client wants to be spoken to: refusals keep to it as well."""
+        connection.version = packet.protocol_level
+        connection.username = packet.username
+        if packet.properties is not None:
+            self._take_properties(connection, packet.properties)
 
     def _take_properties(self, connection: Connection, properties: Properties) -> None:
         if properties.receive_maximum is not None:
@@ -272,7 +276,10 @@ class Connecting:
         version = connection.version if connection.version in (3, 4, 5) else 4
         code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
         # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 with every refusal
-        self.output.push(connection, encode(Connack(False, code), version))
+        connack = encode(Connack(False, code), version)
+        if not 0 < connection.maximum_packet_size_bytes < len(connack):
+            # [MQTT5-3.1.2-24] what is too large is not sent, and the close is the answer
+            self.output.push(connection, connack)
         self.output.close(connection)
         self.ending.forget(connection)
 

@@ -1,0 +1,41 @@
+"""Planted defects: what the fuzzer has to find, so that its silence means something.
+
+Each is the real thing with one mistake that no seed shows.
+"""
+
+from gateway.core.session import Connection
+from gateway.wire.decoder import Decoder
+from gateway.wire.kinds import PUBLISH
+from gateway.wire.packets import Packet, Publish
+from tests.fuzz.world import World
+
+
+class RaisingDecoder(Decoder):
+    """Raises at a repeated, retained, empty PUBLISH at QoS 2."""
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """Decode, except for the packet that nobody has thought of."""
+        packets = super().feed(data)
+        for packet in packets:
+            if isinstance(packet, Publish) and packet.qos == 2 and packet.dup:
+                assert packet.payload or not packet.retain, "planted in the decoder"
+        return packets
+
+
+class HastyWorld(World):
+    """Acknowledges without waiting for the commit, under one setting that no seed has."""
+
+    def recovered_from_files(self) -> None:
+        """Take the waiting out of the broker that is about to start."""
+        super().recovered_from_files()
+        output = self.broker.output
+        withhold = output.withhold
+
+        def hasty(connection: Connection, data: bytes) -> None:
+            hurries = self.limits.mqueue_store_qos0 and connection.greeted
+            if hurries and data[0] >> 4 != PUBLISH:
+                output.push(connection, data)
+            else:
+                withhold(connection, data)
+
+        output.withhold = hasty  # type: ignore[method-assign]
