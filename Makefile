@@ -5,6 +5,7 @@
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
+#   make simulate  the broker in a made-up world, SEEDS=2000 of them; CUTS=yes and PAIRS=yes cut the power everywhere
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
@@ -32,10 +33,16 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
+SEEDS ?= 2000
+FIRST ?= 0
+CUTS ?=
+PAIRS ?=
+SCENARIO ?=
+AT ?=
 UPGRADE ?=
 
 .PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
-.PHONY: conformance conformance-write
+.PHONY: conformance conformance-write simulate
 .PHONY: packages-run packages-test packages-cloud cloud static
 
 help:
@@ -80,6 +87,11 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 	@$(UV) pip install -q -p $(BIN)/python --no-deps --target build/compiled build/wheel/*.whl
 	@cp -r gateway firmware-bridge/firmware_bridge api cloud_jobs build/compiled/
 	@touch $@
+
+# FIRST=4711 SEEDS=1 runs a seed again, SCENARIO=3 AT="17 40" a scenario with its power cuts.
+simulate: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST) \
+		$(if $(CUTS),--cuts) $(if $(PAIRS),--pairs) $(if $(SCENARIO),--scenario $(SCENARIO) --at $(AT))
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

@@ -17,8 +17,8 @@ from gateway.core.delivering import Deliverer
 from gateway.core.ending import Ending
 from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
+from gateway.core.holding import Holding
 from gateway.core.output import Output
-from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
 from gateway.core.replay import Replay
 from gateway.core.session import RECEIVED, SENT, Connection, Delivery, Message, Session
@@ -112,15 +112,15 @@ def _split_release_second_half(right: Any) -> object:
 
 
 def _one_identifier_map(right: Any) -> object:
-    def receive_qos2(
-        self: Publisher, session: Session, connection: Connection, packet: Publish, now: float
+    def receive_publish(
+        self: Holding, session: Session, connection: Connection, packet: Publish, now: float
     ) -> object:
         if packet.packet_id in session.outbound:
             self.output.send(connection, pubrec(packet.packet_id))
             return None
         return right(self, session, connection, packet, now)
 
-    return receive_qos2
+    return receive_publish
 
 
 def _forgets_received(_: object) -> object:
@@ -141,17 +141,17 @@ def _forgets_held(right: Any) -> object:
 
 
 def _delivers_repeats(right: Any) -> object:
-    def receive_qos2(
-        self: Publisher, session: Session, connection: Connection, packet: Publish, now: float
+    def receive_publish(
+        self: Holding, session: Session, connection: Connection, packet: Publish, now: float
     ) -> object:
         held = session.inbound.get(packet.packet_id)
         if held is not None:
             route = self.state.tree.route_of(held.message.topic)
-            self._record(session, held.message, route, 0)
+            self.arriving.record(session, held.message, route)
             self.fan_out.deliver(session, route, held.message, now)
         return right(self, session, connection, packet, now)
 
-    return receive_qos2
+    return receive_publish
 
 
 def _checkpoint_counts_too_early(right: Any) -> object:
@@ -282,10 +282,10 @@ MUTANTS = (
             (Broker, "committed", _split_release_second_half),
         ),
     ),
-    _one("one identifier map for both directions", Publisher, "_receive_qos2", _one_identifier_map),
+    _one("one identifier map for both directions", Holding, "receive_publish", _one_identifier_map),
     _one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
     _one("forget MessageHeld at recovery", Replay, "_apply_message_record", _forgets_held),
-    _one("deliver a repeat", Publisher, "_receive_qos2", _delivers_repeats),
+    _one("deliver a repeat", Holding, "receive_publish", _delivers_repeats),
     _one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     _one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
     _one("window ignored", Deliverer, "_window_of", _window_ignored),

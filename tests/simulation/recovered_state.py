@@ -6,7 +6,7 @@ was ever committed, replayed from the first. Wherever a checkpoint was cut, this
 
 from gateway.core.journal import Blob
 from gateway.core.replay import Replay
-from gateway.core.session import Delivery, Message, Session, flags_of
+from gateway.core.session import Delivery, Message, Session
 from gateway.core.state import State
 from gateway.store.store import Store
 from tests.simulation.violation import require
@@ -83,8 +83,7 @@ def _delivery(session: Session, delivery: Delivery, store: Store | None) -> tupl
     if message is None and store is not None:
         message = store.load_page(session, 0, 0, [number])[0].get(number)
     contents = _contents(message) if message is not None else ("contents are gone",)
-    flags = flags_of(delivery.qos, delivery.retain, delivery.shared)
-    return (number, delivery.position, flags, *contents)
+    return (number, delivery.position, delivery.flags, *contents)
 
 
 def _contents(message: Message) -> tuple[object, ...]:
