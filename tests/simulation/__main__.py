@@ -17,9 +17,9 @@ from tests.simulation.campaigns import Job, PairsOfCuts, Seeds, SingleCuts, how_
 from tests.simulation.clocks import virtual
 from tests.simulation.plan import Plan
 from tests.simulation.report import report_of
+from tests.simulation.runs import Outcome, run
 from tests.simulation.scenarios import SCENARIOS
 from tests.simulation.shrinking import shrink
-from tests.simulation.world import Outcome, run
 
 SEEDS_PER_JOB = 25
 STORIES_MAX = 3

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from tests.simulation.plan import Plan
 from tests.simulation.random_plans import plan_of
+from tests.simulation.runs import Outcome, run
 from tests.simulation.scenarios import SCENARIOS
-from tests.simulation.world import Outcome, run
 
 
 @dataclass(frozen=True)

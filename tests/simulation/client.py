@@ -7,7 +7,6 @@ is checked at each packet. What it is made to do comes from the plan.
 """
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,8 +30,8 @@ from gateway.wire.packets import (
     Unsubscribe,
 )
 from tests.simulation.connecting import Connecting
+from tests.simulation.incoming import Incoming
 from tests.simulation.ledger import Message
-from tests.simulation.network import Link
 from tests.simulation.plan import ClientPlan
 from tests.simulation.sightings import Sightings
 from tests.simulation.subscriptions import Subscriptions
@@ -71,17 +70,12 @@ class Client:
         """The QoS this client asks for, whenever it asks for a filter."""
         self.backlog: deque[Message] = deque()
         self.outgoing: dict[int, Outgoing] = {}
-        self.incoming: dict[int, bytes] = {}
-        """QoS 2 identifiers received and not released, with what came under them."""
+        self.incoming = Incoming(self)
         self.asked: dict[int, tuple[bool, str]] = {}
         """SUBSCRIBE and UNSUBSCRIBE without an answer on this connection."""
-        self.in_hand: dict[int, bool] = {}
-        """Identifiers that the broker may not use on this connection yet: counted or not."""
         self.server_receive_maximum = 65_535
         self.published_count = 0
         self._decoder = Decoder(1 << 20, plan.version, "client")
-        self._answers: deque[Callable[[], None]] = deque()
-        self._answer_due = 0.0
         self._last_id = 0
         self._last_other_id = FIRST_OTHER_ID
 
@@ -112,8 +106,7 @@ class Client:
             and self.connecting.connected
             and not self.backlog
             and not self.outgoing
-            and not self.incoming
-            and not self.in_hand
+            and self.incoming.is_finished()
             and not self.asked
         )
 
@@ -122,8 +115,7 @@ class Client:
     def begin_connection(self) -> None:
         """A connection was made: what belonged to the one before is over."""
         self._decoder = Decoder(1 << 20, self.plan.version, "client")
-        self._answers.clear()
-        self.in_hand.clear()
+        self.incoming.begin_connection()
         self.asked.clear()
 
     def forget_session(self) -> None:
@@ -131,14 +123,14 @@ class Client:
         for outgoing in self.outgoing.values():
             outgoing.message.abandoned = True
         self.outgoing.clear()
-        self.incoming.clear()
+        self.incoming.unreleased.clear()
         self.subscriptions.session_gone(self.world.moment)
 
     def resume(self) -> None:
         """CONNACK came: resend in the original order [MQTT-4.4.0-1], then go on."""
         for packet_id, outgoing in self.outgoing.items():
             if outgoing.received:
-                self._send(Pubrel(packet_id))
+                self.send(Pubrel(packet_id))
             else:
                 self._send_publish(packet_id, outgoing.message, dup=True)
         for topic_filter in self.wanted:
@@ -151,7 +143,8 @@ class Client:
 
     # -- sending
 
-    def _send(self, packet: Packet) -> None:
+    def send(self, packet: Packet) -> None:
+        """Send a packet on the connection that counts."""
         link = self.connecting.link
         assert link is not None
         self.world.tell(self.name, "-> ", packet)
@@ -173,7 +166,7 @@ class Client:
             message.first_sent_ms = self.world.wall_ms
         message.sent_count += 1
         message.temporary = message.temporary or not self.connecting.is_durable()
-        self._send(
+        self.send(
             Publish(
                 message.topic,
                 message.payload,
@@ -190,13 +183,13 @@ class Client:
         self.asked[packet_id] = (True, topic_filter)
         qos = self.granted[topic_filter]
         self.subscriptions.subscribe_sent(topic_filter, qos, self.world.moment)
-        self._send(Subscribe(packet_id, [Subscription(topic_filter, qos)]))
+        self.send(Subscribe(packet_id, [Subscription(topic_filter, qos)]))
 
     def _send_unsubscribe(self, topic_filter: str) -> None:
         packet_id = self._other_id()
         self.asked[packet_id] = (False, topic_filter)
         self.subscriptions.unsubscribe_sent(topic_filter, self.world.moment)
-        self._send(Unsubscribe(packet_id, [topic_filter]))
+        self.send(Unsubscribe(packet_id, [topic_filter]))
 
     def _other_id(self) -> int:
         self._last_other_id = FIRST_OTHER_ID + (self._last_other_id + 1 - FIRST_OTHER_ID) % 20_000
@@ -244,9 +237,9 @@ class Client:
             f"{self.name} received {packet!r} before CONNACK",
         )
         if isinstance(packet, Publish):
-            self._receive_publish(packet)
+            self.incoming.receive_publish(packet)
         elif isinstance(packet, Pubrel):
-            self._receive_pubrel(packet)
+            self.incoming.receive_pubrel(packet)
         elif isinstance(packet, Puback | Pubrec | Pubcomp):
             self._receive_answer(packet)
         elif isinstance(packet, Suback | Unsuback):
@@ -257,80 +250,6 @@ class Client:
                 "the broker speaks MQTT",
                 f"{self.name} received {packet!r}",
             )
-
-    def _receive_publish(self, packet: Publish) -> None:
-        if not packet.qos:
-            self.sightings.see(packet, self.world.moment)
-            return
-        packet_id = packet.packet_id
-        require(
-            packet_id not in self.in_hand,
-            "no packet identifier is used twice at a time",
-            f"{self.name} received {packet!r} while {packet_id} is in use",
-        )
-        self.in_hand[packet_id] = True
-        self._check_window()
-        if packet.qos == 1:
-            require(
-                packet_id not in self.incoming,
-                "no packet identifier is used twice at a time",
-                f"{self.name} received {packet!r} while {self.incoming.get(packet_id)!r} is not "
-                "released",
-            )
-            self.sightings.see(packet, self.world.moment)
-            self._answer(Puback(packet_id), ends=True)
-            return
-        before = self.incoming.get(packet_id)
-        if before is None:
-            self.incoming[packet_id] = packet.payload
-            self.sightings.see(packet, self.world.moment)
-        else:
-            require(
-                packet.dup and before == packet.payload,
-                "no packet identifier is used twice at a time",
-                f"{self.name} received {packet!r} while {before!r} is not released",
-            )
-        self._answer(Pubrec(packet_id), ends=False)
-
-    def _check_window(self) -> None:
-        allowed = self.world.max_inflight
-        if self.plan.receive_maximum and self.plan.version == 5:
-            allowed = min(allowed, self.plan.receive_maximum)
-        count = sum(self.in_hand.values())
-        require(
-            count <= allowed,
-            "the receive maximum is kept",
-            f"{self.name} has {count} messages in hand, and allows {allowed}",
-        )
-
-    def _receive_pubrel(self, packet: Pubrel) -> None:
-        # An unknown identifier is answered as well: the broker's PUBREL may be a repeat.
-        self.incoming.pop(packet.packet_id, None)
-        self.in_hand.setdefault(packet.packet_id, False)
-        self._answer(Pubcomp(packet.packet_id), ends=True)
-
-    def _answer(self, packet: Packet, *, ends: bool) -> None:
-        """Answer in the order of what is answered [MQTT-4.6.0-2], after some thinking."""
-        packet_id = getattr(packet, "packet_id", 0)
-
-        def send() -> None:
-            self._send(packet)
-            if ends:
-                self.in_hand.pop(packet_id, None)
-
-        if not self.plan.thinking_seconds:
-            send()
-            return
-        self._answers.append(send)
-        self._answer_due = max(
-            self._answer_due,
-            self.world.now + self.connecting.chance.random() * self.plan.thinking_seconds,
-        )
-        self.world.at(self._answer_due, self._send_answer, self.connecting.link)
-
-    def _send_answer(self, link: Link) -> None:
-        if link is self.connecting.link and self.connecting.connected and self._answers:
-            self._answers.popleft()()
 
     def _receive_answer(self, packet: Puback | Pubrec | Pubcomp) -> None:
         outgoing = self.outgoing.get(packet.packet_id)
@@ -348,7 +267,7 @@ class Client:
         assert outgoing is not None
         if isinstance(packet, Pubrec):
             outgoing.received = True
-            self._send(Pubrel(packet.packet_id))
+            self.send(Pubrel(packet.packet_id))
             return
         outgoing.message.acknowledged = self.world.moment
         del self.outgoing[packet.packet_id]

@@ -2,7 +2,7 @@
 
 A link has two directions. What is sent in one arrives in order, in other pieces, later, or not at
 all. Different links know nothing of each other, so they overtake each other as they like. The
-broker's end is a transport as asyncio has them; the client's end is `Link` itself.
+broker's end is a transport as asyncio has them (`server_transport`), the client's is the link.
 """
 
 import asyncio
@@ -10,8 +10,9 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
+from tests.simulation.server_transport import ServerTransport
 from tests.simulation.virtual_loop import Timeline
 
 if TYPE_CHECKING:
@@ -195,22 +196,24 @@ class Link:
         if broker_notices is not None:
             self.timeline.after(broker_notices, self._broker_sees_end)
         if client_notices is not None:
-            self.timeline.after(client_notices, self._client_sees_end)
+            self.timeline.after(client_notices, self.client_sees_end)
 
     def broker_dies(self, notices_after: float, *, loses_buffers: bool) -> None:
         """The broker's machine or process is gone. What had left it may still arrive."""
-        self._note_broker_gone()
+        self.note_broker_gone()
         self.protocol = None
         self.to_broker.break_off()
         if loses_buffers:
             self.to_client.break_off(self.chance.randint(0, self.to_client.pending_bytes))
-        self.timeline.after(notices_after, self._client_sees_end)
+        self.timeline.after(notices_after, self.client_sees_end)
 
-    def _note_broker_gone(self) -> None:
+    def note_broker_gone(self) -> None:
+        """The broker's end is over, for whatever reason."""
         if self.broker_gone_at is None:
             self.broker_gone_at = self.timeline.now
 
-    def _client_sees_end(self) -> None:
+    def client_sees_end(self) -> None:
+        """The client notices that nobody is there any more."""
         self._end_client(orderly=False)
 
     def client_sees_close(self) -> None:
@@ -237,98 +240,3 @@ class Link:
         if not self.client_gone:
             self.peer.receive(self, data)
         self.transport.look_at_buffer()
-
-
-class ServerTransport(asyncio.Transport):
-    """The broker's end, as asyncio gives it to a protocol."""
-
-    def __init__(self, link: Link) -> None:
-        super().__init__()
-        self._link = link
-        self._closing = False
-        self._lost = False
-        self._paused = False
-        self._high = 64 * 1024
-        self.spy: Callable[[Link, bytes], None] | None = None
-        """Sees what is written, at the moment it is."""
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return (self._link.name, 1) if name == "peername" else default
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        assert high is not None
-        self._high = high
-
-    def is_closing(self) -> bool:
-        return self._closing
-
-    def is_reading(self) -> bool:
-        return self._link.to_broker.reading
-
-    def pause_reading(self) -> None:
-        self._link.to_broker.reading = False
-
-    def resume_reading(self) -> None:
-        pipe = self._link.to_broker
-        pipe.reading = True
-        self._link.timeline.after(0.0, pipe.arrive)
-
-    def write(self, data: Any) -> None:
-        if self._closing:
-            return
-        if self.spy is not None:
-            self.spy(self._link, data)
-        pipe = self._link.to_client
-        if not pipe.open:
-            # Nobody reads at the other end: the bytes stay in the socket's buffer.
-            pipe.pending_bytes += len(data)
-        pipe.send(data)
-        if not self._paused and pipe.pending_bytes > self._high:
-            self._paused = True
-            self._protocol().pause_writing()
-
-    def look_at_buffer(self) -> None:
-        """Bytes were read at the other end."""
-        pipe = self._link.to_client
-        if self._lost or self._link.protocol is None:
-            return
-        if self._closing and not pipe.pending_bytes:
-            self._lose()
-        elif self._paused and not self._closing and pipe.pending_bytes <= self._high // 4:
-            self._paused = False
-            self._protocol().resume_writing()
-
-    def close(self) -> None:
-        if self._closing:
-            return
-        self._closing = True
-        link = self._link
-        link._note_broker_gone()
-        link.to_client.end(link.client_sees_close)
-        link.timeline.after(0.0, self.look_at_buffer)
-
-    def abort(self) -> None:
-        self._closing = True
-        self._link._note_broker_gone()
-        if not self._lost:
-            self._link.timeline.after(self._link.delay(), self._link._client_sees_end)
-            self._lose()
-
-    def end(self) -> None:
-        """The other end is gone."""
-        self._closing = True
-        self._link._note_broker_gone()
-        self._lose()
-
-    def _lose(self) -> None:
-        if not self._lost and self._link.protocol is not None:
-            self._lost = True
-            self._link.timeline.after(0.0, self._lose_now)
-
-    def _lose_now(self) -> None:
-        if self._link.protocol is not None:
-            protocol, self._link.protocol = self._link.protocol, None
-            protocol.connection_lost(None)
-
-    def _protocol(self) -> asyncio.Protocol:
-        return cast(asyncio.Protocol, self._link.protocol)

@@ -3,8 +3,8 @@
 from dataclasses import fields
 
 from tests.simulation.plan import ClientPlan, Manners
+from tests.simulation.runs import Outcome
 from tests.simulation.story import told
-from tests.simulation.world import Outcome
 
 
 def report_of(outcome: Outcome, how: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tests.simulation.plan import ClientPlan, Manners, Plan, Publish, Step
-from tests.simulation.world import Outcome, run
+from tests.simulation.runs import Outcome, run
 
 RUNS_MAX = 400
 """Candidates tried: some ten seconds."""

@@ -118,7 +118,7 @@ def _count_takeover(world: "World", client: Client, step: TakeOver) -> None:
         return
     if any(outgoing.message.qos == 2 for outgoing in client.outgoing.values()):
         world.count("takeovers amid QoS 2 from the client")
-    if client.incoming:
+    if client.incoming.unreleased:
         world.count("takeovers amid QoS 2 to the client")
 
 

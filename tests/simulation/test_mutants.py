@@ -8,8 +8,8 @@ from tests.simulation.mutants import MUTANTS, Mutant
 from tests.simulation.plan import ClientPlan, Plan, Publish, Subscribe
 from tests.simulation.random_plans import plan_of
 from tests.simulation.report import report_of
+from tests.simulation.runs import run
 from tests.simulation.shrinking import shrink
-from tests.simulation.world import run
 
 SEEDS_MAX = 150
 """Most mutants live for a handful of seeds."""

@@ -7,8 +7,8 @@ import pytest
 from tests.simulation.campaigns import how_to_repeat
 from tests.simulation.random_plans import plan_of
 from tests.simulation.report import report_of
+from tests.simulation.runs import Outcome, run
 from tests.simulation.shrinking import shrink
-from tests.simulation.world import Outcome, run
 
 SEEDS_PER_TEST = 100
 

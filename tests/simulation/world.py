@@ -5,13 +5,8 @@ comes back and finishes, and whatever is acknowledged has to be where it belongs
 """
 
 import random
-import shutil
-import sqlite3
-import struct
-import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,36 +37,6 @@ CALM_SECONDS_MAX = 600.0
 LOOK_SECONDS = 0.5
 MOMENTS_MAX = 200_000
 """A run that goes on for so long turns in circles."""
-
-MISTAKES = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    NameError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    sqlite3.Error,
-    struct.error,
-)
-"""What a mistake in the broker raises: a finding like any other."""
-
-TEMPORARY = Path("/dev/shm")  # noqa: S108 - only whether it is there, and memory
-"""Where the files are, if there is such a place: a file system in memory."""
-
-
-@dataclass
-class Outcome:
-    """How a run went."""
-
-    plan: Plan
-    violation: Violation | None
-    counts: Counter[str]
-    boundaries: int
-    """Moments until everybody had finished."""
-    story: list[str] = field(default_factory=list)
 
 
 class World:
@@ -315,7 +280,8 @@ class World:
         """Say who has not finished, and with what."""
         left = [
             f"{client.name}: connected {client.connecting.connected}, {len(client.backlog)} to "
-            f"send, outgoing {client.outgoing}, incoming {client.incoming}, asked {client.asked}"
+            f"send, outgoing {client.outgoing}, not released {client.incoming.unreleased}, "
+            f"not answered {client.asked}"
             for client in self.clients.values()
             if not client.is_finished()
         ]
@@ -343,25 +309,3 @@ def _limits_of(plan: Plan) -> Limits:
     limits.max_awaiting_rel = manners.max_awaiting_rel
     limits.max_write_buffer_bytes = manners.max_write_buffer_bytes
     return limits
-
-
-def run(plan: Plan, *, broker_class: type[Broker] = Broker, tells: bool = False) -> Outcome:
-    """Run a plan within `clocks.virtual`."""
-    place = TEMPORARY if TEMPORARY.is_dir() else None
-    folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=place))
-    world = World(plan, folder, broker_class, tells)
-    violation: Violation | None = None
-    try:
-        world.run()
-    except Violation as error:
-        violation = error
-        world.tell("world", str(error))
-    except MISTAKES as error:
-        violation = Violation("the broker makes no mistake", f"{type(error).__name__}: {error}")
-        violation.__cause__ = error
-        world.tell("world", str(violation))
-    finally:
-        world.end()
-        shutil.rmtree(folder)
-    world.counts.update(world.log.counts)
-    return Outcome(plan, violation, world.counts, world.boundaries, world.story or [])
