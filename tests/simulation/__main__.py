@@ -97,7 +97,9 @@ def tell(plans: Iterable[Plan], console: Console) -> None:
         for plan in plans:
             smallest = shrink(run(plan))
             told = run(smallest.plan, tells=True)
-            console.print(report_of(told, how_to_repeat(plan)), markup=False, highlight=False)
+            console.print(
+                report_of(told, how_to_repeat(plan)), markup=False, highlight=False, soft_wrap=True
+            )
             console.print()
 
 
@@ -122,7 +124,7 @@ def main() -> int:
     if arguments.scenario is not None:
         outcome = one_of(arguments)
         lines = _lines_of(outcome)
-        console.print("\n".join(lines), markup=False, highlight=False)
+        console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
         return 1 if outcome.violation is not None else 0
     runs, counts, failed = perform(jobs_of(arguments), console)
     console.print(summary_of(counts))

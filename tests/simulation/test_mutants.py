@@ -1,6 +1,10 @@
 """The simulation can fail: it catches a broker with any of these mistakes."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +14,8 @@ from tests.simulation.random_plans import plan_of
 from tests.simulation.report import report_of
 from tests.simulation.runs import run
 from tests.simulation.shrinking import shrink
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SEEDS_MAX = 150
 """Most mutants live for a handful of seeds."""
@@ -43,6 +49,23 @@ def test_the_same_plan_is_the_same_run() -> None:
     first, second = run(plan, tells=True), run(plan, tells=True)
     assert first.story == second.story
     assert len(first.story) > 50
+
+
+def test_a_run_does_not_depend_on_the_process_that_runs_it() -> None:
+    command = [sys.executable, "-m", "tests.simulation", "--scenario", "3", "--at", "40"]
+    stories = {
+        subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(stories) == 1
+    assert b"power" in stories.pop()
 
 
 def test_steps_that_make_no_sense_do_nothing() -> None:
