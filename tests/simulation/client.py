@@ -63,7 +63,9 @@ class Client:
         self.name = plan.name
         self.world = world
         self.subscriptions = Subscriptions()
-        self.sightings = Sightings(plan.name, world.ledger, self.subscriptions)
+        self.sightings = Sightings(
+            plan.name, world.ledger, self.subscriptions, drops=world.queues_overflow
+        )
         self.connecting = Connecting(self, world)
         self.wanted: dict[str, int] = dict(plan.filters)
         self.granted: dict[str, int] = dict(plan.filters)

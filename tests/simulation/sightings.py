@@ -27,13 +27,17 @@ class Sighting:
 class Sightings:
     """One client's."""
 
-    def __init__(self, name: str, ledger: Ledger, subscriptions: Subscriptions) -> None:
+    def __init__(
+        self, name: str, ledger: Ledger, subscriptions: Subscriptions, *, drops: bool
+    ) -> None:
         self.name = name
         self.seen: dict[bytes, list[Sighting]] = {}
         self.retained_copies: Counter[bytes] = Counter()
         self.retained_originals: Counter[bytes] = Counter()
         """Those among them without DUP."""
         self._ledger = ledger
+        self._drops = drops
+        """Queues are so short that they may overflow."""
         self._subscriptions = subscriptions
         self._last: dict[tuple[str, str, int, int], Message] = {}
 
@@ -95,9 +99,17 @@ class Sightings:
             f"{self.name} received {message.key!r} without DUP {originals} times; its publisher "
             f"sent it {routed_max} times",
         )
-        if not before and not message.is_will:
+        if not before and not message.is_will and not self._may_have_lost_a_copy(message):
             self._check_order(message, packet.qos)
         before.append(Sighting(now, message.key, packet.qos, packet.dup))
+
+    def _may_have_lost_a_copy(self, message: Message) -> bool:
+        """Return whether this may be the second copy of what a publisher sent twice at QoS 1.
+
+        The first may have expired or been dropped in a full queue, and had its place in the order.
+        """
+        may_drop = message.expiry_seconds is not None or self._drops
+        return message.qos == 1 and message.sent_count > 1 and may_drop
 
     def _check_order(self, message: Message, qos: int) -> None:
         line = (message.publisher, message.topic, message.qos, qos)

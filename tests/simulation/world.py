@@ -51,6 +51,7 @@ class World:
         self.counts: Counter[str] = Counter()
         self.story: list[str] | None = [] if tells else None
         self.max_inflight = manners.max_inflight
+        self.queues_overflow = manners.max_mqueue_len < 1_000
         self.weather = manners.weather
         self.clock_stepped = False
         self.calm = False
