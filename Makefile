@@ -5,6 +5,7 @@
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
+#   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -33,11 +34,16 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
+# Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
 SECONDS ?= 600
+CUTS ?= 100
+SEED ?=
+SEEDS ?= 2000
+FIRST ?= 0
 UPGRADE ?=
 
 .PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
-.PHONY: conformance conformance-write fuzz
+.PHONY: conformance conformance-write fuzz simulate
 .PHONY: packages-run packages-test packages-cloud cloud static
 
 help:
@@ -82,6 +88,10 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 	@$(UV) pip install -q -p $(BIN)/python --no-deps --target build/compiled build/wheel/*.whl
 	@cp -r gateway firmware-bridge/firmware_bridge api cloud_jobs build/compiled/
 	@touch $@
+
+# FIRST=4711 SEEDS=1 runs a seed again, SCENARIO=3 AT="17 40" a scenario with its power cuts.
+simulate: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

@@ -421,7 +421,7 @@ class Broker:
             connection.slow_reader_scheduled = False
             if connection.writable:
                 return
-            if now - connection.unwritable_since < SLOW_READER_SECONDS:
+            if now < connection.unwritable_since + SLOW_READER_SECONDS:
                 self._schedule_slow_reader(connection, now)
                 return
             self.statistics.count_error("slow_reader")

@@ -82,7 +82,10 @@ class Deliverer:
         if not connection.writable:
             self._drop_at_slow_reader(session, message)
             return frame
-        withheld = message.batch > self.output.committed_batch or not connection.greeted
+        committed = self.output.committed_batch
+        withheld = message.batch > committed or not connection.greeted
+        if keeps and connection.withheld_batch > committed:
+            withheld = True  # what was kept until now is still on its way [MQTT-4.6.0-6]
         plain = connection.version < 5 and not flags & RETAIN
         aliases = len(connection.aliases_out)
         if not (plain and frame):

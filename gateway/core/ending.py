@@ -214,7 +214,8 @@ class Ending:
         session.expiry_scheduled = False
         if session.ended or session.connection is not None or expiry is None:
             return
-        if now - session.away_since >= expiry:
+        # Compared as the timer was made: a difference may be rounded to just below the interval.
+        if now >= session.away_since + expiry:
             self.statistics.clients_expired += 1
             self.end_session(session, EXPIRED, now)
         else:

@@ -137,7 +137,9 @@ class Holding:
             )
         route = self.state.tree.route_of(message.topic)
         is_expired = self.frames.is_expired(message)
-        recorded = session.durable or self.arriving.must_record(session, message, route)
+        recorded = session.durable or (
+            not is_expired and self.arriving.must_record(session, message, route)
+        )
         if session.durable:
             message.batch = self.recorder.batch_number
         elif recorded:

@@ -301,7 +301,9 @@ class Committer:
     async def _commit_while(self, wanted: Callable[[], bool]) -> None:
         await self._quiet.wait()
         while self.failure is None and wanted():
-            self._commit()
+            # A turn of the loop may have begun a batch since the last one was over.
+            if not self._busy:
+                self._commit()
             await self._quiet.wait()
 
     def _has_work(self) -> bool:

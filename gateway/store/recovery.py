@@ -31,6 +31,8 @@ class Recovered:
     """What a start found."""
 
     state: State
+    covered: int = 1
+    """The first sequence that the tables do not cover: from here on the blobs are the state."""
     next_sequence: int = 1
     next_batch: int = 1
     previous_boot: str = ""
@@ -63,6 +65,7 @@ def recover(connection: sqlite3.Connection, logged_filters: list[str], now: floa
             replay.note(blob)
     replay.finish()
     _complete(connection, state)
+    recovered.covered = checkpoint
     recovered.next_sequence = replay.next_sequence
     recovered.next_batch = replay.next_batch
     recovered.previous_boot = replay.boot

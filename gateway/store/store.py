@@ -115,7 +115,7 @@ class Store:
         self._wal_copier = database.connect(self.path)
         self._sweep = unclean or bool(damage)
         self._checkpointed_at = now
-        self._state_covered = recovered.next_sequence
+        self._state_covered = recovered.covered
         row = connection.execute("SELECT sum(length(blob)) FROM journal").fetchone()
         self.journal_total_bytes = row[0] or 0
         store = self._store_id()

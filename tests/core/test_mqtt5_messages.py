@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gateway.core.journal import decode
 from gateway.core.limits import Limits
 from gateway.wire.packets import Pubcomp, Publish, Pubrec, Pubrel, Subscribe, Subscription
 from tests.core.harness import Harness, payloads, publishes
@@ -83,6 +84,17 @@ def test_a_message_that_expires_before_its_pubrel_is_not_delivered_but_completed
     assert client.take() == [Pubrec(2), Pubcomp(2)]
     assert publishes(watch.take()) == []
     assert harness.broker.statistics.dropped == {"expired": 1}
+
+
+def test_the_log_says_of_no_message_that_it_went_out_when_it_had_expired(harness: Harness) -> None:
+    subscriber(harness, "s", "t", 2)
+    client = connect(harness, "c", expiry=0)
+    publish(harness, client, "t", b"x", 2, message_expiry_interval_seconds=10)
+    harness.advance(11)
+    client.send(Pubrel(2))
+    harness.commit()
+    events = [event["event"] for blob in harness.blobs for event in decode(blob).events]
+    assert "message_published" not in events
 
 
 @pytest.mark.statement("MQTT5-3.3.2-5", "MQTT5-3.3.2-6")

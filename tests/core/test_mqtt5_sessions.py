@@ -372,3 +372,15 @@ def test_a_session_moves_between_versions(harness: Harness) -> None:
     harness.lose(older)
     (packet,) = publishes(connect(harness, "c").take())
     assert packet.properties == properties(content_type="x", subscription_identifiers=[9])
+
+
+def test_an_expiry_timer_that_comes_up_to_the_instant_ends_the_session(harness: Harness) -> None:
+    harness.now = 1006.6949614707229  # 20 later, rounding takes a little from the difference
+    harness.lose(connect(harness, "c", expiry=20))
+    harness.commit()
+    while (due := harness.broker.next_due()) is not None and due < harness.now + 20:
+        harness.broker.wake(due)
+    assert due == harness.now + 20
+    harness.broker.wake(due)
+    harness.commit()
+    assert not is_there(harness)

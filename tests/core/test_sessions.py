@@ -265,3 +265,22 @@ def test_a_retained_message_that_waits_at_qos_0_keeps_its_retain_flag(tmp_path: 
         (b"kept", True),
     ]
     harness.close()
+
+
+def test_qos_0_does_not_overtake_what_was_kept_at_qos_0_before_it(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.mqueue_store_qos0 = True
+    limits.max_inflight = 1
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", "t", 1)
+    publisher = harness.connect("p", clean=True)
+    publisher.send(Publish("t", b"1", 1, False, False, 1), Publish("t", b"2", 1, False, False, 2))
+    publisher.send(Publish("t", b"kept", 0, False, False, 0))
+    harness.commit()
+    subscriber.send(Puback(publishes(subscriber.take())[0].packet_id))
+    harness.commit()
+    subscriber.send(Puback(publishes(subscriber.take())[0].packet_id))
+    publisher.send(Publish("t", b"later", 0, False, False, 0))
+    harness.commit()
+    assert payloads(subscriber.take()) == [b"kept", b"later"]
+    harness.close()

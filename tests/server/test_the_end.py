@@ -57,6 +57,42 @@ def test_a_broker_that_stops_while_it_drops_exported_blobs_stops_cleanly(
     assert not (tmp_path / "broker.running").exists()
 
 
+async def _turn_while_draining(data_dir: Path) -> None:
+    loop = asyncio.get_running_loop()
+    store = Store(data_dir)
+    opened = store.open([], loop.time())
+    recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
+    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
+    turns = [1, 2, 3]
+
+    def turn_of_the_shell() -> None:
+        """It may come before the one who waits for the end of the batch."""
+        if turns:
+            recorder.observed(None, "limit_hit", "max_retained", str(turns.pop()))
+            committer.turn()
+            recorder.observed(None, "limit_hit", "max_retained", "for the batch behind it")
+
+    committer = Committer(
+        broker,
+        store,
+        opened.recovered,
+        Limits.model_validate({"lazy_commit_delay": "0s"}),
+        spoken=turn_of_the_shell,
+        failed=lambda failure: None,
+    )
+    recorder.observed(None, "limit_hit", "max_retained", "")
+    await committer.drain()
+    assert committer.failure is None
+    store.close(clean=True)
+
+
+def test_a_turn_of_the_loop_amid_the_last_batches_does_not_spoil_a_clean_stop(
+    tmp_path: Path,
+) -> None:
+    asyncio.run(_turn_while_draining(tmp_path))
+    assert not (tmp_path / "broker.running").exists()
+
+
 async def _serve_with_a_mistake(configuration: Configuration) -> None:
     loop = asyncio.get_running_loop()
 

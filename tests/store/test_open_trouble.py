@@ -82,6 +82,21 @@ def test_an_exported_journal_that_is_kept_is_not_read_whole_at_a_start(tmp_path:
     harness.close()
 
 
+def test_an_exported_blob_that_no_table_covers_is_kept_over_two_cuts(tmp_path: Path) -> None:
+    make_queue(tmp_path, checkpoint=False)
+    harness = Harness(tmp_path)
+    harness.commit()
+    store = harness.store
+    store.exported_sequence = harness.broker.recorder.next_sequence - 1
+    assert not store.has_droppable()
+    store.begin(harness.broker.recorder.next_sequence, None)
+    assert store.drop_exported() == 0
+    store.fsync_commit()
+    harness.cut()
+    assert payloads(harness.connect("s").take()) == [b"1", b"2"]
+    harness.close()
+
+
 def test_a_salvage_that_was_cut_short_is_finished_at_the_next_start(tmp_path: Path) -> None:
     make_queue(tmp_path, checkpoint=True)
     # The damaged file is in its folder, its companion is not, the replacement is not in place.

@@ -1,0 +1,6 @@
+"""Deterministic simulation: the broker's own core, store, committer and shell, with everything
+around them made up from one seed: the clock, the network, the disk's moods, the clients.
+
+Read `world` for how a run goes, `plan` for what can happen, `invariants` for what has to hold,
+`mutants` for the proof that it can fail.
+"""

@@ -1,0 +1,101 @@
+"""Replaces what makes two runs differ, for as long as simulations run: clocks, chance, addresses.
+
+Wall time and monotonic time come from the virtual loop that is running. A slice of a checkpoint
+ends when the run's disk says so. Sets of the core's objects are walked in the order of numbers
+instead of addresses. Sizes that only matter under load are made small, so that pages, chunks and
+checkpoints happen in a run of some seconds.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+from gateway.core import delivering, retained_replay
+from gateway.core.session import Delivery, Held, Session
+from gateway.server import clock, committer, shell
+from gateway.store import checkpoint, store
+from tests.simulation.virtual_loop import Timeline, VirtualLoop
+
+
+def _timeline() -> Timeline:
+    """Return the time of the run that is under way."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop.timeline
+
+
+class VirtualTime:
+    """Stands in for the module `time`."""
+
+    @staticmethod
+    def time_ns() -> int:
+        return _timeline().wall_ms() * 1_000_000
+
+    @staticmethod
+    def monotonic_ns() -> int:
+        return int(_timeline().now * 1_000_000_000)
+
+
+class SliceTime:
+    """Stands in for `time` where checkpoints look whether their slice is over."""
+
+    def __init__(self) -> None:
+        self.chance = random.Random(0)  # noqa: S311 - the same every time
+        self._now = 0.0
+
+    def begin(self, seed: str) -> None:
+        """Begin a run: its slices are its own."""
+        self.chance = random.Random(seed)  # noqa: S311 - the same every time
+
+    def monotonic(self) -> float:
+        self._now += self.chance.choice((0.0005, 0.001, 0.002, 0.005))
+        return self._now
+
+
+class Secrets:
+    """Stands in for `secrets`."""
+
+    @staticmethod
+    def token_bytes(count: int) -> bytes:
+        return b"\x5e" * count
+
+
+SLICES = SliceTime()
+
+
+@contextmanager
+def virtual() -> Iterator[None]:
+    """Let simulations run meanwhile."""
+    with ExitStack() as stack:
+        replacements: list[tuple[object, str, object]] = [
+            (shell, "time", VirtualTime),
+            (clock, "time", VirtualTime),
+            (clock, "quality", lambda: 2),
+            (store, "time", SLICES),
+            (store, "secrets", Secrets),
+            (Session, "__hash__", lambda session: session.number),
+            (Held, "__hash__", lambda held: held.message.number),
+            (Delivery, "__hash__", lambda delivery: hash((_owner(delivery), delivery.position))),
+            # Small enough to be reached.
+            (store, "CHECKPOINT_CHANGES", 12),
+            (store, "CHECKPOINT_IDLE_SECONDS", 4.0),
+            (store, "CHECKPOINT_BYTES", 6_000),
+            (store, "DROP_BLOBS_MAX", 7),
+            (committer, "WAL_BYTES", 60_000),
+            (checkpoint, "CHUNK_ROWS", 3),
+            (delivering, "QUEUE_PAGE_MESSAGES", 4),
+            (delivering, "WAITING_IN_MEMORY_MESSAGES", 3),
+            (retained_replay, "SLICE_MESSAGES", 3),
+        ]
+        for target, name, value in replacements:
+            stack.enter_context(mock.patch.object(target, name, value))
+        logging.disable(logging.CRITICAL)  # what the broker logs of made-up trouble helps nobody
+        stack.callback(logging.disable, logging.NOTSET)
+        yield
+
+
+def _owner(delivery: Delivery) -> int:
+    return delivery.session.number

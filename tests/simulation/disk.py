@@ -1,0 +1,173 @@
+"""The disk: keeps exactly what was committed, and may fail, fill up or stall.
+
+The store is the real one on files. A cut copies the database and its WAL as they are at that
+moment, the open transaction is lost with the process, and SQLite itself recovers the copy. COMMIT
+takes two moments: it is durable at the first and told at the second; a cut may come between them.
+"""
+
+import asyncio
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.store import database
+from gateway.store.store import Opened, Store
+from tests.simulation.virtual_loop import Timeline
+
+ROOM_PAGES = 1 << 30
+"""What a database with room may grow to, in pages."""
+
+
+@dataclass(frozen=True)
+class DiskKind:
+    """How quick a disk is, in seconds."""
+
+    commit_seconds: float = 0.004
+    slow: float = 0.0
+    """How often a commit takes a hundred times as long."""
+
+
+class SimulatedStore(Store):
+    """The store, on a disk whose COMMIT may fail."""
+
+    def __init__(self, data_dir: Path, disk: "Disk") -> None:
+        super().__init__(data_dir)
+        self.disk = disk
+
+    def begin(self, first_sequence: int, blob: bytes | None) -> None:
+        super().begin(first_sequence, blob)
+        self.disk.pending = blob
+
+    def fsync_commit(self) -> None:
+        fails, kept = self.disk.take_failure()
+        if fails and not kept:
+            self._writer.execute("ROLLBACK")
+        else:
+            super().fsync_commit()
+            self.disk.durable()
+        if fails:
+            raise sqlite3.OperationalError("disk I/O error")
+
+    def set_room(self, *, full: bool) -> None:
+        """Let the file grow, or not by another page."""
+        pages = self._writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES
+        self._writer.execute(f"PRAGMA max_page_count={pages}")
+
+
+class Disk:
+    """What holds the data directory, over all lives of the broker."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        folder: Path,
+        seed: str,
+        kind: DiskKind,
+        committed: Callable[[bytes], None],
+    ) -> None:
+        self.timeline = timeline
+        self.kind = kind
+        self.chance = random.Random(f"{seed}/disk")  # noqa: S311 - the same every time
+        self.folder = folder
+        self.data_dir = folder / "0"
+        self.generation = 0
+        """Counts the lives of the process; what an earlier one wanted does not happen."""
+        self.pending: bytes | None = None
+        """The blob of the transaction that is open."""
+        self.commit_count = 0
+        self.failing: list[bool] = []
+        """Commits that are to fail: whether each is kept all the same."""
+        self.full_until = 0.0
+        self.stalled_until = 0.0
+        self.store: SimulatedStore | None = None
+        self._committed = committed
+
+    def open_store(self, logged: list[str]) -> tuple[SimulatedStore, Opened]:
+        """Open the store for the next life of the broker."""
+        store = SimulatedStore(self.data_dir, self)
+        opened = store.open(logged, self.timeline.now)
+        self.store = store
+        return store, opened
+
+    def take_failure(self) -> tuple[bool, bool]:
+        """Return whether the COMMIT that comes now fails, and whether it is kept all the same."""
+        return (True, self.failing.pop(0)) if self.failing else (False, False)
+
+    def durable(self) -> None:
+        """The open transaction is on disk."""
+        self.commit_count += 1
+        blob, self.pending = self.pending, None
+        if blob is not None:
+            self._committed(blob)
+
+    def cut(self) -> None:
+        """Keep the files as they are, and let go of the process that had them open."""
+        store, self.store = self.store, None
+        if store is None:
+            return
+        before = self.data_dir
+        self.generation += 1
+        self.data_dir = self.folder / str(self.generation)
+        self.data_dir.mkdir()
+        for name in (database.DATABASE_NAME, database.RUNNING_NAME, "broker.db-wal"):
+            if (before / name).exists():
+                shutil.copyfile(before / name, self.data_dir / name)
+        store.close(clean=False)
+        shutil.rmtree(before)
+
+    def release(self) -> None:
+        """Let go of the process that had the files open, and leave them as they are."""
+        store, self.store = self.store, None
+        self.generation += 1
+        if store is not None:
+            store.close(clean=False)
+
+    def update_room(self) -> None:
+        """Tell the store whether the disk is full."""
+        if self.store is not None:
+            self.store.set_room(full=self.timeline.now < self.full_until)
+
+    # -- what the committer gives to its threads
+
+    def run_blocking(self, work: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
+        """Let `work` happen after a while, and tell of it after another."""
+        seconds = self.kind.commit_seconds * (0.3 + 1.4 * self.chance.random())
+        if self.kind.slow and self.chance.random() < self.kind.slow:
+            seconds *= 100
+        due = max(self.timeline.now + seconds, self.stalled_until)
+        told = due + seconds * self.chance.random()
+        self.timeline.at(due, self._work, self.generation, work, done, told)
+
+    def _work(
+        self,
+        generation: int,
+        work: Callable[[], Any],
+        done: "asyncio.Future[Any]",
+        told: float,
+    ) -> None:
+        if self.store is None or generation != self.generation:
+            return  # the process that wanted it is gone
+        try:
+            result = work()
+        except sqlite3.Error as error:
+            self.timeline.at(told, self._tell, generation, done, None, error)
+        else:
+            self.timeline.at(told, self._tell, generation, done, result, None)
+
+    def _tell(
+        self,
+        generation: int,
+        done: "asyncio.Future[Any]",
+        result: object,
+        error: sqlite3.Error | None,
+    ) -> None:
+        if self.store is None or generation != self.generation or done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)

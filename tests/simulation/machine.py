@@ -1,0 +1,224 @@
+"""The broker's machine: boots the real shell on the disk, loses power, boots again.
+
+One life runs on one virtual loop. A power cut or a kill takes the process away between two moments;
+a failed commit makes it end by itself, as `oncegate broker` does; a clean stop goes through
+`Shell.stop`. What the sockets had taken by then may still arrive.
+"""
+
+from asyncio import events
+from collections.abc import Callable
+
+from gateway.access.authentication import Authenticator
+from gateway.configuration.sections import Limits as BatchLimits
+from gateway.core.broker import Broker
+from gateway.core.limits import Limits
+from gateway.core.recorder import Recorder
+from gateway.core.session import CLOSED
+from gateway.server.connections import Door, MqttProtocol
+from gateway.server.shell import TICK_SECONDS, Shell
+from gateway.store.recovery import Recovered
+from tests.simulation.disk import Disk
+from tests.simulation.network import Link
+from tests.simulation.virtual_loop import Timeline, VirtualLoop
+
+LOGGED = ["t/1"]
+"""Topics whose every message is recorded."""
+
+
+class SimulatedProtocol(MqttProtocol):
+    """The broker's protocol, with a place of its own in sets."""
+
+    def __init__(self, shell: Shell, door: Door, number: int) -> None:
+        super().__init__(shell, door)
+        self.number = number
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+class Life:
+    """One run of the process."""
+
+    def __init__(  # noqa: PLR0917 - what a life needs, handed on by the machine
+        self,
+        number: int,
+        timeline: Timeline,
+        disk: Disk,
+        limits: Limits,
+        batch_limits: BatchLimits,
+        broker_class: type[Broker],
+    ) -> None:
+        self.loop = VirtualLoop(timeline, disk.run_blocking)
+        events._set_running_loop(self.loop)
+        self.store, opened = disk.open_store(LOGGED)
+        assert not opened.damage, opened.damage
+        self.recovered: Recovered = opened.recovered
+        recorder = Recorder(
+            self.recovered.state,
+            opened.store,
+            number.to_bytes(8, "big"),
+            self.recovered.next_batch,
+            self.recovered.next_sequence,
+        )
+        self.broker = broker_class(self.recovered.state, recorder, limits, False, [])
+        self.shell = Shell(
+            self.broker, self.store, self.recovered, batch_limits, Authenticator(None, b"")
+        )
+        self.opened = opened
+        self.ticks = True
+
+    def start(self) -> None:
+        """Take up what the life before left."""
+        self.broker.start(
+            self.opened.recovery,
+            "0",
+            self.recovered.previous_boot,
+            self.loop.time(),
+            self.loop.timeline.wall_ms(),
+        )
+        self.shell.schedule()
+        self._tick()
+
+    def _tick(self) -> None:
+        if self.ticks:
+            self.shell.tick()
+            self.loop.call_later(TICK_SECONDS, self._tick)
+
+    async def stop(self) -> None:
+        """End as `oncegate broker` does: no more ticks, then everything is written down."""
+        self.ticks = False
+        await self.shell.stop()
+
+
+class Machine:
+    """Where the broker runs, over all its lives."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        disk: Disk,
+        limits: Limits,
+        batch_limits: BatchLimits,
+        *,
+        broker_class: type[Broker] = Broker,
+        booted: Callable[[Life], None],
+        tell: Callable[[str, str], None],
+    ) -> None:
+        self.timeline = timeline
+        self.disk = disk
+        self.limits = limits
+        self.batch_limits = batch_limits
+        self.life: Life | None = None
+        self.life_count = 0
+        self.boot_times: list[float] = []
+        self.links: dict[int, Link] = {}
+        self.door = Door(anonymous=True, share=None)
+        self._broker_class = broker_class
+        self._booted = booted
+        self._tell = tell
+        self._stopping = False
+
+    # -- its lives
+
+    def boot(self) -> None:
+        """Start the broker."""
+        if self.life is not None:
+            return
+        self.life_count += 1
+        life = Life(
+            self.life_count,
+            self.timeline,
+            self.disk,
+            self.limits,
+            self.batch_limits,
+            self._broker_class,
+        )
+        self.life = life
+        self._stopping = False
+        self.boot_times.append(self.timeline.now)
+        self.disk.update_room()
+        self._tell(
+            "broker",
+            f"starts, life {self.life_count}: {life.opened.recovery}, "
+            f"{len(life.recovered.state.sessions)} sessions, next event "
+            f"{life.recovered.next_sequence}",
+        )
+        self._booted(life)
+        life.start()
+        life.loop.create_task(self._end_when_failed(life))
+
+    async def _end_when_failed(self, life: Life) -> None:
+        await life.shell.failed.wait()
+        self._tell("broker", f"ends: {life.shell.committer.failure}")
+        await life.stop()
+        self.timeline.after(0.0, self._process_ended, life, 1.0)
+
+    def _process_ended(self, life: Life, down_seconds: float) -> None:
+        if self.life is life:
+            self._end(loses_buffers=False)
+            self.timeline.after(down_seconds, self.boot)
+
+    def cut_power(self, down_seconds: float) -> None:
+        """The power goes, and comes back."""
+        if self.life is not None:
+            self._tell("power", f"cut; back in {down_seconds} s")
+            self._end(loses_buffers=True)
+            self.timeline.after(down_seconds, self.boot)
+
+    def kill(self, down_seconds: float) -> None:
+        """The process is killed; the machine stays."""
+        if self.life is not None:
+            self._tell("broker", f"killed; starts again in {down_seconds} s")
+            self._end(loses_buffers=False)
+            self.timeline.after(down_seconds, self.boot)
+
+    def stop(self, down_seconds: float | None) -> None:
+        """Stop cleanly; start again after a while, or (None) not by itself."""
+        life = self.life
+        if life is not None and not self._stopping and life.shell.committer.failure is None:
+            self._stopping = True
+            self._tell("broker", "is stopped")
+            life.loop.create_task(self._stop(life, down_seconds))
+
+    async def _stop(self, life: Life, down_seconds: float | None) -> None:
+        await life.stop()
+        self.timeline.after(0.0, self._stopped, life, down_seconds)
+
+    def _stopped(self, life: Life, down_seconds: float | None) -> None:
+        if self.life is life:
+            self._end(loses_buffers=False)
+            if down_seconds is not None or life.shell.committer.failure is not None:
+                self.timeline.after(down_seconds or 1.0, self.boot)
+
+    def _end(self, *, loses_buffers: bool) -> None:
+        assert self.life is not None
+        self.life.loop.end()
+        self.life = None
+        self.disk.cut()
+        links, self.links = self.links, {}
+        for link in links.values():
+            if link.protocol is not None:
+                seconds = link.chance.random() * 3 if loses_buffers else link.delay()
+                link.broker_dies(seconds, loses_buffers=loses_buffers)
+
+    # -- its sockets
+
+    def accept(self, link: Link) -> bool:
+        """A connection comes in; return whether anybody listens."""
+        life = self.life
+        if life is None or self._stopping or life.shell.failed.is_set():
+            return False
+        protocol = SimulatedProtocol(life.shell, self.door, link.number)
+        link.protocol = protocol
+        link.is_heard = lambda: protocol.connection.state != CLOSED
+        self.links[link.number] = link
+        protocol.connection_made(link.transport)
+        return True
+
+    def end_of_simulation(self) -> None:
+        """Close the files."""
+        if self.life is not None:
+            self.life.loop.end()
+            self.life = None
+        self.disk.release()
+        events._set_running_loop(None)

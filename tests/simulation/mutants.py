@@ -1,0 +1,303 @@
+"""Brokers with one mistake each. The simulation has to catch every one of them.
+
+A mutant replaces one function of the real broker for as long as its context lasts. The mistakes are
+those that brokers have made, or that a change to this one could easily make.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from gateway.core import facts
+from gateway.core.acknowledging import Acknowledging
+from gateway.core.broker import Batch, Broker
+from gateway.core.delivering import Deliverer
+from gateway.core.ending import Ending
+from gateway.core.fan_out import FanOut
+from gateway.core.frames import Frames
+from gateway.core.holding import Holding
+from gateway.core.output import Output
+from gateway.core.recorder import Recorder
+from gateway.core.replay import Replay
+from gateway.core.session import RECEIVED, SENT, Connection, Delivery, Message, Session
+from gateway.server.committer import Committer
+from gateway.store.checkpoint import Checkpoint
+from gateway.store.store import Store
+from gateway.wire.encoder import pubrec
+from gateway.wire.packets import Publish
+
+_DELAYED: list[Callable[[], None]] = []
+"""What a split release still has to do."""
+
+Replace = Callable[[Any], object]
+"""Makes the wrong function from the right one."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake: which functions of which classes become which others."""
+
+    name: str
+    patches: tuple[tuple[type, str, Replace], ...]
+
+    @contextmanager
+    def living(self) -> Iterator[None]:
+        """Let the broker be wrong meanwhile."""
+        _DELAYED.clear()
+        with ExitStack() as stack:
+            for target, attribute, replace in self.patches:
+                right = target.__dict__[attribute]
+                wrong = replace(right)
+                stack.enter_context(mock.patch.object(target, attribute, wrong))
+            yield
+
+
+def _speaks_before_commit(_: object) -> object:
+    def withhold(self: Output, connection: Connection, data: bytes) -> None:
+        connection.greeted = True
+        self.push(connection, data)
+
+    return withhold
+
+
+def _starts_before_commit(right: Any) -> object:
+    def start(self: Deliverer, *arguments: Any) -> None:
+        with mock.patch.object(self.output, "withhold", self.output.push):
+            right(self, *arguments)
+
+    return start
+
+
+def _new_identifier_on_resend(right: Any) -> object:
+    def resend(
+        self: Deliverer, session: Session, connection: Connection, delivery: Delivery, now: float
+    ) -> None:
+        if delivery.state == SENT and delivery.message is not None:
+            del session.outbound[delivery.packet_id]
+            self.recorder.delivery_started(delivery, session.free_packet_id())
+        right(self, session, connection, delivery, now)
+
+    return resend
+
+
+def _publish_again_after_pubrec(right: Any) -> object:
+    def resend(
+        self: Deliverer, session: Session, connection: Connection, delivery: Delivery, now: float
+    ) -> None:
+        if delivery.state == RECEIVED and delivery.message is not None:
+            delivery.state = SENT
+        right(self, session, connection, delivery, now)
+
+    return resend
+
+
+def _split_release(right: Any) -> object:
+    def deliver(self: FanOut, *arguments: Any) -> None:
+        _DELAYED.append(lambda: right(self, *arguments))
+
+    return deliver
+
+
+def _split_release_second_half(right: Any) -> object:
+    def committed(self: Broker, batch: Batch) -> None:
+        right(self, batch)
+        waiting = _DELAYED.copy()
+        _DELAYED.clear()
+        for deliver in waiting:
+            deliver()
+
+    return committed
+
+
+def _one_identifier_map(right: Any) -> object:
+    def receive_publish(
+        self: Holding, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> object:
+        if packet.packet_id in session.outbound:
+            self.output.send(connection, pubrec(packet.packet_id))
+            return None
+        return right(self, session, connection, packet, now)
+
+    return receive_publish
+
+
+def _forgets_received(_: object) -> object:
+    def delivery_received(self: Recorder, delivery: Delivery) -> None:
+        self.state.delivery_received(delivery)
+
+    return delivery_received
+
+
+def _forgets_held(right: Any) -> object:
+    def apply(self: Replay, blob: Any, kind: int, at: int, session: Session | None) -> int:
+        end = right(self, blob, kind, at, session)
+        if kind == facts.MESSAGE_HELD and session is not None:
+            session.inbound.clear()
+        return int(end)
+
+    return apply
+
+
+def _delivers_repeats(right: Any) -> object:
+    def receive_publish(
+        self: Holding, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> object:
+        held = session.inbound.get(packet.packet_id)
+        if held is not None:
+            route = self.state.tree.route_of(held.message.topic)
+            self.arriving.record(session, held.message, route)
+            self.fan_out.deliver(session, route, held.message, now)
+        return right(self, session, connection, packet, now)
+
+    return receive_publish
+
+
+def _checkpoint_counts_too_early(right: Any) -> object:
+    def run(self: Checkpoint) -> Iterator[bool]:
+        self._finish()
+        yield from right(self)
+
+    return run
+
+
+def _blobs_dropped_too_early(right: Any) -> object:
+    def opened(self: Store, *arguments: Any) -> object:
+        found = right(self, *arguments)
+        self._state_covered = found.recovered.next_sequence
+        return found
+
+    return opened
+
+
+def _window_ignored(_: object) -> object:
+    return lambda self, connection: 65_535
+
+
+def _pages_reversed(right: Any) -> object:
+    def load_page(self: Store, *arguments: Any) -> tuple[dict[int, Message], list[Delivery]]:
+        contents, deliveries = right(self, *arguments)
+        turned = [delivery.message for delivery in reversed(deliveries)]
+        for delivery, message in zip(deliveries, turned, strict=True):
+            if message is not None:
+                delivery.message, delivery.message_number = message, message.number
+        return contents, deliveries
+
+    return load_page
+
+
+def _failed_commit_ignored(right: Any) -> object:
+    def committed(self: Committer, done: Any, batch: Batch, written: object) -> None:
+        if done.exception() is not None:
+            done = self._loop.create_future()
+            done.set_result(None)
+        right(self, done, batch, written)
+
+    return committed
+
+
+def _no_dup(right: Any) -> object:
+    def delivery(self: object, *arguments: Any) -> object:
+        return right(self, *arguments[:-1], False)
+
+    return delivery
+
+
+def _identifier_reused(right: Any) -> object:
+    def free_packet_id(self: Session) -> int:
+        self.last_packet_id = self.last_packet_id % 2 + 1
+        return self.last_packet_id
+
+    return free_packet_id
+
+
+def _completed_at_pubrec(right: Any) -> object:
+    def receive_pubrec(self: Acknowledging, session: Session, *arguments: Any) -> object:
+        wrong = right(self, session, *arguments)
+        delivery = session.outbound.get(arguments[1])
+        if delivery is not None:
+            self.recorder.delivery_completed(delivery)
+        return wrong
+
+    return receive_pubrec
+
+
+def _subscription_unrecorded(_: object) -> object:
+    def subscribed(self: Recorder, session: Session, subscription: Any) -> None:
+        self.state.subscribed(session, subscription)
+
+    return subscribed
+
+
+def _sessions_never_expire(_: object) -> object:
+    return lambda self, session, now: None
+
+
+def _will_forgotten_at_restart(right: Any) -> object:
+    def start(self: Broker, *arguments: Any) -> None:
+        self.state.wills.clear()
+        right(self, *arguments)
+
+    return start
+
+
+def _unacknowledged_is_dropped(right: Any) -> object:
+    def resume(self: Deliverer, session: Session, now: float) -> None:
+        for delivery in list(session.outbound.values()):
+            self.recorder.delivery_completed(delivery)
+        right(self, session, now)
+
+    return resume
+
+
+def _retained_unrecorded(_: object) -> object:
+    def retained_set(self: Recorder, message: Message) -> None:
+        self.state.retained_set(message.topic, message)
+
+    return retained_set
+
+
+def _will_published_after_disconnect(right: Any) -> object:
+    def receive_disconnect(self: Ending, connection: Connection, packet: Any, now: float) -> object:
+        packet.reason_code = 4
+        return right(self, connection, packet, now)
+
+    return receive_disconnect
+
+
+def _one(name: str, target: type, attribute: str, replace: Replace) -> Mutant:
+    return Mutant(name, ((target, attribute, replace),))
+
+
+MUTANTS = (
+    _one("speak before commit", Output, "withhold", _speaks_before_commit),
+    _one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
+    _one("new packet identifier on resend", Deliverer, "_resend", _new_identifier_on_resend),
+    _one("PUBLISH again after PUBREC", Deliverer, "_resend", _publish_again_after_pubrec),
+    Mutant(
+        "split release",
+        (
+            (FanOut, "deliver", _split_release),
+            (Broker, "committed", _split_release_second_half),
+        ),
+    ),
+    _one("one identifier map for both directions", Holding, "receive_publish", _one_identifier_map),
+    _one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
+    _one("forget MessageHeld at recovery", Replay, "_apply_message_record", _forgets_held),
+    _one("deliver a repeat", Holding, "receive_publish", _delivers_repeats),
+    _one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
+    _one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
+    _one("window ignored", Deliverer, "_window_of", _window_ignored),
+    _one("pages reversed", Store, "load_page", _pages_reversed),
+    _one("failed commit ignored", Committer, "_committed", _failed_commit_ignored),
+    _one("identifier reused", Session, "free_packet_id", _identifier_reused),
+    _one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
+    _one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
+    _one("sessions never expire", Ending, "expire", _sessions_never_expire),
+    _one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
+    _one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
+    _one("a repeat does not say so", Frames, "delivery", _no_dup),
+    _one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
+    _one("will after DISCONNECT", Ending, "receive_disconnect", _will_published_after_disconnect),
+)

@@ -1,0 +1,60 @@
+"""A run in words: one line for each thing that happened, short enough to be read by a person."""
+
+from dataclasses import fields, is_dataclass
+
+from gateway.wire.packets import Connect, Packet, Publish, Subscribe
+
+SHOWN_BYTES = 24
+
+
+def told(thing: object) -> str:
+    """Put a packet or a step into words; text stays as it is."""
+    if isinstance(thing, Packet):
+        return _packet_told(thing)
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return _step_told(thing)
+    return str(thing)
+
+
+def _packet_told(packet: Packet) -> str:
+    name = type(packet).__name__.upper()
+    if isinstance(packet, Publish):
+        flags = " DUP" * packet.dup + " RETAIN" * packet.retain
+        number = f" id {packet.packet_id}" if packet.qos else ""
+        what = f"{packet.topic} {_short(packet.payload)}{_properties_told(packet)}"
+        return f"{name} QoS {packet.qos}{number}{flags} {what}"
+    if isinstance(packet, Connect):
+        clean = " clean start" * packet.clean_start
+        will = f", will {_short(packet.will.payload)}" if packet.will is not None else ""
+        return f"{name} {packet.protocol_level}{clean}{will}{_properties_told(packet)}"
+    if isinstance(packet, Subscribe):
+        wanted = ", ".join(f"{each.topic_filter} QoS {each.qos}" for each in packet.subscriptions)
+        return f"{name} id {packet.packet_id} {wanted}"
+    words = [
+        f"{field.replace('packet_id', 'id')} {value}"
+        for field, value in packet.fields()
+        if field != "properties" and value not in (None, 0, False)
+    ]
+    return f"{name} {', '.join(words)}{_properties_told(packet)}".rstrip()
+
+
+def _properties_told(packet: Packet) -> str:
+    properties = getattr(packet, "properties", None)
+    if properties is None:
+        return ""
+    return "".join(f", {name} {value}" for name, value in vars(properties).items() if value)
+
+
+def _step_told(step: object) -> str:
+    assert is_dataclass(step)
+    words = [
+        f"{field.name}={getattr(step, field.name)!r}"
+        for field in fields(step)
+        if getattr(step, field.name) != field.default
+    ]
+    return f"{type(step).__name__}({', '.join(words)})"
+
+
+def _short(payload: bytes) -> str:
+    text = payload.rstrip(b" .").decode("utf-8", "replace")
+    return repr(text[:SHOWN_BYTES])
