@@ -1,0 +1,183 @@
+"""A campaign: clients publish and subscribe while the power of the broker's disk is cut and cut.
+
+The seed decides every die: how busy the disk is, at which of its operations the power goes and what
+survives. The scheduling of processes is beyond any seed, so the same seed meets the same kinds of
+cuts, at instants that may differ. What was on the disk is kept where something was lost.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.powercut.clients import (
+    END_TOPICS,
+    LedgerPublisher,
+    Verdict,
+    WatchfulSubscriber,
+    count_losses,
+)
+from tests.powercut.mounted_disk import MountedDisk
+from tests.powercut.subjects import Subject
+from tests.system.raw_client import RawClient
+from tests.system.resuming_clients import Progress
+
+OPERATIONS_BEFORE_CUT = (1, 400)
+"""A busy batch writes some dozens of times and syncs once; copying the WAL writes hundreds."""
+
+OPERATIONS_OF_A_START = (1, 40)
+"""A start writes and syncs about so often: some cuts come before it is over."""
+
+SECONDS_BEFORE_CUT = (0.2, 1.5)
+FSYNC_SECONDS = (0.0, 0.001, 0.005, 0.02)
+"""From a fast disk to an SD card: the slower, the more is unsynced at any instant."""
+
+EARLY_CUTS = 0.15
+"""The share of cuts that meet a broker on its way up."""
+
+DRAIN_DEADLINE_SECONDS = 60.0
+CUT_AFTER_ITS_START = "ready"
+
+
+@dataclass
+class Cut:
+    """One cut, for the report."""
+
+    seed: str
+    at: str
+    start_seconds: float
+    loss: dict[str, int]
+
+    def __str__(self) -> str:
+        return f"cut {self.seed} at {self.at}: {self.loss}"
+
+
+@dataclass
+class Campaign:
+    """All of it; `verdict` and `cuts` grow while it runs."""
+
+    disk: MountedDisk
+    subject: Subject
+    seed: int
+    cut_count: int
+    is_lying: bool = False
+    ends_at_first_fault: bool = True
+    verdict: Verdict = field(default_factory=Verdict)
+    cuts: list[Cut] = field(default_factory=list)
+    publishers: list[LedgerPublisher] = field(default_factory=list)
+    subscribers: list[WatchfulSubscriber] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
+
+    async def run(self, report: Callable[[], None]) -> None:
+        """Cut again and again, let all clients finish, and count; the broker runs at the end."""
+        dice = self._dice("clients")
+        self._make_clients(dice)
+        self.disk.switch_on(is_lying=self.is_lying)
+        await self._start()
+        async with asyncio.TaskGroup() as tasks:
+            for subscriber in self.subscribers:
+                tasks.create_task(subscriber.run())
+            for subscriber in self.subscribers:
+                await subscriber.is_subscribed.wait()
+            publishing = [tasks.create_task(publisher.run()) for publisher in self.publishers]
+            for number in range(1, self.cut_count + 1):
+                await self._cut_and_start(number)
+                report()
+                assert self.verdict.is_clean() or not self.ends_at_first_fault, self.story()
+            await self._finish(publishing)
+        count_losses(self.publishers, self.subscribers, self.verdict)
+
+    def story(self) -> str:
+        """What was found, and the last cuts before it."""
+        lines = [f"seed {self.seed}, media of the last cuts in {self.disk.directory}"]
+        lines += [str(cut) for cut in self.cuts[-3:]]
+        return "\n".join(lines + self.verdict.notes)
+
+    def _dice(self, purpose: str) -> random.Random:
+        return random.Random(f"{self.seed}/{purpose}")  # noqa: S311
+
+    def _make_clients(self, dice: random.Random) -> None:
+        def subscriber(
+            name: str, *filters: tuple[str, int], rest_seconds: float = 0.0
+        ) -> WatchfulSubscriber:
+            return WatchfulSubscriber(
+                self.subject.port,
+                name,
+                random.Random(dice.random()),  # noqa: S311
+                self.progress,
+                filters=filters,
+                verdict=self.verdict,
+                rest_seconds=rest_seconds,
+            )
+
+        self.subscribers = [
+            subscriber("exact", ("load/#", 2)),
+            subscriber("overlapping", ("load/#", 1), ("load/+/+", 2), ("load/+/2", 0)),
+            subscriber("lower", ("load/#", 1)),
+            subscriber("often-away", ("load/#", 2), rest_seconds=2.0),
+        ]
+        self.publishers = [
+            LedgerPublisher(
+                self.subject.port,
+                name,
+                random.Random(dice.random()),  # noqa: S311
+                self.progress,
+                window=window,
+                verdict=self.verdict,
+            )
+            for name, window in (("one", 1), ("few", 10), ("many", 40))
+        ]
+
+    async def _start(self) -> float:
+        started = time.monotonic()
+        self.subject.spawn()
+        await asyncio.to_thread(self.subject.await_ready)
+        return time.monotonic() - started
+
+    async def _cut_and_start(self, number: int) -> None:
+        dice = self._dice(str(number))
+        self._arm(dice, OPERATIONS_BEFORE_CUT)
+        await self._cut(f"{self.seed}/{number}", 0.0)
+        while dice.random() < EARLY_CUTS:
+            await self._switch_on(dice)
+            self._arm(dice, OPERATIONS_OF_A_START)
+            self.subject.spawn()
+            await self._cut(f"{self.seed}/{number}/early", 0.0)
+        await self._switch_on(dice)
+        self.cuts[-1].start_seconds = await self._start()
+
+    def _arm(self, dice: random.Random, operations: tuple[int, int]) -> None:
+        self.disk.arm(dice.randint(*operations), dice.uniform(*SECONDS_BEFORE_CUT))
+
+    async def _switch_on(self, dice: random.Random) -> None:
+        seconds = dice.choice(FSYNC_SECONDS)
+        await asyncio.to_thread(
+            self.disk.switch_on, fsync_seconds=seconds, is_lying=self.is_lying
+        )
+
+    async def _cut(self, seed: str, start_seconds: float) -> None:
+        at = await asyncio.to_thread(self.disk.await_dark)
+        self.subject.die()
+        loss = await asyncio.to_thread(self.disk.cut, seed)
+        await asyncio.to_thread(self.subject.bury)
+        self.cuts.append(Cut(seed, at, start_seconds, loss))
+
+    async def _finish(self, publishing: list["asyncio.Task[None]"]) -> None:
+        for publisher in self.publishers:
+            publisher.stop()
+        async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
+            await asyncio.gather(*publishing)
+        self.progress.expected = {}
+        client = await RawClient.open(self.subject.port)
+        async with client:
+            await client.connect("the end")
+            for topic in END_TOPICS:
+                await client.deliver(topic, b"1", qos=int(topic[-1]))
+            await client.disconnect()
+
+
+def workplace(directory: Path) -> Path:
+    """Where a broker's data lies on a disk in this directory."""
+    return directory / "disk" / "data"
