@@ -4,6 +4,7 @@
 #   make test      format, lint, types, import contracts and all tests
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
+#   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
@@ -27,9 +28,11 @@ SOURCES := gateway firmware-bridge api cloud_jobs tests
 PYTHON ?=
 ARGUMENTS ?=
 UPGRADE ?=
+CUTS ?= 100
+SEED ?=
 
 .PHONY: help run test check ingest format clean distclean requirements
-.PHONY: conformance conformance-write
+.PHONY: powercut conformance conformance-write
 .PHONY: packages-run packages-test packages-cloud cloud static
 
 help:
@@ -52,6 +55,9 @@ static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+powercut: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

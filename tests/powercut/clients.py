@@ -29,12 +29,15 @@ class Verdict:
     gaps: int = 0
     """Numbers that were passed over: lost, or about to come out of order."""
 
+    damaged: int = 0
+    """Starts that found damage. What was synced is whole: on an honest disk there is none."""
+
     notes: list[str] = field(default_factory=list)
 
     def is_clean(self) -> bool:
         """Whether nothing was found."""
-        faults = (self.lost, self.doubled, self.forgotten, self.disordered, self.gaps)
-        return not any(faults)
+        wrong = (self.lost, self.doubled, self.forgotten, self.disordered, self.gaps, self.damaged)
+        return not any(wrong)
 
     def note(self, sentence: str) -> None:
         """Keep a sentence for the report."""
@@ -85,9 +88,7 @@ class WatchfulSubscriber(Subscriber):
         verdict: Verdict,
         rest_seconds: float = 0.0,
     ) -> None:
-        super().__init__(
-            port, name, source, progress, filters=filters, rest_seconds=rest_seconds
-        )
+        super().__init__(port, name, source, progress, filters=filters, rest_seconds=rest_seconds)
         self.seen: dict[str, set[int]] = {}
         self._verdict = verdict
         self._written_off = 0
@@ -153,6 +154,5 @@ def count_losses(
                 lost = acknowledged - subscriber.seen.get(topic, set())
                 verdict.lost += len(lost)
                 if lost:
-                    verdict.note(
-                        f"{subscriber.client_id}: {len(lost)} of {topic} lost, the first {min(lost)}"
-                    )
+                    which = f"{len(lost)} of {topic}, the first {min(lost)}"
+                    verdict.note(f"{subscriber.client_id}: lost {which}")

@@ -3,8 +3,9 @@
 A file's contents are durable once it was fsynced, a name once its folder was. What is younger than
 that reaches the medium or not, as the dice of a cut have it:
 
-- of a file's unsynced writes nothing, everything, a beginning that ends inside a write, or any
-  choice of sectors in which later ones may be there and earlier ones not. Sectors do not tear;
+- of a file's unsynced writes nothing, everything, a beginning that ends inside a write, or each
+  sector as it was at some instant since the fsync, so that later writes may be there and earlier
+  ones not. A sector does not tear;
 - of the names made, changed and removed a beginning: folders are kept in order, as every file
   system with a journal keeps them. Fsyncing a file says nothing about its name;
 - a file's new size with or without its contents: then it reads as zeros.
@@ -17,6 +18,7 @@ import errno
 import os
 import random
 import stat
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -229,7 +231,7 @@ def _survivor_of(node: Node, dice: random.Random, loss: Loss) -> Node:
     contents = bytearray(node.durable)
     changes = [*node.promised, *node.unsynced]
     loss.writes += len(changes)
-    sectors = [sector for change in changes for sector in _sectors_of(change)]
+    sectors = [sector for change in changes for sector in sectors_of(change)]
     kept = _kept_of(sectors, dice)
     for sector in kept:
         _apply(contents, sector)
@@ -249,11 +251,31 @@ def _kept_of(sectors: list[Change], dice: random.Random) -> list[Change]:
         case "beginning":
             return sectors[: dice.randint(0, len(sectors))]
         case _:
-            chance = dice.random()
-            return [sector for sector in sectors if dice.random() < chance]
+            return _scattered(sectors, dice)
 
 
-def _sectors_of(change: Change) -> list[Change]:
+def _scattered(sectors: list[Change], dice: random.Random) -> list[Change]:
+    """Each sector as it was at some instant: all of its writes up to one of them, or none."""
+    chance = dice.random()
+    writes = Counter(map(_place_of, sectors))
+    left = {
+        place: dice.randint(1, count) if dice.random() < chance else 0
+        for place, count in writes.items()
+    }
+    kept: list[Change] = []
+    for sector in sectors:
+        left[_place_of(sector)] -= 1
+        if left[_place_of(sector)] >= 0:
+            kept.append(sector)
+    return kept
+
+
+def _place_of(sector: Change) -> int:
+    # The size has a place of its own.
+    return -1 if isinstance(sector, Resize) else sector.offset // SECTOR_BYTES
+
+
+def sectors_of(change: Change) -> list[Change]:
     """A write as the sectors that it touches: each reaches the medium or not."""
     if isinstance(change, Resize):
         return [change]

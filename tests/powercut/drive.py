@@ -3,7 +3,8 @@
 `python -m tests.powercut.drive MEDIUM MOUNTPOINT` loads the folder MEDIUM, mounts it and takes
 commands as JSON lines on its standard input:
 
-    {"do": "arm", "operations": 40, "seconds": 0.5}   cut the power at the 40th change, or then
+    {"do": "arm", "instant": "before a change", "count": 40, "seconds": 0.5}
+                                                      cut the power before the 40th change, or then
     {"do": "set", "read_only": true, ...}             the keys are the fields of `Faults`
     {"do": "cut", "seed": 7, "medium": "FOLDER"}      cut now, if it is not, write what survives
                                                       into FOLDER, and end
@@ -33,6 +34,7 @@ import mfusepy
 
 from tests.powercut import medium
 from tests.powercut.disk import Disk, Node
+from tests.powercut.mounted_disk import AFTER_AN_FSYNC, BEFORE_A_CHANGE, BEFORE_AN_FSYNC
 
 BLOCK_BYTES = 4096
 
@@ -66,58 +68,62 @@ class Power:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._is_off = False
-        self._operations_left: int | None = None
+        self._instant = ""
+        self._left = 0
         self._never = threading.Event()
 
-    def arm(self, operations: int, seconds: float) -> None:
-        """Go off at the n-th change from now, or after some seconds."""
+    def arm(self, instant: str, count: int, seconds: float) -> None:
+        """Go off at the `count`-th such instant from now, or after some seconds."""
         with self._lock:
-            self._operations_left = operations
-        timer = threading.Timer(seconds, self.switch_off, ["a moment without a change"])
+            self._instant, self._left = instant, count
+        timer = threading.Timer(seconds, self.switch_off, ["time"])
         timer.daemon = True
         timer.start()
 
-    def switch_off(self, instant: str) -> None:
+    def switch_off(self, at: str) -> None:
         """Cut the power, if it is on: nothing changes on the disk from now on."""
         with self._lock:
-            self._switch_off(instant)
+            self._switch_off(at)
 
-    def _switch_off(self, instant: str) -> None:
+    def _switch_off(self, at: str) -> None:
         if not self._is_off:
             self._is_off = True
-            say("dark", at=instant)
+            say("dark", at=at)
 
     @contextlib.contextmanager
     def operation(self) -> Iterator[None]:
         """Around whatever looks at the disk."""
-        self._lock.acquire()
-        self._wait_if_off()
-        try:
-            yield
-        finally:
-            self._lock.release()
+        with self._lock:
+            is_off = self._is_off
+            if not is_off:
+                yield
+        if is_off:
+            self._never.wait()
 
     @contextlib.contextmanager
     def change(self, name: str, subject: object) -> Iterator[None]:
         """Around whatever changes the disk: the power may go before it."""
-        self._lock.acquire()
-        if self._operations_left is not None:
-            self._operations_left -= 1
-            if self._operations_left <= 0:
-                self._switch_off(f"{name} {subject}")
-        self._wait_if_off()
-        try:
-            yield
-        finally:
-            self._lock.release()
-
-    def _wait_if_off(self) -> None:
-        if self._is_off:
-            self._lock.release()
+        with self._lock:
+            self._count(BEFORE_A_CHANGE, f"{name} {subject}")
+            if name == "fsync":
+                self._count(BEFORE_AN_FSYNC, f"{name} {subject}")
+            is_off = self._is_off
+            if not is_off:
+                yield
+                if name == "fsync":
+                    self._count(AFTER_AN_FSYNC, f"{name}ed {subject}")
+            is_off = self._is_off
+        if is_off:
             self._never.wait()
 
+    def _count(self, instant: str, at: str) -> None:
+        if instant == self._instant:
+            self._left -= 1
+            if self._left <= 0:
+                self._switch_off(at)
 
-class Drive(mfusepy.Operations):
+
+class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
     """A disk as libfuse wants to see it."""
 
     use_ns = True
@@ -327,7 +333,9 @@ def main(folder: str, mountpoint: str) -> None:
     """Mount a folder's contents and obey."""
     drive = Drive(medium.load(Path(folder)))
     threading.Thread(target=obey, args=(drive, mountpoint), daemon=True).start()
-    mfusepy.FUSE(drive, mountpoint, foreground=True, max_threads=THREADS, fsname="oncegate-powercut")
+    mfusepy.FUSE(
+        drive, mountpoint, foreground=True, max_threads=THREADS, fsname="oncegate-powercut"
+    )
 
 
 if __name__ == "__main__":

@@ -14,6 +14,11 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+BEFORE_A_CHANGE = "before a change"
+BEFORE_AN_FSYNC = "before an fsync"
+AFTER_AN_FSYNC = "after an fsync"
+"""Durable, but whoever asked for it never learns."""
+
 ANSWER_DEADLINE_SECONDS = 30.0
 MEDIA_KEPT = 4
 
@@ -42,10 +47,10 @@ class MountedDisk:
     def switch_on(self, **faults: object) -> None:
         """Mount the medium; `faults` are those of tests/powercut/drive.py."""
         assert self._process is None, "the disk is on"
-        command = [sys.executable, "-m", "tests.powercut.drive", self.medium, self.folder]
+        command = [sys.executable, "-m", "tests.powercut.drive"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                command,
+                [*command, str(self.medium), str(self.folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -68,9 +73,12 @@ class MountedDisk:
         self._tell("set", **faults)
         self._await("set")
 
-    def arm(self, operations: int, seconds: float) -> None:
-        """Cut the power at the n-th change from now, at the latest after some seconds."""
-        self._tell("arm", operations=operations, seconds=seconds)
+    def arm(self, instant: str, count: int, seconds: float) -> None:
+        """Cut the power at the n-th such instant from now, at the latest after some seconds.
+
+        `instant` is one of those named above.
+        """
+        self._tell("arm", instant=instant, count=count, seconds=seconds)
 
     def await_dark(self) -> str:
         """Wait for the cut that was armed; what the disk was about to do."""
@@ -93,6 +101,10 @@ class MountedDisk:
     def remove(self) -> None:
         """Take the disk out, whatever state it is in."""
         self._unmount()
+
+    def forget(self) -> None:
+        """Throw the evidence away."""
+        shutil.rmtree(self.directory)
 
     def _unmount(self) -> None:
         process, self._process = self._process, None
