@@ -6,6 +6,7 @@ cuts, at instants that may differ. What was on the disk is kept where something 
 """
 
 import asyncio
+import enum
 import random
 import time
 from collections.abc import Callable
@@ -46,6 +47,14 @@ EARLY_CUTS = 0.15
 DRAIN_DEADLINE_SECONDS = 60.0
 
 
+class AtAFault(enum.Enum):
+    """What a campaign does once something was lost, doubled, forgotten or damaged."""
+
+    FAIL = enum.auto()
+    STOP_CUTTING = enum.auto()
+    GO_ON = enum.auto()
+
+
 @dataclass
 class Cut:
     """One cut, for the report."""
@@ -69,7 +78,7 @@ class Campaign:
     seed: int
     cut_count: int
     is_lying: bool = False
-    ends_at_first_fault: bool = True
+    at_a_fault: AtAFault = AtAFault.FAIL
     verdict: Verdict = field(default_factory=Verdict)
     cuts: list[Cut] = field(default_factory=list)
     publishers: list[LedgerPublisher] = field(default_factory=list)
@@ -93,7 +102,10 @@ class Campaign:
             for number in range(1, self.cut_count + 1):
                 await self._cut_and_start(number)
                 report()
-                assert self.verdict.is_clean() or not self.ends_at_first_fault, self.story()
+                if not self.verdict.is_clean():
+                    assert self.at_a_fault is not AtAFault.FAIL, self.story()
+                    if self.at_a_fault is AtAFault.STOP_CUTTING:
+                        break
             await self._finish(publishing)
         count_losses(self.publishers, self.subscribers, self.verdict)
 

@@ -114,7 +114,7 @@ class WatchfulSubscriber(Subscriber):
         is_reused = packet.qos == 2 and packet.packet_id in self._received_ids and not packet.dup
         if packet.kind is Kind.PUBLISH and is_reused:
             self._verdict.disordered += 1
-            self._verdict.note(f"{self.client_id}: {packet} takes an id that is in use")
+            self._verdict.note(f"{self.client_id}: {_told(packet)} takes an id that is in use")
             await client.acknowledge(Kind.PUBREC, packet.packet_id)
             return
         await super().receive(client, packet)
@@ -129,19 +129,24 @@ class WatchfulSubscriber(Subscriber):
         assert packet.qos == min(int(packet.topic[-1]), self._granted), packet
         if number > tally.last + 1:
             self._verdict.gaps += 1
-            self._verdict.note(f"{self.client_id}: {packet} after {tally.last}")
+            self._verdict.note(f"{self.client_id}: {_told(packet)} after {tally.last}")
         if number > tally.last:
             tally.last = number
             self.progress.taken[self.client_id] = self._written_off + self._taken()
         elif number not in seen:
             self._verdict.disordered += 1
-            self._verdict.note(f"{self.client_id}: {packet} after {tally.last}")
+            self._verdict.note(f"{self.client_id}: {_told(packet)} after {tally.last}")
         elif packet.qos == 2:
             self._verdict.doubled += 1
-            self._verdict.note(f"{self.client_id}: doubled {packet} after {tally.last}")
+            self._verdict.note(f"{self.client_id}: doubled {_told(packet)} after {tally.last}")
         else:
             tally.repeated += 1
         seen.add(number)
+
+
+def _told(packet: Received) -> str:
+    number = packet.payload.decode()
+    return f"{packet.topic} {number} (QoS {packet.qos}, packet identifier {packet.packet_id})"
 
 
 def count_losses(

@@ -21,12 +21,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.powercut.aftermath import examine
-from tests.powercut.campaign import Campaign, workplace
+from tests.powercut.campaign import AtAFault, Campaign, workplace
 from tests.powercut.clients import WatchfulSubscriber
 from tests.powercut.mounted_disk import MountedDisk, why_not
 from tests.powercut.subjects import Mosquitto, Oncegate
 
 console = Console()
+
+NOTES_SHOWN = 6
 
 
 class DiskKind(enum.StrEnum):
@@ -71,7 +73,7 @@ def main(
         chosen,
         cuts,
         is_lying=disk is DiskKind.LYING,
-        ends_at_first_fault=must_hold,
+        at_a_fault=AtAFault.FAIL if must_hold else AtAFault.GO_ON,
     )
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
     holds = False
@@ -146,7 +148,7 @@ def _summarise(campaign: Campaign) -> None:
     ):
         table.add_row(name, str(count), style="red" if count else "green")
     console.print(table)
-    for note in verdict.notes:
+    for note in verdict.notes[:NOTES_SHOWN]:
         console.print(note, markup=False, highlight=False)
 
 
