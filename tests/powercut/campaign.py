@@ -84,6 +84,8 @@ class Campaign:
     publishers: list[LedgerPublisher] = field(default_factory=list)
     subscribers: list[WatchfulSubscriber] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
+    is_counted: bool = False
+    """Whether the run came to its end, where losses are counted."""
 
     async def run(self, report: Callable[[], None]) -> None:
         """Cut again and again, let all clients finish, and count; the broker runs at the end."""
@@ -108,6 +110,7 @@ class Campaign:
                         break
             await self._finish(publishing)
         count_losses(self.publishers, self.subscribers, self.verdict)
+        self.is_counted = True
 
     def story(self) -> str:
         """What was found, and the last cuts before it."""

@@ -18,63 +18,17 @@ import errno
 import os
 import random
 import stat
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-SECTOR_BYTES = 512
-"""What a disk writes whole or not at all."""
+from tests.powercut.node import Node, Resize, Write, apply
+from tests.powercut.survival import Loss, survivor_of
 
 ROOT = 1
 """The number of the root folder."""
 
 
-class Write(NamedTuple):
-    """Some bytes at some place of a file."""
-
-    offset: int
-    data: bytes
-
-
-class Resize(NamedTuple):
-    """A new size of a file."""
-
-    size: int
-
-
-Change = Write | Resize
 NameChange = tuple[tuple[tuple[int, str], int | None], ...]
 """What happens at once: (folder, name) leads to this file from now on, or to none."""
-
-
-@dataclass
-class Node:
-    """A file or folder: its contents as they are read now and as they are on the medium."""
-
-    mode: int
-    owner: tuple[int, int] = (0, 0)
-    time_ns: int = 0
-    current: bytearray = field(default_factory=bytearray)
-    durable: bytearray = field(default_factory=bytearray)
-    unsynced: list[Change] = field(default_factory=list)
-    promised: list[Change] = field(default_factory=list)
-    """What a lying disk called durable before it was."""
-
-    def change(self, change: Change) -> None:
-        """Write or resize, not durable yet."""
-        _apply(self.current, change)
-        self.unsynced.append(change)
-
-
-@dataclass
-class Loss:
-    """What a cut found unsynced, and what it took."""
-
-    writes: int = 0
-    sectors_kept: int = 0
-    sectors_lost: int = 0
-    names_kept: int = 0
-    names_lost: int = 0
 
 
 @dataclass
@@ -193,7 +147,7 @@ class Disk:
             return
         now_durable = node.promised if self.is_lying else node.unsynced
         for change in now_durable:
-            _apply(node.durable, change)
+            apply(node.durable, change)
         node.promised, node.unsynced = (node.unsynced if self.is_lying else []), []
 
     def fail_sync(self, number: int) -> None:
@@ -221,83 +175,10 @@ class Disk:
             _apply_names(names, changes)
         after = Disk(is_lying=self.is_lying, names=names, durable_names=dict(names))
         after.nodes |= {
-            number: _survivor_of(self.nodes[number], dice, loss)
+            number: survivor_of(self.nodes[number], dice, loss)
             for number in sorted(set(names.values()))
         }
         return after, loss
-
-
-def _survivor_of(node: Node, dice: random.Random, loss: Loss) -> Node:
-    contents = bytearray(node.durable)
-    changes = [*node.promised, *node.unsynced]
-    loss.writes += len(changes)
-    sectors = [sector for change in changes for sector in sectors_of(change)]
-    kept = _kept_of(sectors, dice)
-    for sector in kept:
-        _apply(contents, sector)
-    if changes and len(contents) < len(node.current) and dice.random() < 0.5:
-        _apply(contents, Resize(len(node.current)))
-    loss.sectors_kept += len(kept)
-    loss.sectors_lost += len(sectors) - len(kept)
-    return Node(node.mode, node.owner, node.time_ns, contents, bytearray(contents))
-
-
-def _kept_of(sectors: list[Change], dice: random.Random) -> list[Change]:
-    match dice.choice(("nothing", "everything", "beginning", "scattered")):
-        case "nothing":
-            return []
-        case "everything":
-            return sectors
-        case "beginning":
-            return sectors[: dice.randint(0, len(sectors))]
-        case _:
-            return _scattered(sectors, dice)
-
-
-def _scattered(sectors: list[Change], dice: random.Random) -> list[Change]:
-    """Each sector as it was at some instant: all of its writes up to one of them, or none."""
-    chance = dice.random()
-    writes = Counter(map(_place_of, sectors))
-    left = {
-        place: dice.randint(1, count) if dice.random() < chance else 0
-        for place, count in writes.items()
-    }
-    kept: list[Change] = []
-    for sector in sectors:
-        left[_place_of(sector)] -= 1
-        if left[_place_of(sector)] >= 0:
-            kept.append(sector)
-    return kept
-
-
-def _place_of(sector: Change) -> int:
-    # The size has a place of its own.
-    return -1 if isinstance(sector, Resize) else sector.offset // SECTOR_BYTES
-
-
-def sectors_of(change: Change) -> list[Change]:
-    """A write as the sectors that it touches: each reaches the medium or not."""
-    if isinstance(change, Resize):
-        return [change]
-    end = change.offset + len(change.data)
-    first = change.offset - change.offset % SECTOR_BYTES
-    pieces: list[Change] = []
-    for start in range(first, end, SECTOR_BYTES):
-        begin = max(start, change.offset)
-        until = min(start + SECTOR_BYTES, end)
-        piece = change.data[begin - change.offset : until - change.offset]
-        pieces.append(Write(begin, piece))
-    return pieces
-
-
-def _apply(contents: bytearray, change: Change) -> None:
-    size = change.size if isinstance(change, Resize) else change.offset
-    if len(contents) < size:
-        contents.extend(bytes(size - len(contents)))
-    if isinstance(change, Resize):
-        del contents[size:]
-    else:
-        contents[size : size + len(change.data)] = change.data
 
 
 def _apply_names(names: dict[tuple[int, str], int], changes: NameChange) -> None:

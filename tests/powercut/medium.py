@@ -4,7 +4,8 @@ import os
 import stat
 from pathlib import Path
 
-from tests.powercut.disk import Disk, Node
+from tests.powercut.disk import Disk
+from tests.powercut.node import Node
 
 
 def load(folder: Path) -> Disk:

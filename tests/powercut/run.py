@@ -8,6 +8,7 @@ make powercut ARGUMENTS="--peer mosquitto"    the same cuts for Debian's Mosquit
 
 import asyncio
 import enum
+import signal
 import tempfile
 import time
 from collections import Counter
@@ -76,20 +77,25 @@ def main(
         at_a_fault=AtAFault.FAIL if must_hold else AtAFault.GO_ON,
     )
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
-    holds = False
+    # Whoever ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    is_evidence = must_hold
     try:
         asyncio.run(_run(campaign, subject if must_hold else None))
-        holds = campaign.verdict.is_clean()
+        is_evidence = must_hold and not campaign.verdict.is_clean()
+    except KeyboardInterrupt:
+        is_evidence = must_hold and not campaign.verdict.is_clean()
+        raise
     finally:
         subject.remove()
         mounted.remove()
         _summarise(campaign)
-        if holds or not must_hold:
-            mounted.forget()
-        else:
+        if is_evidence:
             console.print(f"evidence: {directory}")
             console.print(f"again: make powercut CUTS={cuts} SEED={chosen}")
-    raise typer.Exit(0 if holds or not must_hold else 1)
+        else:
+            mounted.forget()
+    raise typer.Exit(1 if is_evidence else 0)
 
 
 async def _run(campaign: Campaign, oncegate: Oncegate | Mosquitto | None) -> None:
@@ -139,17 +145,24 @@ def _summarise(campaign: Campaign) -> None:
         )
     table.add_row("messages acknowledged", str(verdict.acknowledged))
     table.add_row("given to subscribers", str(sum(map(_taken, campaign.subscribers))))
+    if campaign.is_counted:
+        _count_row(table, "acknowledged and lost", verdict.lost)
+    else:
+        table.add_row("acknowledged and lost", "not counted: the run was not finished")
     for name, count in (
-        ("acknowledged and lost", verdict.lost),
         ("QoS 2 doubled", verdict.doubled),
         ("sessions forgotten", verdict.forgotten),
         ("out of order", verdict.disordered),
         ("starts that found damage", verdict.damaged),
     ):
-        table.add_row(name, str(count), style="red" if count else "green")
+        _count_row(table, name, count)
     console.print(table)
     for note in verdict.notes[:NOTES_SHOWN]:
         console.print(note, markup=False, highlight=False)
+
+
+def _count_row(table: Table, name: str, count: int) -> None:
+    table.add_row(name, str(count), style="red" if count else "green")
 
 
 def _taken(subscriber: WatchfulSubscriber) -> int:

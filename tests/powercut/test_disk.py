@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.powercut import medium
-from tests.powercut.disk import SECTOR_BYTES, Disk, Node
+from tests.powercut.disk import Disk
+from tests.powercut.node import Node
+from tests.powercut.survival import SECTOR_BYTES
 
 FILE_BYTES_MAX = 4 * SECTOR_BYTES
 
