@@ -1,15 +1,13 @@
 """A disk that can be cut and broken, and the real brokers on it."""
 
-import tempfile
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
 from tests.powercut.away import hold_messages
 from tests.powercut.campaign import workplace
-from tests.powercut.mounted_disk import MountedDisk, why_not
+from tests.powercut.mounted_disk import MountedDisk, new_directory, why_not
 from tests.powercut.subjects import Oncegate
 from tests.system.fixtures import pytest_runtest_makereport, running_broker
 from tests.system.stage import Stage
@@ -23,13 +21,12 @@ def disk() -> Iterator[MountedDisk]:
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
-    # A short path: a Unix socket's address holds 108 bytes at most.
-    with tempfile.TemporaryDirectory(prefix="oncegate-powercut-") as directory:
-        disk = MountedDisk(Path(directory))
-        try:
-            yield disk
-        finally:
-            disk.remove()
+    disk = MountedDisk(new_directory())
+    try:
+        yield disk
+    finally:
+        disk.remove()
+        disk.forget()
 
 
 @pytest.fixture

@@ -9,22 +9,22 @@ make powercut ARGUMENTS="--peer mosquitto"    the same cuts for Debian's Mosquit
 import asyncio
 import enum
 import signal
-import tempfile
 import time
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
 from statistics import median
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from tests.powercut.aftermath import examine
 from tests.powercut.campaign import AtAFault, Campaign, workplace
 from tests.powercut.clients import WatchfulSubscriber
-from tests.powercut.mounted_disk import MountedDisk, why_not
+from tests.powercut.mounted_disk import MountedDisk, new_directory, why_not
 from tests.powercut.subjects import Mosquitto, Oncegate
 
 console = Console()
@@ -59,7 +59,7 @@ def main(
         raise typer.Exit(2)
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     # Kept where something was lost: it holds the disks of the last cuts.
-    directory = Path(tempfile.mkdtemp(prefix="oncegate-powercut-"))
+    directory = new_directory()
     mounted = MountedDisk(directory)
     subject: Oncegate | Mosquitto
     if peer is Peer.ONCEGATE:
@@ -79,14 +79,16 @@ def main(
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
     # Whoever ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    is_evidence = must_hold
+    is_broken = False
     try:
         asyncio.run(_run(campaign, subject if must_hold else None))
-        is_evidence = must_hold and not campaign.verdict.is_clean()
-    except KeyboardInterrupt:
-        is_evidence = must_hold and not campaign.verdict.is_clean()
-        raise
+    except* AssertionError as group:
+        is_broken = True
+        for failure in _failures_in(group):
+            console.print(f"[red]broken:[/red] {escape(str(failure))}")
     finally:
+        is_evidence = is_broken or (must_hold and not campaign.verdict.is_clean())
+        (directory / "broker.log").write_text(subject.log())
         subject.remove()
         mounted.remove()
         _summarise(campaign)
@@ -96,6 +98,14 @@ def main(
         else:
             mounted.forget()
     raise typer.Exit(1 if is_evidence else 0)
+
+
+def _failures_in(group: BaseExceptionGroup[AssertionError]) -> Iterator[AssertionError]:
+    for failure in group.exceptions:
+        if isinstance(failure, BaseExceptionGroup):
+            yield from _failures_in(failure)
+        else:
+            yield failure
 
 
 async def _run(campaign: Campaign, oncegate: Oncegate | Mosquitto | None) -> None:

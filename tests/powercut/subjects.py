@@ -35,6 +35,9 @@ class Subject(Protocol):
     def damage(self) -> str | None:
         """What the running broker says of damage that it found at its start."""
 
+    def log(self) -> str:
+        """What the broker wrote in all its lives."""
+
     def die(self) -> None:
         """Kill everything, wait for nothing."""
 
@@ -86,6 +89,9 @@ class Oncegate:
     def damage(self) -> str | None:
         detail: str | None = self.broker.ask("status")["store"]["detail"]
         return detail
+
+    def log(self) -> str:
+        return self.broker.standard_error()
 
     def die(self) -> None:
         self.broker.signal(signal.SIGKILL)
@@ -140,6 +146,9 @@ class Mosquitto:
 
     def damage(self) -> str | None:
         return None
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
 
     def die(self) -> None:
         if self._process is not None:
