@@ -6,6 +6,7 @@
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
+#   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -43,7 +44,7 @@ FIRST ?= 0
 UPGRADE ?=
 
 .PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
-.PHONY: conformance conformance-write fuzz simulate
+.PHONY: conformance conformance-write fuzz powercut simulate
 .PHONY: packages-run packages-test packages-cloud cloud static
 
 help:
@@ -92,6 +93,8 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 # FIRST=4711 SEEDS=1 runs a seed again, SCENARIO=3 AT="17 40" a scenario with its power cuts.
 simulate: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
+powercut: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py
