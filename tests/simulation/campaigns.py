@@ -74,4 +74,4 @@ def how_to_repeat(plan: Plan) -> str:
         return f"make simulate SEEDS=1 FIRST={plan.seed}"
     names = [scenario.seed for scenario in SCENARIOS]
     cuts = " ".join(map(str, plan.power_cuts))
-    return f"make simulate ARGUMENTS=\"--scenario {names.index(plan.seed)} --at {cuts}\""
+    return f'make simulate ARGUMENTS="--scenario {names.index(plan.seed)} --at {cuts}"'
