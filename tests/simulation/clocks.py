@@ -84,6 +84,7 @@ def virtual() -> Iterator[None]:
             (store, "CHECKPOINT_IDLE_SECONDS", 4.0),
             (store, "CHECKPOINT_BYTES", 6_000),
             (store, "DROP_BLOBS_MAX", 7),
+            (committer, "QUICK_COMMITS", 2),
             (committer, "WAL_BYTES", 60_000),
             (checkpoint, "CHUNK_ROWS", 3),
             (delivering, "QUEUE_PAGE_MESSAGES", 4),

@@ -42,15 +42,18 @@ class SimulatedStore(Store):
         super().begin(first_sequence, blob)
         self.disk.pending = blob
 
-    def fsync_commit(self) -> None:
+    def fsync_commit(self) -> float:
         fails, kept = self.disk.take_failure()
+        seconds = 0.0
         if fails and not kept:
             self._writer.execute("ROLLBACK")
         else:
             super().fsync_commit()
+            seconds = self.disk.seconds()
             self.disk.durable()
         if fails:
             raise sqlite3.OperationalError("disk I/O error")
+        return seconds
 
     def set_room(self, *, full: bool) -> None:
         """Let the file grow, or not by another page."""
@@ -92,6 +95,10 @@ class Disk:
         opened = store.open(logged, self.timeline.now)
         self.store = store
         return store, opened
+
+    def seconds(self) -> float:
+        """Return how long a COMMIT took that the broker waited for."""
+        return self.kind.commit_seconds * (0.3 + 1.4 * self.chance.random())
 
     def take_failure(self) -> tuple[bool, bool]:
         """Return whether the COMMIT that comes now fails, and whether it is kept all the same."""
@@ -135,7 +142,7 @@ class Disk:
 
     def run_blocking(self, work: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
         """Let `work` happen after a while, and tell of it after another."""
-        seconds = self.kind.commit_seconds * (0.3 + 1.4 * self.chance.random())
+        seconds = self.seconds()
         if self.kind.slow and self.chance.random() < self.kind.slow:
             seconds *= 100
         due = max(self.timeline.now + seconds, self.stalled_until)

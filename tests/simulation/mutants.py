@@ -191,7 +191,7 @@ def _failed_commit_ignored(right: Any) -> object:
     def committed(self: Committer, done: Any, batch: Batch, written: object) -> None:
         if done.exception() is not None:
             done = self._loop.create_future()
-            done.set_result(None)
+            done.set_result(1.0)
         right(self, done, batch, written)
 
     return committed
