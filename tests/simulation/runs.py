@@ -1,6 +1,5 @@
 """A plan in, an outcome out: what everything else here is made of."""
 
-import shutil
 import sqlite3
 import struct
 import tempfile
@@ -47,20 +46,19 @@ class Outcome:
 def run(plan: Plan, *, broker_class: type[Broker] = Broker, tells: bool = False) -> Outcome:
     """Run a plan within `clocks.virtual`."""
     place = TEMPORARY if TEMPORARY.is_dir() else None
-    folder = Path(tempfile.mkdtemp(prefix="simulation-", dir=place))
-    world = World(plan, folder, broker_class, tells)
-    violation: Violation | None = None
-    try:
-        world.run()
-    except Violation as error:
-        violation = error
-        world.tell("world", str(error))
-    except MISTAKES as error:
-        violation = Violation("the broker makes no mistake", f"{type(error).__name__}: {error}")
-        violation.__cause__ = error
-        world.tell("world", str(violation))
-    finally:
-        world.end()
-        shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="simulation-", dir=place) as folder:
+        world = World(plan, Path(folder), broker_class, tells)
+        violation: Violation | None = None
+        try:
+            world.run()
+        except Violation as error:
+            violation = error
+            world.tell("world", str(error))
+        except MISTAKES as error:
+            violation = Violation("the broker makes no mistake", f"{type(error).__name__}: {error}")
+            violation.__cause__ = error
+            world.tell("world", str(violation))
+        finally:
+            world.end()
     world.counts.update(world.log.counts)
     return Outcome(plan, violation, world.counts, world.boundaries, world.story or [])
