@@ -455,11 +455,13 @@ class Broker:
         """End the batch that is being collected."""
         number = self.recorder.batch_number
         withheld = self.output.seal()
+        self.ending.ended_sealed, self.ending.ended = self.ending.ended, set()
         return Batch(number, self.recorder.seal(time_ms, clock), withheld)
 
     def committed(self, batch: Batch) -> None:
         """The batch is durable: now it may be spoken of."""
         self.output.release(batch.withheld, batch.number)
+        self.ending.ended_sealed = set()
 
     def take_dirty(self) -> list[Connection]:
         """Return the connections that have bytes to write or are to be closed."""

@@ -297,11 +297,9 @@ class Connecting:
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
             self.ending.end(before.connection, TAKEOVER, now)
             before = self.state.sessions.get(packet.client_id)
-        discarded = False
         if before is not None and packet.clean_start:
             # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
             self.ending.end_session(before, CLEAN_START, now)
-            discarded = True
             before = None
         connection.state = CONNECTED
         # Keep-alive counts from here: the time a password check took is not the client's silence.
@@ -314,7 +312,8 @@ class Connecting:
         if 0 < connection.maximum_packet_size_bytes < len(connack):
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
         self._set_will(session, packet)
-        if session.durable or discarded or session.will is not None:
+        pending = self.ending.end_is_pending(session.client_id)
+        if session.durable or pending or session.will is not None:
             self.output.withhold(connection, connack)
         else:
             self.output.push(connection, connack)

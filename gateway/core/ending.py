@@ -75,6 +75,10 @@ class Ending:
         self.statistics = statistics
         self.timers = timers
         self.wall_time = wall_time
+        self.ended: set[str] = set()
+        """Clients whose durable session ends in the batch that is being collected."""
+        self.ended_sealed: set[str] = set()
+        """The same, of the batch that is being committed."""
 
     # -- connections
 
@@ -191,6 +195,12 @@ class Ending:
             self.publisher.publish_will(session, now)
         self.handing_over.begin(session, now)
         self.recorder.session_ended(session, reason)
+        if session.durable:
+            self.ended.add(session.client_id)
+
+    def end_is_pending(self, client_id: str) -> bool:
+        """Return whether a power cut could still bring back a session of this client."""
+        return client_id in self.ended or client_id in self.ended_sealed
 
     def schedule_expiry(self, session: Session, now: float) -> None:
         """Let a session without a connection end when its expiry interval has passed."""

@@ -19,6 +19,9 @@ DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
 """What was saved from a damaged database, until it takes that database's place."""
 
+PAGE_BYTES = 4_096
+"""SQLite's page, its default."""
+
 CACHE_KIBIBYTES = 8_192
 """SQLite's page cache: holds the tables of a small gateway, and a burst's dirty pages."""
 
@@ -142,6 +145,19 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
         refuse_if_unavailable(path, error)
         return str(error)
     return None if row[0] == "ok" else str(row[0])
+
+
+def revive_emptied(path: Path) -> bool:
+    """Return whether a database was emptied, made long enough for its WAL to be read if it was.
+
+    A file system that loses a file's size leaves zero bytes. SQLite takes that for a new database
+    and deletes the WAL beside it, which may hold every page.
+    """
+    if path.stat().st_size:
+        return False
+    with path.open("r+b") as file:
+        file.truncate(PAGE_BYTES)
+    return True
 
 
 def set_aside(path: Path) -> Path:

@@ -94,31 +94,25 @@ class Store:
             damage.append("a salvage that had been cut short was finished")
         is_new = not self.path.exists()
         if not is_new:
-            found = database.damage_of(self.path, thorough=unclean)
-            if found is not None:
-                damage.append(self._replace(found))
-        connection = self._connect()
+            emptied = database.revive_emptied(self.path)
+            found = database.damage_of(self.path, thorough=unclean or emptied)
+            if found is not None or emptied:
+                damage.append(self._replace(found or "a file of zero bytes beside its WAL"))
         try:
-            recovered = recover(connection, logged_filters, now)
+            recovered, store = self._load(logged_filters, now)
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
-            # Rows that no broker wrote: as damaged as a file that cannot be read.
-            connection.close()
+            # What the look at the start did not find: damage elsewhere, or rows no broker wrote.
             database.refuse_if_unavailable(self.path, error)
-            damage.append(self._replace(f"rows that cannot be loaded: {error}"))
-            connection = self._connect()
-            recovered = recover(connection, logged_filters, now)
+            damage.append(self._replace(f"it cannot be loaded: {error}"))
+            recovered, store = self._load(logged_filters, now)
         damage.extend(recovered.damage)
         if damage:
             recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
-        self._writer = connection
         self._reader = database.connect_read_only(self.path)
         self._wal_copier = database.connect(self.path)
         self._sweep = unclean or bool(damage)
         self._checkpointed_at = now
         self._state_covered = recovered.covered
-        row = connection.execute("SELECT sum(length(blob)) FROM journal").fetchone()
-        self.journal_total_bytes = row[0] or 0
-        store = self._store_id()
         self._running.touch()
         database.fsync_folder(self.data_dir)
         if damage:
@@ -129,10 +123,18 @@ class Store:
             recovery = "unclean" if unclean else "clean"
         return Opened(recovered, recovery, store, damage)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = database.connect(self.path)
-        database.migrate(connection)
-        return connection
+    def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
+        """Connect, and read everything that a start reads; return the state and the store's id."""
+        self._writer = database.connect(self.path)
+        try:
+            database.migrate(self._writer)
+            recovered = recover(self._writer, logged_filters, now)
+            row = self._writer.execute("SELECT sum(length(blob)) FROM journal").fetchone()
+            self.journal_total_bytes = row[0] or 0
+            return recovered, self._store_id()
+        except BaseException:
+            self._writer.close()
+            raise
 
     def _replace(self, found: str) -> str:
         """Set the damaged file aside, salvage its rows, and return the sentence that says so."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.core.broker import Batch
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -166,3 +167,26 @@ def test_a_clean_session_needs_no_disk(harness: Harness) -> None:
     subscriber.send(Pubrec(sent.packet_id), Pubcomp(sent.packet_id))
     harness.commit()
     assert len(harness.blobs) == before
+
+
+def test_a_second_clean_connect_waits_as_the_first_for_the_end_of_the_old_session(
+    harness: Harness,
+) -> None:
+    harness.lose(harness.connect("c"))
+    harness.commit()
+    clients = [harness.open_connection() for _ in range(3)]
+    batches: list[Batch] = []
+    for client in clients:
+        client.send(Connect(4, "c", True, 0, None, None, None))
+        harness.flush()
+        assert client.take() == [], "a cut would bring the session back"
+        if not batches:
+            batches.append(harness.broker.seal(0, 0))  # the end is on its way to the disk
+    harness.broker.committed(batches[0])
+    harness.commit()
+    assert [type(packet) for packet in clients[-1].take()] == [Connack]
+    harness.lose(clients[-1])
+    late = harness.open_connection()
+    late.send(Connect(4, "c", True, 0, None, None, None))
+    harness.flush()
+    assert len(late.take()) == 1, "nothing is pending any more"

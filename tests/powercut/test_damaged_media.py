@@ -117,7 +117,6 @@ async def test_a_broker_starts_on_a_database_of_zero_bytes(disk: MountedDisk, st
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="an emptied database counts as a new one, in silence")
 async def test_a_database_of_zero_bytes_is_told(disk: MountedDisk, stage: Stage) -> None:
     (await take_out(disk, stage, "stopped") / "broker.db").write_bytes(b"")
     await put_back(disk, stage)
@@ -125,7 +124,6 @@ async def test_a_database_of_zero_bytes_is_told(disk: MountedDisk, stage: Stage)
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="SQLite deletes the WAL beside a database of zero bytes")
 async def test_a_database_of_zero_bytes_costs_nothing_while_the_wal_has_it(
     disk: MountedDisk, stage: Stage
 ) -> None:
@@ -136,9 +134,6 @@ async def test_a_database_of_zero_bytes_costs_nothing_while_the_wal_has_it(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", ["_sqlite_migrations", "sqlite_autoindex_meta_1"])
-@pytest.mark.xfail(
-    strict=True, reason="what only a thorough look finds ends a start in a traceback"
-)
 async def test_damage_found_while_starting_after_a_clean_stop_is_salvaged_too(
     disk: MountedDisk, stage: Stage, table: str
 ) -> None:
