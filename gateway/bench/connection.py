@@ -1,0 +1,162 @@
+"""One client's connection: handshake, what waits to be written, and the way from bytes to rows.
+
+The handshake is blocking and short, one client after another. After it the socket never blocks:
+`send` keeps what the kernel does not take, and the loop calls `flush` when there is room.
+"""
+
+import socket
+from typing import Final
+
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import encode
+from gateway.wire.fixed_header import long_remaining_length
+from gateway.wire.malformed import Malformed
+from gateway.wire.packets import Connack, Connect, Disconnect, Packet, Properties
+
+HANDSHAKE_SECONDS: Final = 10.0
+"""For each of connecting, CONNACK and SUBACK: a broker with a slow disk answers in less."""
+
+PACKET_BYTES_MAX: Final = 1 << 28
+"""MQTT's own limit."""
+
+SESSION_EXPIRY_SECONDS: Final = 3_600
+"""A persistent session of MQTT 5.0 that a crashed run left behind goes after an hour."""
+
+
+class BenchFailed(Exception):
+    """The run cannot go on: what the broker did, and what was expected."""
+
+
+class Client:
+    """What a publisher and a subscriber have in common."""
+
+    def __init__(self, client_id: str, version: int) -> None:
+        self.client_id = client_id
+        self.version = version
+        self.receive_maximum = 65_535
+        self.unsent = b""
+        self.waits_to_write = False
+        self.socket = socket.socket()
+        # What came of a packet whose rest has not come.
+        self.partial = bytearray()
+
+    def receive(self, data: bytearray, end: int, seconds: float) -> int:
+        """Reads data[:end], which arrived by `seconds`; returns how much of it is done with."""
+        raise NotImplementedError
+
+    # -- handshake
+
+    def connect(self, host: str, port: int, connect: Connect) -> Connack:
+        """Connects and waits for CONNACK. Raises BenchFailed, OSError."""
+        self.socket.close()
+        self.partial = bytearray()
+        self.socket = socket.create_connection((host, port), HANDSHAKE_SECONDS)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.sendall(encode(connect, self.version))
+        packet = self.wait_for_packet("CONNACK")
+        if not isinstance(packet, Connack):
+            raise BenchFailed(f"{self.client_id}: {packet!r} instead of CONNACK")
+        if packet.reason_code:
+            raise BenchFailed(
+                f"{self.client_id}: the broker refused the connection with reason code "
+                f"{packet.reason_code} ({packet.reason_code:#04x}): expected 0"
+            )
+        if packet.properties is not None and packet.properties.receive_maximum is not None:
+            self.receive_maximum = packet.properties.receive_maximum
+        return packet
+
+    def connect_of(
+        self,
+        *,
+        clean_start: bool,
+        keeps_session: bool,
+        receive_maximum: int,
+        username: str | None,
+        password: bytes | None,
+    ) -> Connect:
+        properties = None
+        if self.version == 5:
+            properties = Properties()
+            properties.receive_maximum = receive_maximum
+            if keeps_session:
+                properties.session_expiry_interval_seconds = SESSION_EXPIRY_SECONDS
+        return Connect(
+            self.version, self.client_id, clean_start, 0, None, username, password, properties
+        )
+
+    def wait_for_packet(self, name: str) -> Packet:
+        """The next packet, while the socket still blocks."""
+        while True:
+            size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
+            if 0 < size_bytes <= len(self.partial):
+                packet = packet_of(bytes(self.partial[:size_bytes]), self.version)
+                del self.partial[:size_bytes]
+                return packet
+            try:
+                data = self.socket.recv(4_096)
+            except TimeoutError:
+                raise BenchFailed(
+                    f"{self.client_id}: no {name} within {HANDSHAKE_SECONDS:.0f} s"
+                ) from None
+            if not data:
+                raise BenchFailed(f"{self.client_id}: the broker closed instead of {name}")
+            self.partial += data
+
+    def say_goodbye(self) -> None:
+        """DISCONNECT, as far as it goes: the run has ended."""
+        try:
+            self.socket.setblocking(True)
+            self.socket.settimeout(HANDSHAKE_SECONDS)
+            self.socket.sendall(encode(Disconnect(), self.version))
+        except OSError:
+            # The broker is gone, or was never there.
+            return
+        finally:
+            self.socket.close()
+
+    # -- traffic
+
+    def send(self, data: bytes | bytearray | memoryview) -> None:
+        """Writes now what the kernel takes, and the rest when it can."""
+        if self.unsent:
+            self.unsent += bytes(data)
+            return
+        try:
+            sent = self.socket.send(data)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            self.unsent = bytes(data[sent:])
+
+    def flush(self) -> None:
+        waiting, self.unsent = self.unsent, b""
+        self.send(waiting)
+
+
+def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> int:
+    """The size of the packet that starts at `position`; 0 while its length has not come."""
+    if end - position < 2:
+        return 0
+    try:
+        remaining, start = long_remaining_length(
+            bytes(data[position : min(end, position + 5)]),
+            0,
+            min(end - position, 5),
+            version,
+            False,
+        )
+    except Malformed as malformed:
+        raise BenchFailed(f"the broker sent a malformed packet: {malformed}") from None
+    return 0 if start < 0 else start + remaining
+
+
+def packet_of(data: bytes, version: int) -> Packet:
+    """The one packet that `data` is, by the book. Raises BenchFailed."""
+    decoder = Decoder(PACKET_BYTES_MAX, version, "client")
+    packets = decoder.feed(data)
+    if decoder.error is not None:
+        raise BenchFailed(f"the broker sent a malformed packet: {decoder.error}")
+    assert len(packets) == 1
+    if isinstance(packets[0], Disconnect):
+        raise BenchFailed(f"the broker disconnected with reason code {packets[0].reason_code:#04x}")
+    return packets[0]

@@ -1,0 +1,100 @@
+"""Latencies: when each message was meant to leave, and how long after that it had arrived.
+
+With a rate the latency counts from the *planned* time of sending, so that a broker that stands
+still for a second is charged for all the messages of that second, not for the one that happened to
+be under way (coordinated omission). As fast as possible, there is no plan: it counts from the write
+that handed the message to the kernel, and every `step`-th message is timed. The time of arrival is
+taken once a read.
+"""
+
+from array import array
+from typing import Final
+
+STEP_FAST: Final = 64
+"""Without a rate and with many messages under way every 64th is timed: at a million messages a
+second still 15,000 samples, for a hundredth of the load generator's time."""
+
+SAMPLES_MAX: Final = 1 << 20
+"""Samples kept (8 MiB). When they are that many, every second one goes, and of the later ones
+every second is kept: all parts of the run keep the same weight."""
+
+PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+
+
+class Plan:
+    """When each message of one publisher is meant to leave: one every `interval_seconds`."""
+
+    def __init__(self, *, start_seconds: float, interval_seconds: float) -> None:
+        self._start_seconds = start_seconds
+        self._interval_seconds = interval_seconds
+
+    def seconds_of(self, sequence: int) -> float:
+        return self._start_seconds + sequence * self._interval_seconds
+
+    def due_count(self, seconds: float) -> int:
+        """How many messages ought to have left by now."""
+        return int((seconds - self._start_seconds) / self._interval_seconds) + 1
+
+
+class Departures:
+    """When the messages of one publisher left; asked for those under way only."""
+
+    def __init__(self, *, step: int, under_way_max: int) -> None:
+        self.step = step
+        self._mask = (1 << (under_way_max // step + 1).bit_length()) - 1
+        self._seconds = array("d", bytes(8 * (self._mask + 1)))
+
+    def leave(self, sequence: int, count: int, seconds: float) -> None:
+        """`count` messages from `sequence` on left now."""
+        step = self.step
+        for index in range(-(-sequence // step), (sequence + count - 1) // step + 1):
+            self._seconds[index & self._mask] = seconds
+
+    def leave_by_plan(self, sequence: int, count: int, plan: "Plan") -> None:
+        """They were meant to leave one after another."""
+        step = self.step
+        for index in range(-(-sequence // step), (sequence + count - 1) // step + 1):
+            self._seconds[index & self._mask] = plan.seconds_of(index * step)
+
+    def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
+        """`count` messages from `sequence` on have arrived now."""
+        step = self.step
+        for index in range(-(-sequence // step), (sequence + count - 1) // step + 1):
+            samples.add(seconds - self._seconds[index & self._mask])
+
+
+class Samples:
+    """Latencies in seconds."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what came before the measurement."""
+        self._seconds = array("d")
+        self._maximum = 0.0
+        self._keep_every = 1
+        self._skipped = 0
+
+    def add(self, seconds: float) -> None:
+        self._maximum = max(self._maximum, seconds)
+        self._skipped += 1
+        if self._skipped < self._keep_every:
+            return
+        self._skipped = 0
+        self._seconds.append(seconds)
+        if len(self._seconds) >= SAMPLES_MAX:
+            self._seconds = self._seconds[::2]
+            self._keep_every *= 2
+
+    def figures(self) -> dict[str, float]:
+        """Milliseconds by name: p50, p90, p99, p99.9, max; empty without a sample."""
+        if not self._seconds:
+            return {}
+        ordered = sorted(self._seconds)
+        figures = {
+            name: ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+            for name, share in PERCENTILES.items()
+        }
+        figures["max"] = self._maximum
+        return {name: round(1000 * seconds, 4) for name, seconds in figures.items()}
