@@ -4,11 +4,13 @@ The handshake is blocking and short, one client after another. After it the sock
 `send` keeps what the kernel does not take, and the loop calls `flush` when there is room.
 """
 
+import math
 import socket
+import time
 from typing import Final
 
 from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
+from gateway.wire.encoder import PINGREQ, encode
 from gateway.wire.fixed_header import long_remaining_length
 from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Connack, Connect, Disconnect, Packet, Properties
@@ -33,12 +35,16 @@ class Client:
     def __init__(self, client_id: str, version: int) -> None:
         self.client_id = client_id
         self.version = version
+        # What CONNACK may lower. [MQTT5-3.2.2.3.3]
         self.receive_maximum = 65_535
+        # Whether the loop asks for room to write.
+        self.is_watched = False
         self.unsent = b""
-        self.waits_to_write = False
         self.socket = socket.socket()
         # What came of a packet whose rest has not come.
         self.partial = bytearray()
+        self._ping_every_seconds = math.inf
+        self._ping_seconds = 0.0
 
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
         """Reads data[:end], which arrived by `seconds`; returns how much of it is done with."""
@@ -46,7 +52,7 @@ class Client:
 
     # -- handshake
 
-    def connect(self, host: str, port: int, connect: Connect) -> Connack:
+    def connect(self, host: str, port: int, connect: Connect) -> None:
         """Connects and waits for CONNACK. Raises BenchFailed, OSError."""
         self.socket.close()
         self.partial = bytearray()
@@ -61,19 +67,28 @@ class Client:
                 f"{self.client_id}: the broker refused the connection with reason code "
                 f"{packet.reason_code} ({packet.reason_code:#04x}): expected 0"
             )
-        if packet.properties is not None and packet.properties.receive_maximum is not None:
-            self.receive_maximum = packet.properties.receive_maximum
-        return packet
+        if packet.properties is not None:
+            self._obey(packet.properties)
+
+    def _obey(self, properties: Properties) -> None:
+        """What an MQTT 5.0 broker asks of its clients in CONNACK."""
+        if properties.receive_maximum is not None:
+            self.receive_maximum = properties.receive_maximum
+        # [MQTT5-3.2.2-21] although we asked for none; half of it leaves room for a slow loop.
+        if properties.server_keep_alive_seconds:
+            self._ping_every_seconds = properties.server_keep_alive_seconds / 2
+            self._ping_seconds = time.perf_counter()
 
     def connect_of(
         self,
         *,
-        clean_start: bool,
         keeps_session: bool,
         receive_maximum: int,
         username: str | None,
         password: bytes | None,
     ) -> Connect:
+        """`receive_maximum`: QoS 1 and 2 messages that the broker may have under way to us; MQTT
+        3.1.1 has no word for it."""
         properties = None
         if self.version == 5:
             properties = Properties()
@@ -81,7 +96,7 @@ class Client:
             if keeps_session:
                 properties.session_expiry_interval_seconds = SESSION_EXPIRY_SECONDS
         return Connect(
-            self.version, self.client_id, clean_start, 0, None, username, password, properties
+            self.version, self.client_id, not keeps_session, 0, None, username, password, properties
         )
 
     def wait_for_packet(self, name: str) -> Packet:
@@ -127,6 +142,12 @@ class Client:
             sent = 0
         if sent < len(data):
             self.unsent = bytes(data[sent:])
+
+    def keep_alive(self, seconds: float) -> None:
+        """PINGREQ where the broker has asked for a keep-alive."""
+        if seconds >= self._ping_seconds + self._ping_every_seconds:
+            self._ping_seconds = seconds
+            self.send(PINGREQ)
 
     def flush(self) -> None:
         waiting, self.unsent = self.unsent, b""

@@ -2,9 +2,9 @@
 
 With a rate the latency counts from the *planned* time of sending, so that a broker that stands
 still for a second is charged for all the messages of that second, not for the one that happened to
-be under way (coordinated omission). As fast as possible, there is no plan: it counts from the write
-that handed the message to the kernel, and every `step`-th message is timed. The time of arrival is
-taken once a read.
+be under way (coordinated omission). As fast as possible, there is no plan: it counts from just
+before the write that hands the message to the kernel. The time of arrival is taken once a read.
+Every `step`-th message is timed.
 """
 
 from array import array
@@ -37,30 +37,35 @@ class Plan:
 
 
 class Departures:
-    """When the messages of one publisher left; asked for those under way only."""
+    """When the messages of one publisher left, or were meant to; asked for those under way."""
 
     def __init__(self, *, step: int, under_way_max: int) -> None:
-        self.step = step
+        self.plan: Plan | None = None
+        self._step = step
         self._mask = (1 << (under_way_max // step + 1).bit_length()) - 1
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
     def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """`count` messages from `sequence` on left now."""
-        step = self.step
-        for index in range(-(-sequence // step), (sequence + count - 1) // step + 1):
+        """`count` messages from `sequence` on leave now."""
+        if self.plan is not None:
+            return
+        for index in self._timed(sequence, count):
             self._seconds[index & self._mask] = seconds
-
-    def leave_by_plan(self, sequence: int, count: int, plan: "Plan") -> None:
-        """They were meant to leave one after another."""
-        step = self.step
-        for index in range(-(-sequence // step), (sequence + count - 1) // step + 1):
-            self._seconds[index & self._mask] = plan.seconds_of(index * step)
 
     def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
         """`count` messages from `sequence` on have arrived now."""
-        step = self.step
-        for index in range(-(-sequence // step), (sequence + count - 1) // step + 1):
-            samples.add(seconds - self._seconds[index & self._mask])
+        plan = self.plan
+        for index in self._timed(sequence, count):
+            left = (
+                self._seconds[index & self._mask]
+                if plan is None
+                else plan.seconds_of(index * self._step)
+            )
+            samples.add(seconds - left)
+
+    def _timed(self, sequence: int, count: int) -> range:
+        """Which of these messages are timed, in steps."""
+        return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
 class Samples:

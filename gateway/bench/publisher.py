@@ -5,7 +5,7 @@ is a stretch of a stream that is known beforehand: one memcmp, and the PUBRELs t
 are a stretch too. What is not that (out of order, with reason codes) is read packet by packet.
 """
 
-from collections.abc import Sequence
+import math
 from typing import Final
 
 from gateway.bench.connection import BenchFailed, Client, packet_bytes_of, packet_of
@@ -69,7 +69,9 @@ class Step:
 
 
 class Publisher(Client):
-    """Sends to one topic. `receivers` is what each subscriber of it has had."""
+    """Sends to one topic: at most `window` unacknowledged messages (QoS 1, 2) and, without a plan,
+    at most `outstanding` that have not come to every receiver. `receivers` is what each of the
+    subscribers has had, `sent_max` where it ends."""
 
     def __init__(
         self,
@@ -79,6 +81,7 @@ class Publisher(Client):
         frames: Frames,
         qos: int,
         window: int,
+        outstanding: int,
         departures: Departures,
         samples: Samples,
     ) -> None:
@@ -86,53 +89,84 @@ class Publisher(Client):
         self.frames = frames
         self.qos = qos
         self.window = window
-        self.departures = departures
-        self.receivers: Sequence[Sequences] = ()
+        self.receivers: list[Sequences] = []
         self.plan: Plan | None = None
         self.sent = 0
         self.sent_max = 0
         self.refused = 0
+        self._outstanding = outstanding
+        self.departures = departures
         self._samples = samples
-        # QoS 0: messages up to here are taken as lost by now.
+        # Messages up to here are taken as lost where they have not come.
         self._given_up = 0
         self._received = Step(PUBREC)
         self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
 
     @property
     def completed(self) -> int:
-        """Messages that are no longer under way, from the first on."""
-        if self.qos:
-            return self._ended.done
-        if not self.receivers:
-            return self.sent
-        return max(self._given_up, min(sequences.next for sequences in self.receivers))
+        """Messages whose exchange has ended; at QoS 0 it ends with the sending."""
+        return self._ended.done if self.qos else self.sent
 
-    def give_up(self) -> None:
-        """Take what is under way as lost (QoS 0)."""
+    @property
+    def delivered(self) -> int:
+        """Messages that have come to every receiver, or were given up."""
+        if not self.receivers:
+            return self.completed
+        return max(self._given_up, min([sequences.next for sequences in self.receivers]))
+
+    @property
+    def is_done(self) -> bool:
+        return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
+
+    def follow(self, plan: Plan) -> None:
+        """From now on messages leave, and are timed, by this plan."""
+        self.plan = plan
+        self.departures.plan = plan
+
+    def give_up(self) -> bool:
+        """Take what has not come as lost; whether anything has not."""
+        missing = self.delivered < self.sent
         self._given_up = self.sent
+        return missing
 
     # -- sending
 
-    def pump(self, seconds: float) -> None:
-        """Sends what may be sent now."""
+    def due_seconds(self) -> float:
+        """When the plan wants something sent; infinity while nothing can be."""
+        if self.plan is None or self.unsent or self._room() == 0:
+            return math.inf
+        return self.plan.seconds_of(self.sent)
+
+    def pump(self, seconds: float) -> bool:
+        """Sends what may be sent now; whether anything was."""
         if self.unsent:
-            return
-        count = min(self.window - (self.sent - self.completed), self.sent_max - self.sent)
+            return False
+        count = self._room()
         if self.plan is not None:
             count = min(count, self.plan.due_count(seconds) - self.sent)
-        elif not self.qos and count < min(self.window // 8, self.sent_max - self.sent):
-            # A few messages at a time would cost a system call each; more room comes soon.
-            return
+        if count <= 0:
+            return False
         while count > 0 and not self.unsent:
             rows = self.frames.rows_of(self.sent, count)
-            if self.plan is not None:
-                self.departures.leave_by_plan(self.sent, rows, self.plan)
-            else:
-                self.departures.leave(self.sent, rows, seconds)
+            self.departures.leave(self.sent, rows, seconds)
             burst = self.frames.burst_of(self.sent, rows)
             self.sent += rows
             count -= rows
             self.send(burst)
+        return True
+
+    def _room(self) -> int:
+        """How many messages may follow, whatever the plan says."""
+        room = self.sent_max - self.sent
+        if self.qos:
+            room = min(room, self.window - (self.sent - self.completed))
+        if room > 0 and self.plan is None:
+            free = self._outstanding - (self.sent - self.delivered)
+            if not self.qos and free < min(self._outstanding // 8, room):
+                # A few messages at a time would cost a system call each; more room comes soon.
+                return 0
+            room = min(room, free)
+        return max(0, room)
 
     # -- receiving
 

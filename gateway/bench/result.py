@@ -2,13 +2,13 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
 from gateway.bench.processes import Usage
 from gateway.bench.scenario import Scenario
 
-GENERATOR_LIMITED_SHARE = 0.9
-"""Above this share of one core it is the load generator that limits, not the broker."""
+BUSY_SHARE: Final = 0.9
+"""Above this share of one core a process of one thread is what limits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,22 +22,35 @@ class Reading:
     cpu_seconds: float
     broker: Usage | None
 
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        return self.sent, self.completed, self.received
+
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
-    """Rates are those between `start` and `stop`; what was lost is counted over the whole run,
-    after the drain."""
+class Faults:
+    """Counted over the whole run, in messages for one subscriber: `lost` did not come,
+    `duplicates` came again, `late` came after a later one, `foreign` was changed or nobody's.
+    Of a publisher's: `refused` by a reason code, `unfinished` never acknowledged to the end."""
 
-    scenario: Scenario
-    start: Reading
-    stop: Reading
     lost: int
     duplicates: int
     late: int
     foreign: int
     refused: int
     unfinished: int
-    gave_up: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Rates count from `start` to `stop`, faults from the first message to `end`."""
+
+    scenario: Scenario
+    start: Reading
+    stop: Reading
+    end: Reading
+    faults: Faults
+    stalls: int
     window_used: int
     delivery_ms: dict[str, float]
     acknowledgement_ms: dict[str, float]
@@ -51,12 +64,17 @@ class Result:
         return self.stop.sent - self.start.sent
 
     @property
+    def completed(self) -> int:
+        return self.stop.completed - self.start.completed
+
+    @property
     def received(self) -> int:
         return self.stop.received - self.start.received
 
     @property
-    def completed(self) -> int:
-        return self.stop.completed - self.start.completed
+    def counted(self) -> int:
+        """What shares are of: messages that came, or where nobody listens, that were sent."""
+        return self.received if self.scenario.subscribers else self.sent
 
     @property
     def generator_share(self) -> float:
@@ -64,48 +82,59 @@ class Result:
         return (self.stop.cpu_seconds - self.start.cpu_seconds) / self.seconds
 
     @property
-    def generator_limited(self) -> bool:
-        return self.scenario.rate is None and self.generator_share > GENERATOR_LIMITED_SHARE
+    def broker_share(self) -> float | None:
+        before, after = self.start.broker, self.stop.broker
+        if before is None or after is None:
+            return None
+        return (after.cpu_seconds - before.cpu_seconds) / self.seconds
+
+    @property
+    def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
+        """What kept the figures from being higher. A generator that waits for a busy broker's
+        small writes is busy as well; then it is the broker that limits."""
+        if self.scenario.rate is not None:
+            return "rate"
+        if self.broker_share is not None and self.broker_share > BUSY_SHARE:
+            return "broker"
+        return "generator" if self.generator_share > BUSY_SHARE else "neither"
 
     @property
     def is_clean(self) -> bool:
         """Everything came once, unchanged and in order, and every exchange ended."""
-        wrong = (self.lost, self.duplicates, self.late, self.foreign, self.refused, self.unfinished)
-        return not any(wrong)
+        return not any(dataclasses.astuple(self.faults))
 
     def as_json(self) -> dict[str, Any]:
         scenario = dataclasses.asdict(self.scenario)
         del scenario["password"]
-        counted = self.received or self.completed
         cpu_seconds = self.stop.cpu_seconds - self.start.cpu_seconds
         return {
             "scenario": scenario,
             "seconds": round(self.seconds, 3),
-            "sent": self.sent,
-            "received": self.received,
-            "completed": self.completed,
-            "sent_per_second": round(self.sent / self.seconds),
-            "received_per_second": round(self.received / self.seconds),
-            "completed_per_second": round(self.completed / self.seconds),
-            "lost": self.lost,
-            "duplicates": self.duplicates,
-            "late": self.late,
-            "foreign": self.foreign,
-            "refused": self.refused,
-            "unfinished": self.unfinished,
-            "gave_up": self.gave_up,
+            "messages": {"sent": self.sent, "received": self.received, "completed": self.completed},
+            "per_second": {
+                "sent": round(self.sent / self.seconds, 1),
+                "received": round(self.received / self.seconds, 1),
+                "completed": round(self.completed / self.seconds, 1),
+            },
+            "total": {
+                "sent": self.end.sent,
+                "received": self.end.received,
+                "completed": self.end.completed,
+            },
+            "faults": dataclasses.asdict(self.faults),
+            "stalls": self.stalls,
             "window_used": self.window_used,
             "delivery_ms": self.delivery_ms,
             "acknowledgement_ms": self.acknowledgement_ms,
+            "limit": self.limit,
             "generator": {
                 "cpu_share": round(self.generator_share, 3),
-                "cpu_seconds_per_million": _per_million(cpu_seconds, counted),
-                "limited": self.generator_limited,
+                "cpu_seconds_per_million": self._per_million(cpu_seconds),
             },
-            "broker": self._broker_as_json(counted),
+            "broker": self._broker_as_json(),
         }
 
-    def _broker_as_json(self, counted: int) -> dict[str, Any] | None:
+    def _broker_as_json(self) -> dict[str, Any] | None:
         before, after = self.start.broker, self.stop.broker
         if before is None or after is None:
             return None
@@ -115,15 +144,14 @@ class Result:
             written = after.written_bytes - before.written_bytes
         return {
             "cpu_share": round(cpu_seconds / self.seconds, 3),
-            "cpu_seconds_per_million": _per_million(cpu_seconds, counted),
+            "cpu_seconds_per_million": self._per_million(cpu_seconds),
             "rss_bytes": after.rss_bytes,
             "rss_bytes_max": after.rss_bytes_max,
             "written_bytes": written,
             "written_bytes_per_message": (
-                round(written / counted, 2) if written is not None and counted else None
+                round(written / self.counted, 2) if written is not None and self.counted else None
             ),
         }
 
-
-def _per_million(seconds: float, messages: int) -> float | None:
-    return round(seconds / messages * 1e6, 3) if messages else None
+    def _per_million(self, seconds: float) -> float | None:
+        return round(seconds / self.counted * 1e6, 3) if self.counted else None

@@ -24,9 +24,6 @@ from gateway.wire.packets import Pingresp, Publish, Pubrel, Suback, Subscribe, S
 RUN_ROWS: Final = 4_096
 """How far a run is looked for at a time: where runs are short, a look must not cost a long read."""
 
-GRANTED_MAX: Final = 2
-"""Reason codes of a SUBACK above the granted QoS are refusals."""
-
 
 class Source:
     """What one subscriber has of one publisher: the matrix it must be, and what came."""
@@ -65,9 +62,11 @@ class Subscriber(Client):
     def received(self) -> int:
         return sum(source.sequences.received for source in self.sources.values())
 
-    def subscribe(self, topics: list[str]) -> None:
+    def subscribe(self) -> None:
         """SUBSCRIBE and SUBACK, while the socket still blocks. Raises BenchFailed."""
-        subscriptions = [Subscription(topic, self.qos) for topic in topics]
+        subscriptions = [
+            Subscription(source.frames.topic, self.qos) for source in self.sources.values()
+        ]
         self.socket.sendall(encode(Subscribe(1, subscriptions), self.version))
         packet = self.wait_for_packet("SUBACK")
         if not isinstance(packet, Suback):

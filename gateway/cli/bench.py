@@ -73,7 +73,7 @@ def bench(
     from rich.status import Status
 
     from gateway.bench.connection import BenchFailed
-    from gateway.bench.run import Run
+    from gateway.bench.run import run
     from gateway.bench.scenario import Scenario, ScenarioMistake
     from gateway.cli.bench_table import line_of_progress, table_of
 
@@ -111,7 +111,7 @@ def bench(
             last[:] = [reading]
 
         try:
-            result = Run(scenario, broker_pid=broker_pid, progress=progress).run()
+            result = run(scenario, broker_pid=broker_pid, progress=progress)
         except (BenchFailed, OSError) as error:
             raise CommandFailed(f"oncegate bench: {host}:{port}: {line_of(error)}") from error
     text = json.dumps(result.as_json(), indent=2)

@@ -35,19 +35,20 @@ def table_of(result: Result) -> RenderableType:
             table.add_row(
                 name, ", ".join(f"{label} {value:,.3f}" for label, value in figures.items()) + " ms"
             )
+    faults = result.faults
     wrong = {
-        "lost": result.lost,
-        "twice": result.duplicates,
-        "out of order": result.late,
-        "foreign": result.foreign,
-        "refused": result.refused,
-        "unfinished": result.unfinished,
+        "lost": faults.lost,
+        "twice": faults.duplicates,
+        "out of order": faults.late,
+        "foreign": faults.foreign,
+        "refused": faults.refused,
+        "unfinished": faults.unfinished,
     }
     said = ", ".join(f"{count:,} {name}" for name, count in wrong.items() if count)
     table.add_row("messages", Text(said, "red") if said else Text("each once, in order", "green"))
     answer = result.as_json()
     generator, broker = answer["generator"], answer["broker"]
-    limited = " (generator-limited)" if result.generator_limited else ""
+    limited = " (generator-limited)" if result.limit == "generator" else ""
     table.add_row(
         "generator",
         f"{generator['cpu_share']:.0%} of a core, "
