@@ -8,6 +8,7 @@ Every `step`-th message is timed.
 """
 
 from array import array
+from collections.abc import Sequence
 from typing import Final
 
 STEP_FAST: Final = 64
@@ -19,6 +20,9 @@ SAMPLES_MAX: Final = 1 << 20
 every second is kept: all parts of the run keep the same weight."""
 
 PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+
+CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
+"""From the least latency to p99.99, ten steps for each nine."""
 
 
 class Plan:
@@ -96,10 +100,18 @@ class Samples:
         """Milliseconds by name: p50, p90, p99, p99.9, max; empty without a sample."""
         if not self._seconds:
             return {}
-        ordered = sorted(self._seconds)
-        figures = {
-            name: ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-            for name, share in PERCENTILES.items()
+        milliseconds = self.milliseconds_of(list(PERCENTILES.values()))
+        return dict(zip(PERCENTILES, milliseconds, strict=True)) | {
+            "max": round(1000 * self._maximum, 4)
         }
-        figures["max"] = self._maximum
-        return {name: round(1000 * seconds, 4) for name, seconds in figures.items()}
+
+    def curve_ms(self) -> list[tuple[float, float]]:
+        """Shares and the milliseconds that so many samples stay below; empty without a sample."""
+        shares = CURVE_SHARES if self._seconds else []
+        return list(zip(shares, self.milliseconds_of(shares), strict=True))
+
+    def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
+        """What these shares of the samples, of which there is one at least, stay below."""
+        ordered = sorted(self._seconds)
+        last = len(ordered) - 1
+        return [round(1000 * ordered[min(last, int(share * len(ordered)))], 4) for share in shares]

@@ -27,6 +27,12 @@ class Reading:
         return self.sent, self.completed, self.received
 
 
+def rate_of(before: Reading, now: Reading) -> float:
+    """Messages/s between two readings: those that came, or where nothing came, that were sent."""
+    messages = now.received - before.received or now.sent - before.sent
+    return messages / max(now.seconds - before.seconds, 1e-9)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Faults:
     """Counted over the whole run, in messages for one subscriber: `lost` did not come,
@@ -43,7 +49,8 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Rates count from `start` to `stop`, faults from the first message to `end`."""
+    """Rates count from `start` to `stop`, faults from the first message to `end`. `timeline` has
+    seconds since the first message and messages/s since the point before."""
 
     scenario: Scenario
     start: Reading
@@ -54,6 +61,9 @@ class Result:
     window_used: int
     delivery_ms: dict[str, float]
     acknowledgement_ms: dict[str, float]
+    delivery_curve_ms: list[tuple[float, float]]
+    acknowledgement_curve_ms: list[tuple[float, float]]
+    timeline: list[tuple[float, float]]
 
     @property
     def seconds(self) -> float:
@@ -126,6 +136,7 @@ class Result:
             "window_used": self.window_used,
             "delivery_ms": self.delivery_ms,
             "acknowledgement_ms": self.acknowledgement_ms,
+            "timeline": [[round(at, 2), round(rate, 1)] for at, rate in self.timeline],
             "limit": self.limit,
             "generator": {
                 "cpu_share": round(self.generator_share, 3),

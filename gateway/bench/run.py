@@ -14,7 +14,7 @@ from gateway.bench.clients import Clients
 from gateway.bench.latency import Plan
 from gateway.bench.loop import Loop
 from gateway.bench.processes import usage_of
-from gateway.bench.result import Faults, Reading, Result
+from gateway.bench.result import Faults, Reading, Result, rate_of
 from gateway.bench.scenario import Scenario
 
 PROGRESS_SECONDS: Final = 0.5
@@ -24,9 +24,8 @@ STALL_SECONDS: Final = 2.0
 """Without a rate, messages under way that nothing has moved for so long are taken as lost, so that
 their publishers go on."""
 
-DRAIN_SECONDS: Final = 10.0
-"""Nothing has moved for so long: what is missing does not come any more. More than a broker with a
-slow disk stands still."""
+TIMELINE_MAX: Final = 2_000
+"""Points of the timeline; a longer run has every second, every fourth ... of them."""
 
 WITHOUT_END: Final = 1 << 62
 
@@ -66,6 +65,10 @@ class _Run:
         self._broker_pid = broker_pid
         self._progress = progress
         self._stalls = 0
+        self._started_seconds = time.perf_counter()
+        self._timeline: list[tuple[float, float]] = []
+        self._note_every = 1
+        self._skipped = 0
 
     def measure(self) -> Result:
         scenario, clients = self._scenario, self._clients
@@ -106,6 +109,7 @@ class _Run:
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
         before = self._reading()
+        scenario = self._scenario
         while now < end and not self._is_done():
             self._loop.turn()
             now = time.perf_counter()
@@ -114,16 +118,29 @@ class _Run:
             shown = now
             reading = self._reading()
             self._progress(phase, reading)
+            self._note(before, reading)
             for client in self._clients:
                 client.keep_alive(now)
             if reading.counts != before.counts:
                 moved = given_up = now
-            elif now - moved > DRAIN_SECONDS:
+            elif now - moved > scenario.patience_seconds:
                 return
             elif now - given_up > STALL_SECONDS:
                 given_up = now
                 self._give_up()
             before = reading
+
+    def _note(self, before: Reading, now: Reading) -> None:
+        """Adds a point to the timeline."""
+        self._skipped += 1
+        if self._skipped < self._note_every:
+            return
+        self._skipped = 0
+        rate = rate_of(before, now)
+        self._timeline.append((now.seconds - self._started_seconds, rate))
+        if len(self._timeline) == TIMELINE_MAX:
+            self._timeline = self._timeline[1::2]
+            self._note_every *= 2
 
     def _give_up(self) -> None:
         for publisher in self._clients.publishers:
@@ -171,4 +188,7 @@ class _Run:
             window_used=min(publisher.window for publisher in clients.publishers),
             delivery_ms=clients.deliveries.figures(),
             acknowledgement_ms=clients.acknowledgements.figures(),
+            delivery_curve_ms=clients.deliveries.curve_ms(),
+            acknowledgement_curve_ms=clients.acknowledgements.curve_ms(),
+            timeline=self._timeline,
         )

@@ -16,6 +16,9 @@ OUTSTANDING_BYTES: Final = 512 * 1024
 control: less than brokers drop for a slow reader (1 MiB here), more than a loop's turn needs at two
 million messages a second."""
 
+OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
+"""The same to all subscribers together, so that a slow broker is not measured by its memory."""
+
 QUEUED_MESSAGES_MAX: Final = 1_000
 """The same at QoS 1 and 2, in messages: Mosquitto's default for the queue of one session."""
 
@@ -42,6 +45,7 @@ class Scenario:
 
     Either `duration_seconds` (after `warm_up_seconds`) or `count` (messages of each publisher)
     ends the run. `rate` is messages/s of all publishers together, None: as fast as possible.
+    `patience_seconds`: nothing has moved for so long, then what is missing does not come any more.
     `outstanding`: messages of one publisher that have not come to all of its subscribers, None: as
     many as no broker drops.
     """
@@ -61,6 +65,7 @@ class Scenario:
     warm_up_seconds: float = 1.0
     duration_seconds: float = 10.0
     count: int | None = None
+    patience_seconds: float = 10.0
     topic_prefix: str = "bench"
     username: str | None = None
     password: bytes | None = None
@@ -88,6 +93,8 @@ class Scenario:
                 f"warm-up {self.warm_up_seconds} s, duration {self.duration_seconds} s: "
                 "expected 0 or more, and more than 0"
             )
+        if not self.patience_seconds > 0:
+            raise ScenarioMistake(f"patience {self.patience_seconds} s: expected more than 0")
         if not self.topic_prefix or set(self.topic_prefix) & set("+#\0"):
             raise ScenarioMistake(f"topic prefix {self.topic_prefix!r}: expected a topic name")
 
@@ -100,7 +107,8 @@ class Scenario:
         if self.qos:
             # A publisher's window and a subscriber's: neither has to wait for the other.
             return max(1, min(2 * self.window, QUEUED_MESSAGES_MAX // into_one))
-        return min(BLOCK_MESSAGES, max(1, OUTSTANDING_BYTES // self.row_bytes // into_one))
+        bytes_to_one = min(OUTSTANDING_BYTES, OUTSTANDING_BYTES_ALL // max(1, self.subscribers))
+        return min(BLOCK_MESSAGES, max(1, bytes_to_one // self.row_bytes // into_one))
 
     @property
     def row_bytes(self) -> int:

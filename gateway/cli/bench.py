@@ -5,83 +5,166 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.bridge import password_of
 from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.options import ConfigOption, configuration_of
 
 if TYPE_CHECKING:
-    from gateway.bench.result import Reading
+    from gateway.bench.result import Reading, Result
+    from gateway.bench.scenario import Scenario
 
-VERSIONS = {"3.1.1": 4, "5.0": 5, "5": 5}
+EXIT_USAGE = 2
+EXIT_FAULTS = 1
+VERSIONS = {"3.1.1": 4, "5.0": 5}
+
+_WHERE, _WHO, _HOW, _RESULT = "Where", "Who", "How much", "Result"
 
 
 def bench(
-    host: Annotated[str, typer.Option("--host", "-h", help="The broker's host.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", "-p", help="Its port.", min=1, max=65535)] = 1883,
-    mqtt: Annotated[str, typer.Option("--mqtt", help="Protocol: 3.1.1 or 5.0.")] = "3.1.1",
-    publishers: Annotated[int, typer.Option("--publishers", help="Clients that publish.")] = 1,
-    subscribers: Annotated[int, typer.Option("--subscribers", help="Clients that receive.")] = 1,
-    shape: Annotated[
-        str, typer.Option("--shape", help="pairs: one to one. all: everybody receives everything.")
-    ] = "all",
-    qos: Annotated[int, typer.Option("--qos", "-q", help="0, 1 or 2.")] = 0,
-    size: Annotated[int, typer.Option("--size", help="Bytes of a payload.")] = 64,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", help="The broker. Default: ours.", rich_help_panel=_WHERE),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=1, max=65535, rich_help_panel=_WHERE)
+    ] = None,
+    mqtt: Annotated[
+        str, typer.Option("--mqtt", help="3.1.1 or 5.0.", rich_help_panel=_WHERE)
+    ] = "3.1.1",
+    username: Annotated[str | None, typer.Option("--username", rich_help_panel=_WHERE)] = None,
+    password_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="One line: the password.", rich_help_panel=_WHERE),
+    ] = None,
+    topic: Annotated[
+        str, typer.Option("--topic", help="What topics begin with.", rich_help_panel=_WHERE)
+    ] = "bench",
+    config: ConfigOption = None,
+    publishers: Annotated[int, typer.Option("--publishers", rich_help_panel=_WHO)] = 1,
+    subscribers: Annotated[int, typer.Option("--subscribers", rich_help_panel=_WHO)] = 1,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="Publisher i sends to subscriber i, instead of everybody to everybody.",
+            rich_help_panel=_WHO,
+        ),
+    ] = False,
+    persistent: Annotated[
+        bool,
+        typer.Option(
+            "--persistent",
+            help="Sessions that outlive their connection. They are ended afterwards.",
+            rich_help_panel=_WHO,
+        ),
+    ] = False,
+    qos: Annotated[int, typer.Option("--qos", help="0, 1 or 2.", rich_help_panel=_HOW)] = 0,
+    size: Annotated[
+        int, typer.Option("--size", help="Bytes of a payload.", rich_help_panel=_HOW)
+    ] = 64,
     window: Annotated[
-        int, typer.Option("--window", help="Unacknowledged QoS 1 or 2 messages of one publisher.")
+        int,
+        typer.Option(
+            "--window",
+            help="Unacknowledged QoS 1 or 2 messages of one publisher.",
+            rich_help_panel=_HOW,
+        ),
     ] = 20,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate",
+            help="Messages/s of all publishers. Default: as fast as possible.",
+            rich_help_panel=_HOW,
+        ),
+    ] = None,
     outstanding: Annotated[
         int | None,
         typer.Option(
             "--outstanding",
-            help="QoS 0 messages of one publisher under way. Default: 512 KiB to a subscriber.",
+            help="Without a rate: messages of one publisher that have not come yet. "
+            "Default: as many as no broker drops.",
+            rich_help_panel=_HOW,
         ),
     ] = None,
-    persistent: Annotated[
-        bool, typer.Option("--persistent", help="Sessions that outlive their connection.")
-    ] = False,
-    rate: Annotated[
-        float | None,
-        typer.Option("--rate", help="Messages/s of all together. Default: as fast as possible."),
-    ] = None,
-    warm_up: Annotated[float, typer.Option("--warm-up", help="Seconds before the clock.")] = 1.0,
-    duration: Annotated[float, typer.Option("--duration", help="Seconds that count.")] = 10.0,
+    warm_up: Annotated[
+        float,
+        typer.Option("--warm-up", help="Seconds that do not count yet.", rich_help_panel=_HOW),
+    ] = 1.0,
+    duration: Annotated[
+        float, typer.Option("--duration", help="Seconds that count.", rich_help_panel=_HOW)
+    ] = 10.0,
     count: Annotated[
-        int | None, typer.Option("--count", help="Messages of each publisher, no fixed time.")
+        int | None,
+        typer.Option(
+            "--count",
+            help="Messages of each publisher, instead of a duration.",
+            rich_help_panel=_HOW,
+        ),
     ] = None,
+    patience: Annotated[
+        float,
+        typer.Option(
+            "--patience",
+            help="Seconds without movement, then what is missing is lost.",
+            rich_help_panel=_HOW,
+        ),
+    ] = 10.0,
     broker_pid: Annotated[
         int | None,
-        typer.Option("--broker-pid", help="The broker's process: its CPU, memory, disk writes."),
+        typer.Option(
+            "--broker-pid",
+            help="The broker's process on this machine: its CPU, memory and disk writes.",
+            rich_help_panel=_RESULT,
+        ),
+    ] = None,
+    disk: Annotated[
+        Path | None,
+        typer.Option(
+            "--disk",
+            metavar="DIR",
+            help="Measure an fsync there as well, to hold latencies against.",
+            rich_help_panel=_RESULT,
+        ),
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the result; - is stdout.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="- is stdout.", rich_help_panel=_RESULT),
+    ] = None,
+    plot_file: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE.svg", help="A picture.", rich_help_panel=_RESULT),
     ] = None,
 ) -> None:
-    """Load a broker with messages, and count what comes out at the other end.
+    """Load a broker with messages, and verify what comes out at the other end.
 
-    Every message is verified at the subscriber: losses, repeats, disorder and changes are counted,
-    and make the exit code 1.
+    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 1.
+    With a rate, latencies count from the time at which a message ought to have been sent.
 
     Examples:
 
         oncegate bench
 
-        oncegate bench --publishers 10 --subscribers 10 --shape pairs --qos 2 --window 100
+        oncegate bench --publishers 10 --subscribers 10 --pairs --qos 2 --window 100 --persistent
 
-        oncegate bench --host broker.example --mqtt 5.0 --qos 1 --rate 5000 --json result.json
+        oncegate bench --host broker.example --port 1883 --mqtt 5.0 --qos 1 --rate 5000 --json -
     """
-    import json
-
-    from rich.console import Console
-    from rich.status import Status
-
-    from gateway.bench.connection import BenchFailed
-    from gateway.bench.run import run
-    from gateway.bench.scenario import Scenario, ScenarioMistake
-    from gateway.cli.bench_table import line_of_progress, table_of
-
-    if mqtt not in VERSIONS or shape not in ("pairs", "all"):
+    if mqtt not in VERSIONS:
         raise CommandFailed(
-            f"oncegate bench: --mqtt {mqtt} --shape {shape}: expected 3.1.1 or 5.0, pairs or all",
-            exit_code=2,
+            f"oncegate bench: --mqtt {mqtt}: expected 3.1.1 or 5.0", exit_code=EXIT_USAGE
         )
+    if plot_file is not None and plot_file.suffix != ".svg":
+        raise CommandFailed(
+            f"oncegate bench: --plot {plot_file}: expected a name that ends in .svg",
+            exit_code=EXIT_USAGE,
+        )
+    password = password_of(password_file, "--password-file")
+    if host is None or port is None:
+        ours = configuration_of(config).broker_address
+        host, port = host or ours[0], port or ours[1]
+
+    from gateway.bench.scenario import Scenario, ScenarioMistake
+
     try:
         scenario = Scenario(
             host=host,
@@ -89,7 +172,7 @@ def bench(
             version=VERSIONS[mqtt],
             publishers=publishers,
             subscribers=subscribers,
-            shape="pairs" if shape == "pairs" else "all",
+            shape="pairs" if pairs else "all",
             qos=qos,
             payload_bytes=size,
             window=window,
@@ -99,27 +182,69 @@ def bench(
             warm_up_seconds=warm_up,
             duration_seconds=duration,
             count=count,
+            patience_seconds=patience,
+            topic_prefix=topic,
+            username=username,
+            password=None if password is None else password.encode(),
         )
     except ScenarioMistake as mistake:
-        raise CommandFailed(f"oncegate bench: {mistake}", exit_code=2) from None
-    shown = Console(stderr=True, highlight=False)
-    with Status("connecting", console=shown) as status:
-        last: list[Reading] = []
-
-        def progress(phase: str, reading: "Reading") -> None:
-            status.update(line_of_progress(phase, last[0] if last else reading, reading))
-            last[:] = [reading]
-
-        try:
-            result = run(scenario, broker_pid=broker_pid, progress=progress)
-        except (BenchFailed, OSError) as error:
-            raise CommandFailed(f"oncegate bench: {host}:{port}: {line_of(error)}") from error
-    text = json.dumps(result.as_json(), indent=2)
-    if json_file == Path("-"):
-        print(text)
-    else:
-        Console(highlight=False).print(table_of(result))
-        if json_file is not None:
-            json_file.write_text(text + "\n")
+        raise CommandFailed(f"oncegate bench: {mistake}", exit_code=EXIT_USAGE) from None
+    fsync_ms, result = _measure(scenario, broker_pid, disk)
+    _tell(result, fsync_ms, json_file=json_file, plot_file=plot_file)
     if not result.is_clean:
-        raise typer.Exit(1)
+        raise typer.Exit(EXIT_FAULTS)
+
+
+def _measure(
+    scenario: "Scenario", broker_pid: int | None, disk: Path | None
+) -> tuple[dict[str, float], "Result"]:
+    """Runs the scenario and shows how far it is. Raises CommandFailed."""
+    from rich.console import Console
+
+    from gateway.bench.connection import BenchFailed
+    from gateway.bench.fsync_probe import fsync_figures
+    from gateway.bench.result import rate_of
+    from gateway.bench.run import run
+
+    shown = Console(stderr=True, highlight=False)
+    last: list[Reading] = []
+    try:
+        with shown.status("connecting") as status:
+
+            def show(phase: str, reading: "Reading") -> None:
+                rate = f": {rate_of(last[0], reading):,.0f} messages/s" if last else ""
+                status.update(phase + rate)
+                last[:] = [reading]
+
+            fsync_ms = {} if disk is None else fsync_figures(disk)
+            return fsync_ms, run(scenario, broker_pid=broker_pid, progress=show)
+    except BenchFailed as error:
+        raise CommandFailed(f"oncegate bench: {line_of(error)}") from error
+    except OSError as error:
+        place = f"{scenario.host} port {scenario.port}"
+        raise CommandFailed(f"oncegate bench: {place}: {line_of(error)}") from error
+
+
+def _tell(
+    result: "Result",
+    fsync_ms: dict[str, float],
+    *,
+    json_file: Path | None,
+    plot_file: Path | None,
+) -> None:
+    import json
+
+    from rich.console import Console
+
+    from gateway.bench.plot import svg_of
+    from gateway.cli.bench_table import table_of, title_of
+
+    answer = result.as_json() | {"fsync_ms": fsync_ms}
+    if json_file == Path("-"):
+        print(json.dumps(answer))
+    else:
+        Console(highlight=False).print(table_of(result, fsync_ms))
+    if json_file is not None and json_file != Path("-"):
+        json_file.write_text(json.dumps(answer, indent=1) + "\n")
+    if plot_file is not None:
+        plot_file.write_text(svg_of(result, title_of(result.scenario)))
