@@ -1,0 +1,173 @@
+"""The benchmark's results as a table for a terminal and as docs/benchmarks.md."""
+
+from collections.abc import Iterator
+from statistics import median
+from typing import Any, Final
+
+from rich import box
+from rich.table import Table
+
+BUSY_LOAD: Final = 0.5
+"""A load average above this before the start: somebody else was using the machine."""
+
+Results = dict[str, Any]
+
+LIMITS: Final = {
+    "broker": "the broker's core",
+    "generator": "the load generator",
+    "rate": "the rate",
+    "neither": "window and latency",
+}
+
+
+def table_of(results: Results) -> Table:
+    """The ratios, with what they had to be."""
+    table = Table(box=box.SIMPLE)
+    for heading in ("scenario", "Mosquitto", "Oncegate", "ratio", "wanted"):
+        table.add_column(heading, justify="left" if heading == "scenario" else "right")
+    for row in _ratio_rows(results):
+        table.add_row(*row[:5], style=None if row[5] == "yes" else "red")
+    return table
+
+
+def document_of(results: Results) -> str:
+    """docs/benchmarks.md as a whole."""
+    return "\n".join(_lines(results)) + "\n"
+
+
+def _lines(results: Results) -> Iterator[str]:
+    yield "# Benchmarks"
+    yield ""
+    yield "Written by `make bench`; it overwrites what is changed by hand. Take the ratios, not the figures:"
+    yield "both brokers were measured in turn, in one go, on one machine."
+    yield ""
+    yield from _machine_lines(results)
+    yield ""
+    yield "## Ratios"
+    yield ""
+    yield "Messages delivered per second, 64-byte payloads, medians; latencies where it says ms."
+    yield ""
+    yield "| scenario | Mosquitto | Oncegate | ratio | wanted | reached |"
+    yield "|---|---|---|---|---|---|"
+    for row in _ratio_rows(results):
+        yield f"| {' | '.join(row)} |"
+    yield ""
+    yield from _disk_lines(results)
+    yield ""
+    yield "## What it cost"
+    yield ""
+    yield "CPU seconds are for a million delivered messages. Memory is the most that the process ever had."
+    yield ""
+    yield "| scenario | broker | CPU s | memory | messages/commit | bytes written/message | generator's CPU | limited by |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for contest in results["contests"]:
+        for name, runs in contest["runs"].items():
+            yield f"| {contest['name']} | {name} | {' | '.join(_cost_cells(runs))} |"
+    yield ""
+    yield from METHOD.splitlines()
+
+
+def _machine_lines(results: Results) -> Iterator[str]:
+    machine = results["machine"]
+    first = results["contests"][0]["runs"]["Oncegate"][0]
+    yield "| | |"
+    yield "|---|---|"
+    for name, value in (
+        ("processor", f"{machine['processor']}, {machine['cores']} cores"),
+        ("memory", f"{machine['memory_bytes'] / 2**30:.1f} GiB"),
+        ("system", f"{machine['system']}, Linux {machine['kernel']}, {machine['file_system']}"),
+        ("Oncegate", f"{machine['oncegate']}, Python {machine['python']}"),
+        ("Mosquitto", machine["mosquitto"]),
+        ("one fsync of this disk", f"{results['durable']['fsync_ms']:.2f} ms (p50)"),
+        ("measured", f"{results['rounds']} rounds of {results['seconds']:g} s for each figure"),
+        ("payload", f"{first['scenario']['payload_bytes']} bytes"),
+    ):
+        yield f"| {name} | {value} |"
+    if machine["load_average"] > BUSY_LOAD:
+        yield ""
+        yield (
+            f"**The machine was busy with other work (load average {machine['load_average']} before "
+            "the start): these figures are noise.**"
+        )
+
+
+def _ratio_rows(results: Results) -> Iterator[tuple[str, str, str, str, str, str]]:
+    for contest in results["contests"]:
+        rates = contest["rates"]
+        reached = contest["ratio"] >= contest["least"]
+        yield (
+            contest["name"],
+            f"{rates['Mosquitto']:,.0f}",
+            f"{rates['Oncegate']:,.0f}",
+            f"{contest['ratio']:.1f}",
+            f"at least {contest['least']:g}",
+            _yes_or_no(reached),
+        )
+    durable, shared = results["durable"], results["shared"]
+    yield (
+        "QoS 2 durable, one client, window 1: acknowledged (p50) against two fsyncs",
+        f"two fsyncs: {2 * durable['fsync_ms']:.2f} ms",
+        f"{durable['latency_ms']:.2f} ms",
+        f"{durable['ratio']:.2f}",
+        f"at most {durable['most']:g}",
+        _yes_or_no(durable["ratio"] <= durable["most"]),
+    )
+    yield (
+        "QoS 0 latency (p99) while durable traffic saturates the disk, against QoS 0 alone",
+        f"alone: {shared['alone_ms']:.2f} ms",
+        f"{shared['beside_ms']:.2f} ms",
+        f"{shared['ratio']:.2f}",
+        f"at most {shared['most']:g}",
+        _yes_or_no(shared["ratio"] <= shared["most"]),
+    )
+
+
+def _disk_lines(results: Results) -> Iterator[str]:
+    durable, shared = results["durable"], results["shared"]
+    written = median(run["broker"]["written_bytes_per_message"] for run in durable["runs"])
+    commits = median(load["commits"]["messages_each"] for load in shared["loads"])
+    yield (
+        f"At window 1, where a commit carries the step of one message, {written:,.0f} bytes are written "
+        "for each message."
+    )
+    yield (
+        f"The load beside which QoS 0 is timed was {shared['load_per_second']:,.0f} durable messages/s, "
+        f"{commits:g} for each commit."
+    )
+
+
+def _cost_cells(runs: list[dict[str, Any]]) -> Iterator[str]:
+    brokers = [run["broker"] for run in runs]
+    yield f"{median(broker['cpu_seconds_per_million'] for broker in brokers):.2f}"
+    yield f"{max(broker['rss_bytes_max'] for broker in brokers) / 2**20:.0f} MiB"
+    if "commits" in runs[0] and runs[0]["scenario"]["persistent"]:
+        yield f"{median(run['commits']['messages_each'] for run in runs):,.0f}"
+    else:
+        yield "-"
+    yield f"{median(broker['written_bytes_per_message'] for broker in brokers):,.0f}"
+    yield f"{median(run['generator']['cpu_seconds_per_million'] for run in runs):.2f}"
+    limits = sorted({LIMITS[run["limit"]] for run in runs})
+    yield ", ".join(limits)
+
+
+def _yes_or_no(reached: bool) -> str:
+    return "yes" if reached else "**no**"
+
+
+METHOD: Final = """\
+## How it is measured
+
+- `oncegate bench` loads each broker over loopback, from a process and a core of its own; the broker, with all its
+  threads, has another core. Both run afresh for every figure, in turn: A, B, then B, A.
+- Mosquitto is Debian's, with its defaults but `max_queued_messages 0` (unlimited) and `max_inflight_messages 100`, in
+  memory. Oncegate has `max_inflight` and `max_awaiting_rel` at 100 and everything else as it comes. Its journal, which is
+  the session log, is on; no uploader runs beside it, because there is no third core.
+- Every message is verified by its subscriber: a run in which one was lost, doubled, changed or out of order does not count.
+- At QoS 0 a publisher has at most 512 KiB on the way to a subscriber, at QoS 1 and 2 at most two windows of messages: so
+  neither broker drops anything, and neither is measured by its queue.
+- An fsync is two pages of 4 KiB written and `fdatasync`, as SQLite's log does it, on the same file system, right
+  before and after the latencies that it is held against.
+- QoS 0 beside durable traffic: 1,000 messages/s, latency from the planned time of each message, from a process of its
+  own; the load is ten closed loops of QoS 2 with persistent sessions, so that a commit is always under way.
+- "Limited by": the core that was busy for more than 90 %.
+"""
