@@ -11,7 +11,7 @@ from typing import Final
 from gateway.bench.result import Result
 
 WIDTH: Final = 860
-HEIGHT: Final = 320
+HEIGHT: Final = 310
 LEFT: Final = 70
 PANEL_WIDTH: Final = 330
 PANEL_HEIGHT: Final = 200
@@ -47,7 +47,8 @@ def _throughput(result: Result) -> Iterable[str]:
     points = [(seconds, rate) for seconds, rate in result.timeline]
     top = _round_up(max((rate for _, rate in points), default=1.0))
     end = max((seconds for seconds, _ in points), default=1.0)
-    yield from _panel(LEFT, "messages/s", [_number(top * i / GRID_LINES) for i in range(5)])
+    labels = [_number(top * line / GRID_LINES) for line in range(GRID_LINES + 1)]
+    yield from _panel(LEFT, "messages/s", labels)
     ticks = [(share * PANEL_WIDTH, f"{share * end:.3g} s") for share in (0, 0.5, 1)]
     yield from _ticks(LEFT, ticks)
     yield _line(LEFT, [(x / end, y / top) for x, y in points], COLOURS[0])
@@ -66,9 +67,9 @@ def _latency(result: Result) -> Iterable[str]:
     ]
     values = [max(value, 1e-3) for _, curve in curves for _, value in curve] or [1.0, 10.0]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)) + 1e-9)
-    steps = [low + (high - low) * i / GRID_LINES for i in range(5)]
-    yield from _panel(left, "latency, ms", [f"{10**step:.3g}" for step in steps])
-    ticks = [(n / 4 * PANEL_WIDTH, label) for n, label in enumerate(("p0", "p90", "p99", "p99.9"))]
+    yield from _panel(left, "latency, ms", [f"{10.0**step:g}" for step in range(low, high + 1)])
+    names = ("p0", "p90", "p99", "p99.9", "p99.99")
+    ticks = [(nines / 4 * PANEL_WIDTH, name) for nines, name in enumerate(names)]
     yield from _ticks(left, ticks)
     for index, (name, curve) in enumerate(curves):
         points = [
@@ -85,7 +86,7 @@ def _latency(result: Result) -> Iterable[str]:
 def _panel(left: int, name: str, labels: Sequence[str]) -> Iterable[str]:
     yield f'<text x="{left}" y="{TOP - 12}">{name}</text>'
     for index, label in enumerate(labels):
-        y = TOP + PANEL_HEIGHT * (1 - index / GRID_LINES)
+        y = TOP + PANEL_HEIGHT * (1 - index / (len(labels) - 1))
         yield f'<line class="grid" x1="{left}" x2="{left + PANEL_WIDTH}" y1="{y}" y2="{y}"/>'
         yield f'<text class="axis" x="{left - 8}" y="{y + 4}" text-anchor="end">{label}</text>'
 

@@ -55,7 +55,7 @@ class Step:
 
     def receive(self, packet_id: int, sent: int) -> int:
         """Any one acknowledgement; the sequence that it is for. Raises BenchFailed."""
-        sequence = self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
+        sequence = self.sequence_of(packet_id)
         if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
             raise BenchFailed(
                 f"{KIND_NAMES[self.kind]} {packet_id}: expected one of the {sent - self.done} "
@@ -66,6 +66,14 @@ class Step:
             self._early.remove(self.done)
             self.done += 1
         return sequence
+
+    def sequence_of(self, packet_id: int) -> int:
+        """The next message under this identifier that may be acknowledged."""
+        return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
+
+    def has(self, sequence: int) -> bool:
+        """Whether this step of the message was taken."""
+        return sequence < self.done or sequence in self._early
 
 
 class Publisher(Client):
@@ -101,6 +109,11 @@ class Publisher(Client):
         self._given_up = 0
         self._received = Step(PUBREC)
         self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What an exchange consists of at this QoS."""
+        return (self._received, self._ended) if self.qos == 2 else (self._ended,)
 
     @property
     def completed(self) -> int:
@@ -227,7 +240,10 @@ class Publisher(Client):
             else:
                 self.send(pubrel(packet.packet_id))
         elif packet.kind == self._ended.kind:
-            sequence = self._ended.receive(packet.packet_id, self.sent)
+            sequence = self._ended.sequence_of(packet.packet_id)
+            if self.qos == 2 and not self._received.has(sequence):
+                raise BenchFailed(f"{self.client_id}: PUBCOMP {packet.packet_id} before its PUBREC")
+            self._ended.receive(packet.packet_id, self.sent)
             self.departures.arrive(sequence, 1, seconds, self._samples)
         else:
             raise BenchFailed(

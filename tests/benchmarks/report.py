@@ -1,16 +1,25 @@
 """The benchmark's results as a table for a terminal and as docs/benchmarks.md."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
 from rich import box
 from rich.table import Table
 
+METHOD: Final = Path(__file__).with_name("method.md")
+"""The part of the document that does not depend on the results."""
+
 BUSY_LOAD: Final = 0.5
 """A load average above this before the start: somebody else was using the machine."""
 
 Results = dict[str, Any]
+
+COST_HEADINGS: Final = (
+    *("scenario", "broker", "CPU s", "memory", "messages/commit", "bytes written/message"),
+    *("generator's CPU s", "limited by"),
+)
 
 LIMITS: Final = {
     "broker": "the broker's core",
@@ -38,8 +47,8 @@ def document_of(results: Results) -> str:
 def _lines(results: Results) -> Iterator[str]:
     yield "# Benchmarks"
     yield ""
-    yield "Written by `make bench`; it overwrites what is changed by hand. Take the ratios, not the figures:"
-    yield "both brokers were measured in turn, in one go, on one machine."
+    yield "Written by `make bench`; it overwrites what is changed by hand. Take the ratios, not the"
+    yield "figures: both brokers were measured in turn, in one go, on one machine."
     yield ""
     yield from _machine_lines(results)
     yield ""
@@ -56,15 +65,15 @@ def _lines(results: Results) -> Iterator[str]:
     yield ""
     yield "## What it cost"
     yield ""
-    yield "CPU seconds are for a million delivered messages. Memory is the most that the process ever had."
+    yield "CPU seconds are for a million delivered messages, memory is the most a process had."
     yield ""
-    yield "| scenario | broker | CPU s | memory | messages/commit | bytes written/message | generator's CPU | limited by |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield f"| {' | '.join(COST_HEADINGS)} |"
+    yield "|---" * len(COST_HEADINGS) + "|"
     for contest in results["contests"]:
         for name, runs in contest["runs"].items():
             yield f"| {contest['name']} | {name} | {' | '.join(_cost_cells(runs))} |"
     yield ""
-    yield from METHOD.splitlines()
+    yield from METHOD.read_text().splitlines()
 
 
 def _machine_lines(results: Results) -> Iterator[str]:
@@ -86,8 +95,8 @@ def _machine_lines(results: Results) -> Iterator[str]:
     if machine["load_average"] > BUSY_LOAD:
         yield ""
         yield (
-            f"**The machine was busy with other work (load average {machine['load_average']} before "
-            "the start): these figures are noise.**"
+            "**The machine was busy with other work (load average "
+            f"{machine['load_average']} before the start): these figures are noise.**"
         )
 
 
@@ -127,12 +136,12 @@ def _disk_lines(results: Results) -> Iterator[str]:
     written = median(run["broker"]["written_bytes_per_message"] for run in durable["runs"])
     commits = median(load["commits"]["messages_each"] for load in shared["loads"])
     yield (
-        f"At window 1, where a commit carries the step of one message, {written:,.0f} bytes are written "
-        "for each message."
+        "At window 1, where a commit carries the step of one message, "
+        f"{written:,.0f} bytes are written for each message."
     )
     yield (
-        f"The load beside which QoS 0 is timed was {shared['load_per_second']:,.0f} durable messages/s, "
-        f"{commits:g} for each commit."
+        "The load beside which QoS 0 is timed was "
+        f"{shared['load_per_second']:,.0f} durable messages/s, {commits:g} for each commit."
     )
 
 
@@ -152,22 +161,3 @@ def _cost_cells(runs: list[dict[str, Any]]) -> Iterator[str]:
 
 def _yes_or_no(reached: bool) -> str:
     return "yes" if reached else "**no**"
-
-
-METHOD: Final = """\
-## How it is measured
-
-- `oncegate bench` loads each broker over loopback, from a process and a core of its own; the broker, with all its
-  threads, has another core. Both run afresh for every figure, in turn: A, B, then B, A.
-- Mosquitto is Debian's, with its defaults but `max_queued_messages 0` (unlimited) and `max_inflight_messages 100`, in
-  memory. Oncegate has `max_inflight` and `max_awaiting_rel` at 100 and everything else as it comes. Its journal, which is
-  the session log, is on; no uploader runs beside it, because there is no third core.
-- Every message is verified by its subscriber: a run in which one was lost, doubled, changed or out of order does not count.
-- At QoS 0 a publisher has at most 512 KiB on the way to a subscriber, at QoS 1 and 2 at most two windows of messages: so
-  neither broker drops anything, and neither is measured by its queue.
-- An fsync is two pages of 4 KiB written and `fdatasync`, as SQLite's log does it, on the same file system, right
-  before and after the latencies that it is held against.
-- QoS 0 beside durable traffic: 1,000 messages/s, latency from the planned time of each message, from a process of its
-  own; the load is ten closed loops of QoS 2 with persistent sessions, so that a commit is always under way.
-- "Limited by": the core that was busy for more than 90 %.
-"""
