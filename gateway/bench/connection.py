@@ -140,6 +140,9 @@ class Client:
             sent = self.socket.send(data)
         except BlockingIOError:
             sent = 0
+        except ConnectionError:
+            # The next read tells, after the broker's last words.
+            return
         if sent < len(data):
             self.unsent = bytes(data[sent:])
 

@@ -99,6 +99,8 @@ class Loop:
             count = client.socket.recv_into(self._view[held:], BURST_BYTES_MAX)
         except BlockingIOError:
             return
+        except ConnectionError:
+            count = 0
         if count == 0:
             raise BenchFailed(f"{client.client_id}: the broker closed the connection")
         end = held + count

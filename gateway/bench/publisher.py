@@ -199,7 +199,7 @@ class Publisher(Client):
         stop = min(end, position + RUN_BYTES)
         stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
         count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
-        if count == 0:
+        if count == 0 or self.qos == 0:
             return 0
         first_byte = data[position]
         if first_byte == FIRST_BYTE[self._ended.kind]:
@@ -239,7 +239,7 @@ class Publisher(Client):
                 self._ended.receive(packet.packet_id, self.sent)
             else:
                 self.send(pubrel(packet.packet_id))
-        elif packet.kind == self._ended.kind:
+        elif packet.kind == self._ended.kind and self.qos:
             sequence = self._ended.sequence_of(packet.packet_id)
             if self.qos == 2 and not self._received.has(sequence):
                 raise BenchFailed(f"{self.client_id}: PUBCOMP {packet.packet_id} before its PUBREC")

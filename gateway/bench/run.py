@@ -72,18 +72,15 @@ class _Run:
 
     def measure(self) -> Result:
         scenario, clients = self._scenario, self._clients
+        start = self._reading()
         self._begin()
         if scenario.count is None:
             self._go_on("warming up", scenario.warm_up_seconds)
             clients.deliveries.clear()
             clients.acknowledgements.clear()
             start = self._reading()
-            self._go_on("measuring", scenario.duration_seconds)
-            stop = self._reading()
-        else:
-            start = self._reading()
-            self._go_on("measuring", math.inf)
-            stop = self._reading()
+        self._go_on("measuring", scenario.duration_seconds if scenario.count is None else math.inf)
+        stop = self._reading()
         for publisher in clients.publishers:
             publisher.sent_max = publisher.sent
         self._go_on("waiting for the rest", math.inf)
