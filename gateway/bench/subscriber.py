@@ -157,8 +157,10 @@ class Subscriber(Client):
         count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
         stop = position + count * ACKNOWLEDGEMENT_BYTES
         lengths = data[position + 1 : stop : ACKNOWLEDGEMENT_BYTES]
-        if count == 0 or equal_prefix(lengths) != count or lengths[0] != 2:
+        if not lengths or lengths[0] != 2:
             return 0
+        # One with a reason code is longer and ends the run.
+        stop = position + equal_prefix(lengths) * ACKNOWLEDGEMENT_BYTES
         high = data[position + 2 : stop : ACKNOWLEDGEMENT_BYTES]
         low = data[position + 3 : stop : ACKNOWLEDGEMENT_BYTES]
         self.send(acknowledgements_of(PUBCOMP, high, low))

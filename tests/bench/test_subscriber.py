@@ -91,7 +91,9 @@ class Story:
         if self.qos < 2:
             return
         for packet_id in range(1, count + 1):
-            self.stream += encode(Pubrel(packet_id), self.version)
+            # Packet identifier not found, which only MQTT 5.0 can say
+            reason_code = 0x92 if packet_id % 7 == 0 else 0
+            self.stream += encode(Pubrel(packet_id, reason_code), self.version)
             self.answers += encode(Pubcomp(packet_id), self.version)
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 from gateway.bench.connection import Client
-from gateway.bench.frames import Frames
+from gateway.bench.frames import BLOCK_MESSAGES, Frames
 from gateway.bench.latency import Departures, Samples
 from gateway.bench.loop import Loop
 from gateway.bench.publisher import Publisher
@@ -44,7 +44,7 @@ def publisher_of(*, qos: int, version: int, window: int, rows: int = 512) -> Pub
         frames=frames_of(0, qos=qos, version=version, rows=rows),
         qos=qos,
         window=window,
-        outstanding=window,
+        outstanding=BLOCK_MESSAGES,
         departures=Departures(step=1, under_way_max=2 * window),
         samples=Samples(),
     )
