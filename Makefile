@@ -68,7 +68,7 @@ check: static
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
 
-bench: packages-bench $(VENV)/.ready-run
+bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.benchmarks.side_by_side $(ARGUMENTS)
 
 static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test

@@ -31,6 +31,9 @@ CLIENTS_MAX: Final = 60_000
 FEW_UNDER_WAY: Final = 16
 """Up to so many messages under way in the whole run, each of them is timed."""
 
+FEW_COPIES: Final = 8
+"""More copies of a message than these make timed messages rarer."""
+
 TIMED_PER_SECOND: Final = 20_000
 """With a rate, about so many messages a second are timed, all of them below it."""
 
@@ -121,7 +124,11 @@ class Scenario:
         if self.rate is not None:
             return max(1, round(self.rate / TIMED_PER_SECOND))
         under_way = self.window if self.qos else self.outstanding_messages
-        return 1 if under_way * self.publishers <= FEW_UNDER_WAY else STEP_FAST
+        if under_way * self.publishers <= FEW_UNDER_WAY:
+            return 1
+        # Each of the many subscribers times its copy.
+        copies = 1 if self.shape == "pairs" else self.subscribers
+        return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
         """Topics of one length, so that all frames have one length."""

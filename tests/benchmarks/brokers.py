@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ DEADLINE_SECONDS: Final = 20.0
 
 WINDOW: Final = 100
 """What the scenarios call window 100 has to be allowed by the broker, in both directions."""
+
+LOG_CHARACTERS: Final = 2_000
 
 MOSQUITTO_SETTINGS: Final = f"""\
 allow_anonymous true
@@ -32,8 +34,12 @@ max_inflight = {WINDOW}
 max_awaiting_rel = {WINDOW}
 """
 
-BROKER_CORE: Final = 0
-GENERATOR_CORE: Final = 1
+COMPILED: Final = Path(__file__).resolve().parents[2] / "build" / "compiled"
+"""Where `make bench` puts the compiled build."""
+
+
+class BenchmarkFailed(Exception):
+    """A run that measured nothing; the message has what the processes said."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +52,33 @@ class Running:
     process: BrokerProcess | None = field(default=None, repr=False)
 
     def journal(self) -> dict[str, Any]:
-        """What the control socket says of the journal; empty for Mosquitto, which has none."""
+        """What the control socket says of the journal; empty for Mosquitto, which has none.
+
+        Raises BenchmarkFailed where the broker has ended."""
         if self.process is None:
             return {}
-        journal: dict[str, Any] = self.process.ask("status")["journal"]
+        try:
+            journal: dict[str, Any] = self.process.ask("status")["journal"]
+        except OSError as error:
+            raise BenchmarkFailed(f"the broker is gone: {self.last_words()}") from error
         return journal
+
+    def last_words(self) -> str:
+        """What our broker wrote to its log, for a run that failed."""
+        return "" if self.process is None else self.process.standard_error()[-LOG_CHARACTERS:]
 
     def version(self) -> str:
         """Of Oncegate, and whether its core is compiled."""
         assert self.process is not None
         status = self.process.ask("status")
         return f"{status['version']}, {'compiled' if status['compiled'] else 'plain Python'}"
+
+
+class CompiledBroker(BrokerProcess):
+    """The broker as its wheel ships it, from beside the checkout."""
+
+    def spawn(self, environment: Mapping[str, str] | None = None) -> None:
+        super().spawn({**(environment or {}), "PYTHONPATH": str(COMPILED)})
 
 
 @contextmanager
@@ -72,7 +94,6 @@ def mosquitto(directory: Path) -> Iterator[Running]:
         process = subprocess.Popen([MOSQUITTO, "-c", configuration], stdout=log, stderr=log)
     try:
         _wait_for_port(port, process)
-        _pin(process.pid)
         yield Running("Mosquitto", port, process.pid)
     finally:
         process.terminate()
@@ -83,10 +104,9 @@ def mosquitto(directory: Path) -> Iterator[Running]:
 def oncegate(directory: Path) -> Iterator[Running]:
     """Our broker, everything on the disk on which `directory` is."""
     data_directory = directory / "data"
-    broker = BrokerProcess(ONCEGATE_SETTINGS, data_directory=data_directory)
+    broker = CompiledBroker(ONCEGATE_SETTINGS, data_directory=data_directory)
     try:
         broker.start()
-        _pin(broker.process_id)
         yield Running("Oncegate", broker.port, broker.process_id, broker)
         broker.stop()
     finally:
@@ -97,20 +117,10 @@ def oncegate(directory: Path) -> Iterator[Running]:
 BROKERS: Final = {"Mosquitto": mosquitto, "Oncegate": oncegate}
 
 
-def cores() -> int:
-    """How many cores we may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def generator_cores() -> set[int]:
-    """Where the load generators run: beside the broker's core, if there is one."""
-    return {GENERATOR_CORE} if cores() > 1 else {BROKER_CORE}
-
-
-def _pin(process_id: int) -> None:
-    """Every thread of the broker to one core: nobody is measured with more than the other."""
+def pin(process_id: int, core: int) -> None:
+    """Every thread of a process to one core: nobody is measured with more than the other."""
     for task in Path(f"/proc/{process_id}/task").iterdir():
-        os.sched_setaffinity(int(task.name), {BROKER_CORE})
+        os.sched_setaffinity(int(task.name), {core})
 
 
 def _wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -52,3 +52,11 @@ DISK_LOAD: Final = (
     *("--qos", "2", "--publishers", "10", "--subscribers", "10", "--pairs", "--window", "10"),
     *("--persistent", "--topic", LOGGED_TOPIC),
 )
+
+WEAR_RATES: Final = (1, 10, 100)
+"""Messages/s at which a commit carries little: what a card bears then."""
+
+WEAR: Final = ("--qos", "2", "--persistent", "--topic", LOGGED_TOPIC)
+
+WEAR_SECONDS_LEAST: Final = 10.0
+"""At one message a second, ten messages."""

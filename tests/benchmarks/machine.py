@@ -7,14 +7,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.brokers import MOSQUITTO, cores
+from tests.benchmarks.brokers import MOSQUITTO
 
 
 def machine_of(data_directory: Path) -> dict[str, Any]:
     """Names and sizes; nothing that identifies the machine's owner."""
     return {
         "processor": _processor(),
-        "cores": cores(),
+        "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": _system(),
         "kernel": platform.release(),
@@ -39,7 +39,7 @@ def _system() -> str:
 
 def _file_system_of(directory: Path) -> str:
     outcome = subprocess.run(
-        ["stat", "-f", "-c", "%T", directory], check=True, capture_output=True, text=True
+        ["findmnt", "-no", "FSTYPE", "-T", directory], check=True, capture_output=True, text=True
     )
     return outcome.stdout.strip()
 

@@ -16,6 +16,12 @@ BUSY_LOAD: Final = 0.5
 
 Results = dict[str, Any]
 
+YES: Final = "yes"
+
+RATIO_HEADINGS: Final = (
+    *("scenario", "Mosquitto", "Oncegate", "ratio", "wanted", "ratio in CPU", "reached"),
+)
+
 COST_HEADINGS: Final = (
     *("scenario", "broker", "CPU s", "memory", "messages/commit", "bytes written/message"),
     *("generator's CPU s", "limited by"),
@@ -25,17 +31,17 @@ LIMITS: Final = {
     "broker": "the broker's core",
     "generator": "the load generator",
     "rate": "the rate",
-    "neither": "window and latency",
+    "neither": "neither core",
 }
 
 
 def table_of(results: Results) -> Table:
     """The ratios, with what they had to be."""
     table = Table(box=box.SIMPLE)
-    for heading in ("scenario", "Mosquitto", "Oncegate", "ratio", "wanted"):
+    for heading in RATIO_HEADINGS[:-1]:
         table.add_column(heading, justify="left" if heading == "scenario" else "right")
     for row in _ratio_rows(results):
-        table.add_row(*row[:5], style=None if row[5] == "yes" else "red")
+        table.add_row(*row[:-1], style=None if row[-1] == YES else "red")
     return table
 
 
@@ -55,9 +61,10 @@ def _lines(results: Results) -> Iterator[str]:
     yield "## Ratios"
     yield ""
     yield "Messages delivered per second, 64-byte payloads, medians; latencies where it says ms."
+    yield "The ratio in CPU is that of the brokers' processor time for a message."
     yield ""
-    yield "| scenario | Mosquitto | Oncegate | ratio | wanted | reached |"
-    yield "|---|---|---|---|---|---|"
+    yield f"| {' | '.join(RATIO_HEADINGS)} |"
+    yield "|---" * len(RATIO_HEADINGS) + "|"
     for row in _ratio_rows(results):
         yield f"| {' | '.join(row)} |"
     yield ""
@@ -88,7 +95,8 @@ def _machine_lines(results: Results) -> Iterator[str]:
         ("Oncegate", f"{machine['oncegate']}, Python {machine['python']}"),
         ("Mosquitto", machine["mosquitto"]),
         ("one fsync of this disk", f"{results['durable']['fsync_ms']:.2f} ms (p50)"),
-        ("measured", f"{results['rounds']} rounds of {results['seconds']:g} s for each figure"),
+        ("measured", f"{_rounds_of(results)} of {results['seconds']:g} s for each figure"),
+        ("cores", "one for each broker, another for the load" if results["pinned"] else "any"),
         ("payload", f"{first['scenario']['payload_bytes']} bytes"),
     ):
         yield f"| {name} | {value} |"
@@ -100,7 +108,7 @@ def _machine_lines(results: Results) -> Iterator[str]:
         )
 
 
-def _ratio_rows(results: Results) -> Iterator[tuple[str, str, str, str, str, str]]:
+def _ratio_rows(results: Results) -> Iterator[tuple[str, ...]]:
     for contest in results["contests"]:
         rates = contest["rates"]
         reached = contest["ratio"] >= contest["least"]
@@ -110,6 +118,7 @@ def _ratio_rows(results: Results) -> Iterator[tuple[str, str, str, str, str, str
             f"{rates['Oncegate']:,.0f}",
             f"{contest['ratio']:.1f}",
             f"at least {contest['least']:g}",
+            f"{contest['cpu_ratio']:.1f}",
             _yes_or_no(reached),
         )
     durable, shared = results["durable"], results["shared"]
@@ -119,6 +128,7 @@ def _ratio_rows(results: Results) -> Iterator[tuple[str, str, str, str, str, str
         f"{durable['latency_ms']:.2f} ms",
         f"{durable['ratio']:.2f}",
         f"at most {durable['most']:g}",
+        "-",
         _yes_or_no(durable["ratio"] <= durable["most"]),
     )
     yield (
@@ -127,6 +137,7 @@ def _ratio_rows(results: Results) -> Iterator[tuple[str, str, str, str, str, str
         f"{shared['beside_ms']:.2f} ms",
         f"{shared['ratio']:.2f}",
         f"at most {shared['most']:g}",
+        "-",
         _yes_or_no(shared["ratio"] <= shared["most"]),
     )
 
@@ -135,14 +146,26 @@ def _disk_lines(results: Results) -> Iterator[str]:
     durable, shared = results["durable"], results["shared"]
     written = median(run["broker"]["written_bytes_per_message"] for run in durable["runs"])
     commits = median(load["commits"]["messages_each"] for load in shared["loads"])
+    busy = median(load["commits"]["busy_share"] for load in shared["loads"])
     yield (
         "At window 1, where a commit carries the step of one message, "
         f"{written:,.0f} bytes are written for each message."
     )
     yield (
         "The load beside which QoS 0 is timed was "
-        f"{shared['load_per_second']:,.0f} durable messages/s, {commits:g} for each commit."
+        f"{shared['load_per_second']:,.0f} durable messages/s, {commits:,.0f} for each commit; a "
+        f"commit was under way {busy:.0%} of the time."
     )
+    yield ""
+    yield "## Wear"
+    yield ""
+    yield "QoS 2, one publisher, one subscriber, persistent sessions, all in the session log."
+    yield ""
+    yield "| messages/s | commits for each message | bytes written for each message |"
+    yield "|---|---|---|"
+    for entry in results["wear"]:
+        commits = 1 / entry["run"]["commits"]["messages_each"]
+        yield f"| {entry['rate']} | {commits:.1f} | {entry['written_bytes']:,.0f} |"
 
 
 def _cost_cells(runs: list[dict[str, Any]]) -> Iterator[str]:
@@ -159,5 +182,9 @@ def _cost_cells(runs: list[dict[str, Any]]) -> Iterator[str]:
     yield ", ".join(limits)
 
 
+def _rounds_of(results: Results) -> str:
+    return "one round" if results["rounds"] == 1 else f"{results['rounds']} rounds"
+
+
 def _yes_or_no(reached: bool) -> str:
-    return "yes" if reached else "**no**"
+    return YES if reached else "**no**"
