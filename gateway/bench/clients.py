@@ -99,7 +99,7 @@ class Clients:
             # [MQTT5-3.3.4-9]
             publisher.window = min(publisher.window, publisher.receive_maximum)
         for client in self:
-            client.socket.setblocking(False)
+            client.connection.setblocking(False)
 
     def disconnect(self) -> None:
         """Ends connections, and sessions, unless the broker is gone."""
@@ -112,7 +112,7 @@ class Clients:
                 self._admit(client, keeps_session=False)
             except (OSError, BenchFailed):
                 # The broker is gone; what went wrong before is worth more than this.
-                client.socket.close()
+                client.close()
                 return
             client.say_goodbye()
 

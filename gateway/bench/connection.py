@@ -40,11 +40,28 @@ class Client:
         # Whether the loop asks for room to write.
         self.is_watched = False
         self.unsent = b""
-        self.socket = socket.socket()
+        self._socket: socket.socket | None = None
         # What came of a packet whose rest has not come.
         self.partial = bytearray()
         self._ping_every_seconds = math.inf
         self._ping_seconds = 0.0
+
+    @property
+    def connection(self) -> socket.socket:
+        """The connection, which there is."""
+        assert self._socket is not None, f"{self.client_id} has not been connected"
+        return self._socket
+
+    def use(self, connection: socket.socket) -> None:
+        """Take a connection in place of the one before."""
+        self.close()
+        self._socket = connection
+        self.partial = bytearray()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
         """Reads data[:end], which arrived by `seconds`; returns how much of it is done with."""
@@ -54,11 +71,10 @@ class Client:
 
     def connect(self, host: str, port: int, connect: Connect) -> None:
         """Connects and waits for CONNACK. Raises BenchFailed, OSError."""
-        self.socket.close()
-        self.partial = bytearray()
-        self.socket = socket.create_connection((host, port), HANDSHAKE_SECONDS)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(encode(connect, self.version))
+        self.close()
+        self.use(socket.create_connection((host, port), HANDSHAKE_SECONDS))
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection.sendall(encode(connect, self.version))
         packet = self.wait_for_packet("CONNACK")
         if not isinstance(packet, Connack):
             raise BenchFailed(f"{self.client_id}: {packet!r} instead of CONNACK")
@@ -108,7 +124,7 @@ class Client:
                 del self.partial[:size_bytes]
                 return packet
             try:
-                data = self.socket.recv(4_096)
+                data = self.connection.recv(4_096)
             except TimeoutError:
                 raise BenchFailed(
                     f"{self.client_id}: no {name} within {HANDSHAKE_SECONDS:.0f} s"
@@ -119,15 +135,16 @@ class Client:
 
     def say_goodbye(self) -> None:
         """DISCONNECT, as far as it goes: the run has ended."""
+        if self._socket is None:
+            return
         try:
-            self.socket.setblocking(True)
-            self.socket.settimeout(HANDSHAKE_SECONDS)
-            self.socket.sendall(encode(Disconnect(), self.version))
+            self.connection.settimeout(HANDSHAKE_SECONDS)
+            self.connection.sendall(encode(Disconnect(), self.version))
         except OSError:
             # The broker is gone, or was never there.
             return
         finally:
-            self.socket.close()
+            self.close()
 
     # -- traffic
 
@@ -137,7 +154,7 @@ class Client:
             self.unsent += bytes(data)
             return
         try:
-            sent = self.socket.send(data)
+            sent = self.connection.send(data)
         except BlockingIOError:
             sent = 0
         except ConnectionError:

@@ -55,8 +55,8 @@ class Loop:
         """Take over connections whose handshake is done."""
         row_bytes = 0
         for client in clients:
-            self._clients[client.socket.fileno()] = client
-            self._poller.register(client.socket.fileno(), select.EPOLLIN)
+            self._clients[client.connection.fileno()] = client
+            self._poller.register(client.connection.fileno(), select.EPOLLIN)
             if isinstance(client, Publisher):
                 self._publishers.append(client)
                 row_bytes = max(row_bytes, client.frames.row_bytes)
@@ -96,7 +96,7 @@ class Loop:
         if held:
             self._view[:held] = client.partial
         try:
-            count = client.socket.recv_into(self._view[held:], BURST_BYTES_MAX)
+            count = client.connection.recv_into(self._view[held:], BURST_BYTES_MAX)
         except BlockingIOError:
             return
         except ConnectionError:
@@ -119,7 +119,7 @@ class Loop:
         if waits != client.is_watched:
             client.is_watched = waits
             events = select.EPOLLIN | (select.EPOLLOUT if waits else 0)
-            self._poller.modify(client.socket.fileno(), events)
+            self._poller.modify(client.connection.fileno(), events)
 
     def _pump(self) -> None:
         now = time.perf_counter()

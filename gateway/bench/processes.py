@@ -19,8 +19,10 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """Raises OSError: there is no such process."""
+    """Raises ProcessLookupError."""
     directory = Path("/proc", str(pid))
+    if not directory.exists():
+        raise ProcessLookupError("there is no such process (any more)")
     # The name in brackets may have spaces in it.
     fields = (directory / "stat").read_text().rpartition(")")[2].split()
     status = _pairs_of((directory / "status").read_text())

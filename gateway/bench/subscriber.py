@@ -67,7 +67,7 @@ class Subscriber(Client):
         subscriptions = [
             Subscription(source.frames.topic, self.qos) for source in self.sources.values()
         ]
-        self.socket.sendall(encode(Subscribe(1, subscriptions), self.version))
+        self.connection.sendall(encode(Subscribe(1, subscriptions), self.version))
         packet = self.wait_for_packet("SUBACK")
         if not isinstance(packet, Suback):
             raise BenchFailed(f"{self.client_id}: {packet!r} instead of SUBACK")

@@ -200,24 +200,31 @@ def _measure(
 ) -> tuple[dict[str, float], "Result"]:
     """Runs the scenario and shows how far it is. Raises CommandFailed."""
     from rich.console import Console
+    from rich.live import Live
 
     from gateway.bench.connection import BenchFailed
     from gateway.bench.fsync_probe import fsync_figures
+    from gateway.bench.processes import usage_of
     from gateway.bench.result import rate_of
     from gateway.bench.run import run
 
-    shown = Console(stderr=True, highlight=False)
+    # It draws only when it is told to: a thread that draws would be in the way of what is timed.
+    live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
     last: list[Reading] = []
+
+    def show(phase: str, reading: "Reading") -> None:
+        rate = f": {rate_of(last[0], reading):,.0f} messages/s" if last else ""
+        live.update(phase + rate, refresh=live.console.is_terminal)
+        last[:] = [reading]
+
     try:
-        with shown.status("connecting") as status:
-
-            def show(phase: str, reading: "Reading") -> None:
-                rate = f": {rate_of(last[0], reading):,.0f} messages/s" if last else ""
-                status.update(phase + rate)
-                last[:] = [reading]
-
-            fsync_ms = {} if disk is None else fsync_figures(disk)
+        if broker_pid is not None:
+            usage_of(broker_pid)
+        fsync_ms = {} if disk is None else fsync_figures(disk)
+        with live:
             return fsync_ms, run(scenario, broker_pid=broker_pid, progress=show)
+    except ProcessLookupError as error:
+        raise CommandFailed(f"oncegate bench: --broker-pid {broker_pid}: {error}") from None
     except BenchFailed as error:
         raise CommandFailed(f"oncegate bench: {line_of(error)}") from error
     except OSError as error:

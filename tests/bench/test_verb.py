@@ -91,7 +91,7 @@ def test_the_password_file_is_what_the_broker_asks_for(tmp_path: Path) -> None:
         (["--plot", "a.png"], "ends in .svg"),
         (["--qos", "7"], "QoS 7: expected 0 to 2"),
         (["--password-file", "missing"], "--password-file: missing"),
-        (["--broker-pid", 1 << 30, "--count", 1, "--port", "1"], "Connection refused"),
+        (["--broker-pid", 1 << 30], "--broker-pid 1073741824: there is no such process"),
     ],
     ids=["nobody there", "version", "picture", "quality", "password", "process"],
 )
@@ -101,6 +101,20 @@ def test_a_mistake_is_one_line_that_names_it(options: list[object], words: str) 
     assert outcome.stdout == ""
     assert len(outcome.stderr.strip().splitlines()) == 1
     assert words in outcome.stderr
+
+
+def test_more_clients_than_open_files_are_allowed_by_default_can_connect(
+    broker: BrokerProcess,
+) -> None:
+    command = [sys.executable, "-m", "gateway.cli.main", "bench", "--port", str(broker.port)]
+    outcome = subprocess.run(
+        ["prlimit", "--nofile=100:1000", *command, "--subscribers", "200", "--count", "20"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert outcome.returncode == 0, outcome.stderr
 
 
 def test_an_fsync_takes_time_and_leaves_no_file(tmp_path: Path) -> None:

@@ -76,8 +76,7 @@ class Wired:
 @contextmanager
 def wired(client: Client) -> Iterator[Wired]:
     ours, theirs = socket.socketpair()
-    client.socket.close()
-    client.socket = ours
+    client.use(ours)
     ours.setblocking(False)
     theirs.setblocking(False)
     with ours, theirs, Loop() as loop:
