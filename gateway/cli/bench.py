@@ -1,10 +1,35 @@
 """`oncegate bench`: a load generator for any MQTT broker."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from gateway.cli.bench_options import (
+    BrokerPidOption,
+    CountOption,
+    DiskOption,
+    DurationOption,
+    HostOption,
+    JsonFileOption,
+    MqttOption,
+    OutstandingOption,
+    PairsOption,
+    PasswordFileOption,
+    PatienceOption,
+    PersistentOption,
+    PlotFileOption,
+    PortOption,
+    PublishersOption,
+    QosOption,
+    RateOption,
+    SizeOption,
+    SubscribersOption,
+    TopicOption,
+    UsernameOption,
+    WarmUpOption,
+    WindowOption,
+)
 from gateway.cli.bridge import password_of
 from gateway.cli.failures import CommandFailed, line_of
 from gateway.cli.options import ConfigOption, configuration_of
@@ -17,124 +42,32 @@ EXIT_USAGE = 2
 EXIT_FAULTS = 1
 VERSIONS = {"3.1.1": 4, "5.0": 5}
 
-_WHERE, _WHO, _HOW, _RESULT = "Where", "Who", "How much", "Result"
-
 
 def bench(
-    host: Annotated[
-        str | None,
-        typer.Option("--host", help="The broker. Default: ours.", rich_help_panel=_WHERE),
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", min=1, max=65535, rich_help_panel=_WHERE)
-    ] = None,
-    mqtt: Annotated[
-        str, typer.Option("--mqtt", help="3.1.1 or 5.0.", rich_help_panel=_WHERE)
-    ] = "3.1.1",
-    username: Annotated[str | None, typer.Option("--username", rich_help_panel=_WHERE)] = None,
-    password_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="One line: the password.", rich_help_panel=_WHERE),
-    ] = None,
-    topic: Annotated[
-        str, typer.Option("--topic", help="What topics begin with.", rich_help_panel=_WHERE)
-    ] = "bench",
+    host: HostOption = None,
+    port: PortOption = None,
+    mqtt: MqttOption = "3.1.1",
+    username: UsernameOption = None,
+    password_file: PasswordFileOption = None,
+    topic: TopicOption = "bench",
     config: ConfigOption = None,
-    publishers: Annotated[int, typer.Option("--publishers", rich_help_panel=_WHO)] = 1,
-    subscribers: Annotated[int, typer.Option("--subscribers", rich_help_panel=_WHO)] = 1,
-    pairs: Annotated[
-        bool,
-        typer.Option(
-            "--pairs",
-            help="Publisher i sends to subscriber i, instead of everybody to everybody.",
-            rich_help_panel=_WHO,
-        ),
-    ] = False,
-    persistent: Annotated[
-        bool,
-        typer.Option(
-            "--persistent",
-            help="Sessions that outlive their connection. They are ended afterwards.",
-            rich_help_panel=_WHO,
-        ),
-    ] = False,
-    qos: Annotated[int, typer.Option("--qos", help="0, 1 or 2.", rich_help_panel=_HOW)] = 0,
-    size: Annotated[
-        int, typer.Option("--size", help="Bytes of a payload.", rich_help_panel=_HOW)
-    ] = 64,
-    window: Annotated[
-        int,
-        typer.Option(
-            "--window",
-            help="Unacknowledged QoS 1 or 2 messages of one publisher.",
-            rich_help_panel=_HOW,
-        ),
-    ] = 20,
-    rate: Annotated[
-        float | None,
-        typer.Option(
-            "--rate",
-            help="Messages/s of all publishers. Default: as fast as possible.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    outstanding: Annotated[
-        int | None,
-        typer.Option(
-            "--outstanding",
-            help="Without a rate: messages of one publisher that have not come yet. "
-            "Default: as many as no broker drops.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    warm_up: Annotated[
-        float,
-        typer.Option("--warm-up", help="Seconds that do not count yet.", rich_help_panel=_HOW),
-    ] = 1.0,
-    duration: Annotated[
-        float, typer.Option("--duration", help="Seconds that count.", rich_help_panel=_HOW)
-    ] = 10.0,
-    count: Annotated[
-        int | None,
-        typer.Option(
-            "--count",
-            help="Messages of each publisher, instead of a duration.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    patience: Annotated[
-        float,
-        typer.Option(
-            "--patience",
-            help="Seconds without movement, then what is missing is lost.",
-            rich_help_panel=_HOW,
-        ),
-    ] = 10.0,
-    broker_pid: Annotated[
-        int | None,
-        typer.Option(
-            "--broker-pid",
-            help="The broker's process on this machine: its CPU, memory and disk writes.",
-            rich_help_panel=_RESULT,
-        ),
-    ] = None,
-    disk: Annotated[
-        Path | None,
-        typer.Option(
-            "--disk",
-            metavar="DIR",
-            help="Measure an fsync there as well, to hold latencies against.",
-            rich_help_panel=_RESULT,
-        ),
-    ] = None,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="- is stdout.", rich_help_panel=_RESULT),
-    ] = None,
-    plot_file: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE.svg", help="A picture.", rich_help_panel=_RESULT),
-    ] = None,
+    publishers: PublishersOption = 1,
+    subscribers: SubscribersOption = 1,
+    pairs: PairsOption = False,
+    persistent: PersistentOption = False,
+    qos: QosOption = 0,
+    size: SizeOption = 64,
+    window: WindowOption = 20,
+    rate: RateOption = None,
+    outstanding: OutstandingOption = None,
+    warm_up: WarmUpOption = 1.0,
+    duration: DurationOption = 10.0,
+    count: CountOption = None,
+    patience: PatienceOption = 10.0,
+    broker_pid: BrokerPidOption = None,
+    disk: DiskOption = None,
+    json_file: JsonFileOption = None,
+    plot_file: PlotFileOption = None,
 ) -> None:
     """Load a broker with messages, and verify what comes out at the other end.
 

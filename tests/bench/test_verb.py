@@ -1,5 +1,6 @@
 """`oncegate bench` at a terminal: what it prints, writes and ends with."""
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from gateway.bench.fsync_probe import fsync_figures
+from gateway.wire.packets import Publish
+from tests.bench.lying_broker import LyingBroker
 from tests.system.broker_process import BrokerProcess, free_port
 from tests.system.fixtures import running_broker
 
@@ -81,6 +84,16 @@ def test_the_password_file_is_what_the_broker_asks_for(tmp_path: Path) -> None:
         refused = bench(*where)
     assert refused.returncode == 1
     assert "refused the connection with reason code 5" in refused.stderr
+
+
+async def test_a_lost_message_makes_the_exit_code_1() -> None:
+    def lose_one(number: int, message: Publish) -> list[Publish]:
+        return [] if number == 5 else [message]
+
+    async with LyingBroker(forward=lose_one) as liar:
+        outcome = await asyncio.to_thread(bench, "--port", liar.port, "--count", 10)
+    assert outcome.returncode == 1
+    assert "1 lost" in outcome.stdout
 
 
 @pytest.mark.parametrize(
