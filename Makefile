@@ -7,6 +7,7 @@
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
+#   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -45,7 +46,7 @@ UPGRADE ?=
 
 .PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
 .PHONY: conformance conformance-write fuzz powercut simulate
-.PHONY: packages-run packages-test packages-cloud cloud static
+.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -66,6 +67,9 @@ check: static
 
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
+
+bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
+	@exec $(BIN)/python -m tests.benchmarks.side_by_side $(ARGUMENTS)
 
 static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)
@@ -112,7 +116,7 @@ format: $(VENV)/.ready-test
 # `oncegate ingest` calls this where Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
-packages-run packages-test packages-cloud: packages-%:
+packages-run packages-test packages-cloud packages-bench: packages-%:
 	@$(PACKAGES) $*
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run

@@ -67,7 +67,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             broker_port=broker_port,
             client_id=section.client_id,
             username=section.username,
-            password=_password_of(section.password_file),
+            password=password_of(section.password_file, "[bridge] password_file"),
             control_socket=configuration.control_socket,
             ports=tuple(
                 PortSettings(
@@ -89,8 +89,8 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
         raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None
 
 
-def _password_of(path: Path | None) -> str | None:
-    """The first line of the file, without its end."""
+def password_of(path: Path | None, named_by: str) -> str | None:
+    """The first line of the file that `named_by` names, without its end. Raises CommandFailed."""
     if path is None:
         return None
     try:
@@ -99,6 +99,4 @@ def _password_of(path: Path | None) -> str | None:
         return line.decode()
     except (OSError, UnicodeDecodeError) as error:
         line_shown = line_of(error) if isinstance(error, OSError) else f"{path}: is not UTF-8"
-        raise CommandFailed(
-            f"[bridge] password_file: {line_shown}", exit_code=EXIT_CONFIGURATION
-        ) from None
+        raise CommandFailed(f"{named_by}: {line_shown}", exit_code=EXIT_CONFIGURATION) from None

@@ -9,6 +9,7 @@ import typer
 
 from gateway.cli import (
     api,
+    bench,
     bridge,
     broker,
     check_config,
@@ -43,6 +44,7 @@ application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.add_typer(ctl.application, name="ctl")
 application.command("passwd")(passwd.passwd)
+application.command("bench")(bench.bench)
 application.command("check-config")(check_config.check_config)
 
 

@@ -19,6 +19,7 @@ VERBS = [
     ["simulate-board"],
     ["ingest"],
     ["passwd"],
+    ["bench"],
     ["check-config"],
     ["ctl", "status"],
     ["ctl", "sessions"],

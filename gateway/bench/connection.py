@@ -1,0 +1,203 @@
+"""One client's connection: handshake, what waits to be written, and the way from bytes to rows.
+
+The handshake is blocking and short, one client after another. After it the socket never blocks:
+`send` keeps what the kernel does not take, and the loop calls `flush` when there is room.
+"""
+
+import math
+import socket
+import time
+from typing import Final
+
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import PINGREQ, encode
+from gateway.wire.fixed_header import long_remaining_length
+from gateway.wire.malformed import Malformed
+from gateway.wire.packets import Connack, Connect, Disconnect, Packet, Properties
+
+HANDSHAKE_SECONDS: Final = 10.0
+"""For each of connecting, CONNACK and SUBACK: a broker with a slow disk answers in less."""
+
+PACKET_BYTES_MAX: Final = 1 << 28
+"""MQTT's own limit."""
+
+SESSION_EXPIRY_SECONDS: Final = 3_600
+"""A persistent session of MQTT 5.0 that a crashed run left behind goes after an hour."""
+
+
+class BenchFailed(Exception):
+    """The run cannot go on: what the broker did, and what was expected."""
+
+
+class Client:
+    """What a publisher and a subscriber have in common."""
+
+    def __init__(self, client_id: str, version: int) -> None:
+        self.client_id = client_id
+        self.version = version
+        # What CONNACK may lower. [MQTT5-3.2.2.3.3]
+        self.receive_maximum = 65_535
+        # Whether the loop asks for room to write.
+        self.is_watched = False
+        self.unsent = b""
+        self._socket: socket.socket | None = None
+        # What came of a packet whose rest has not come.
+        self.partial = bytearray()
+        self._ping_every_seconds = math.inf
+        self._ping_seconds = 0.0
+
+    @property
+    def connection(self) -> socket.socket:
+        """The connection, which there is."""
+        assert self._socket is not None, f"{self.client_id} has not been connected"
+        return self._socket
+
+    def use(self, connection: socket.socket) -> None:
+        """Take a connection in place of the one before."""
+        self.close()
+        self._socket = connection
+        self.partial = bytearray()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def receive(self, data: bytearray, end: int, seconds: float) -> int:
+        """Reads data[:end], which arrived by `seconds`; returns how much of it is done with."""
+        raise NotImplementedError
+
+    # -- handshake
+
+    def connect(self, host: str, port: int, connect: Connect) -> None:
+        """Connects and waits for CONNACK. Raises BenchFailed, OSError."""
+        self.close()
+        self.use(socket.create_connection((host, port), HANDSHAKE_SECONDS))
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.connection.sendall(encode(connect, self.version))
+        packet = self.wait_for_packet("CONNACK")
+        if not isinstance(packet, Connack):
+            raise BenchFailed(f"{self.client_id}: {packet!r} instead of CONNACK")
+        if packet.reason_code:
+            raise BenchFailed(
+                f"{self.client_id}: the broker refused the connection with reason code "
+                f"{packet.reason_code} ({packet.reason_code:#04x}): expected 0"
+            )
+        if packet.properties is not None:
+            self._obey(packet.properties)
+
+    def _obey(self, properties: Properties) -> None:
+        """What an MQTT 5.0 broker asks of its clients in CONNACK."""
+        if properties.receive_maximum is not None:
+            self.receive_maximum = properties.receive_maximum
+        # [MQTT5-3.2.2-21] although we asked for none; half of it leaves room for a slow loop.
+        if properties.server_keep_alive_seconds:
+            self._ping_every_seconds = properties.server_keep_alive_seconds / 2
+            self._ping_seconds = time.perf_counter()
+
+    def connect_of(
+        self,
+        *,
+        keeps_session: bool,
+        receive_maximum: int,
+        username: str | None,
+        password: bytes | None,
+    ) -> Connect:
+        """`receive_maximum`: QoS 1 and 2 messages that the broker may have under way to us; MQTT
+        3.1.1 has no word for it."""
+        properties = None
+        if self.version == 5:
+            properties = Properties()
+            properties.receive_maximum = receive_maximum
+            if keeps_session:
+                properties.session_expiry_interval_seconds = SESSION_EXPIRY_SECONDS
+        return Connect(
+            self.version, self.client_id, not keeps_session, 0, None, username, password, properties
+        )
+
+    def wait_for_packet(self, name: str) -> Packet:
+        """The next packet, while the socket still blocks."""
+        while True:
+            size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
+            if 0 < size_bytes <= len(self.partial):
+                packet = packet_of(bytes(self.partial[:size_bytes]), self.version)
+                del self.partial[:size_bytes]
+                return packet
+            try:
+                data = self.connection.recv(4_096)
+            except TimeoutError:
+                raise BenchFailed(
+                    f"{self.client_id}: no {name} within {HANDSHAKE_SECONDS:.0f} s"
+                ) from None
+            if not data:
+                raise BenchFailed(f"{self.client_id}: the broker closed instead of {name}")
+            self.partial += data
+
+    def say_goodbye(self) -> None:
+        """DISCONNECT, as far as it goes: the run has ended."""
+        if self._socket is None:
+            return
+        try:
+            self.connection.settimeout(HANDSHAKE_SECONDS)
+            self.connection.sendall(encode(Disconnect(), self.version))
+        except OSError:
+            # The broker is gone, or was never there.
+            return
+        finally:
+            self.close()
+
+    # -- traffic
+
+    def send(self, data: bytes | bytearray | memoryview) -> None:
+        """Writes now what the kernel takes, and the rest when it can."""
+        if self.unsent:
+            self.unsent += bytes(data)
+            return
+        try:
+            sent = self.connection.send(data)
+        except BlockingIOError:
+            sent = 0
+        except ConnectionError:
+            # The next read tells, after the broker's last words.
+            return
+        if sent < len(data):
+            self.unsent = bytes(data[sent:])
+
+    def keep_alive(self, seconds: float) -> None:
+        """PINGREQ where the broker has asked for a keep-alive."""
+        if seconds >= self._ping_seconds + self._ping_every_seconds:
+            self._ping_seconds = seconds
+            self.send(PINGREQ)
+
+    def flush(self) -> None:
+        waiting, self.unsent = self.unsent, b""
+        self.send(waiting)
+
+
+def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> int:
+    """The size of the packet that starts at `position`; 0 while its length has not come."""
+    if end - position < 2:
+        return 0
+    try:
+        remaining, start = long_remaining_length(
+            bytes(data[position : min(end, position + 5)]),
+            0,
+            min(end - position, 5),
+            version,
+            False,
+        )
+    except Malformed as malformed:
+        raise BenchFailed(f"the broker sent a malformed packet: {malformed}") from None
+    return 0 if start < 0 else start + remaining
+
+
+def packet_of(data: bytes, version: int) -> Packet:
+    """The one packet that `data` is, by the book. Raises BenchFailed."""
+    decoder = Decoder(PACKET_BYTES_MAX, version, "client")
+    packets = decoder.feed(data)
+    if decoder.error is not None:
+        raise BenchFailed(f"the broker sent a malformed packet: {decoder.error}")
+    assert len(packets) == 1
+    if isinstance(packets[0], Disconnect):
+        raise BenchFailed(f"the broker disconnected with reason code {packets[0].reason_code:#04x}")
+    return packets[0]

@@ -1,0 +1,42 @@
+"""What a process has used so far, from /proc: CPU, memory, bytes written to the disk."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """`written_bytes` is what the kernel was made to write to the disk, None where /proc does not
+    tell (another user's process)."""
+
+    cpu_seconds: float
+    rss_bytes: int
+    rss_bytes_max: int
+    written_bytes: int | None
+
+
+def usage_of(pid: int) -> Usage:
+    """Raises ProcessLookupError."""
+    directory = Path("/proc", str(pid))
+    if not directory.exists():
+        raise ProcessLookupError("there is no such process (any more)")
+    # The name in brackets may have spaces in it.
+    fields = (directory / "stat").read_text().rpartition(")")[2].split()
+    status = _pairs_of((directory / "status").read_text())
+    try:
+        written = int(_pairs_of((directory / "io").read_text())["write_bytes"])
+    except PermissionError:
+        written = None
+    return Usage(
+        cpu_seconds=(int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND,
+        rss_bytes=1024 * int(status["VmRSS"].split()[0]),
+        rss_bytes_max=1024 * int(status["VmHWM"].split()[0]),
+        written_bytes=written,
+    )
+
+
+def _pairs_of(text: str) -> dict[str, str]:
+    return dict(line.split(":", 1) for line in text.splitlines() if ":" in line)

@@ -1,0 +1,252 @@
+"""A publisher: sends bursts as the window, the plan or the receivers allow, and ends exchanges.
+
+Acknowledgements come in the order of the PUBLISHes [MQTT-4.6.0-2] [MQTT-4.6.0-3], so a run of them
+is a stretch of a stream that is known beforehand: one memcmp, and the PUBRELs that answer PUBRECs
+are a stretch too. What is not that (out of order, with reason codes) is read packet by packet.
+"""
+
+import math
+from typing import Final
+
+from gateway.bench.connection import BenchFailed, Client, packet_bytes_of, packet_of
+from gateway.bench.frames import (
+    ACKNOWLEDGEMENT_BYTES,
+    ACKNOWLEDGEMENTS,
+    BLOCK_MESSAGES,
+    FIRST_BYTE,
+    Frames,
+    equal_prefix,
+    identifier_of,
+)
+from gateway.bench.latency import Departures, Plan, Samples
+from gateway.bench.sequences import Sequences
+from gateway.wire.encoder import pubrel
+from gateway.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
+from gateway.wire.packets import Acknowledgement, Pingresp
+
+REFUSED: Final = 0x80
+"""Reason codes from here on say that the message was not taken. [MQTT5-2.4]"""
+
+RUN_BYTES: Final = 4 * 4_096
+"""How far a run of acknowledgements is looked for at a time."""
+
+
+class Step:
+    """One kind of acknowledgement: how many came, in the order of the messages."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+        self.done = 0
+        self._early: set[int] = set()
+
+    def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
+        """How many of the next `count` acknowledgements at `position` are the expected ones: a
+        whole stretch of the stream, or 0."""
+        first = self.done % BLOCK_MESSAGES
+        count = min(count, sent - self.done, BLOCK_MESSAGES - first)
+        if count <= 0 or self._early:
+            return 0
+        at = first * ACKNOWLEDGEMENT_BYTES
+        expected = ACKNOWLEDGEMENTS[self.kind][at : at + count * ACKNOWLEDGEMENT_BYTES]
+        if not data.startswith(expected, position):
+            return 0
+        self.done += count
+        return count
+
+    def receive(self, packet_id: int, sent: int) -> int:
+        """Any one acknowledgement; the sequence that it is for. Raises BenchFailed."""
+        sequence = self.sequence_of(packet_id)
+        if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
+            raise BenchFailed(
+                f"{KIND_NAMES[self.kind]} {packet_id}: expected one of the {sent - self.done} "
+                f"identifiers from {identifier_of(self.done)} on"
+            )
+        self._early.add(sequence)
+        while self.done in self._early:
+            self._early.remove(self.done)
+            self.done += 1
+        return sequence
+
+    def sequence_of(self, packet_id: int) -> int:
+        """The next message under this identifier that may be acknowledged."""
+        return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
+
+    def has(self, sequence: int) -> bool:
+        """Whether this step of the message was taken."""
+        return sequence < self.done or sequence in self._early
+
+
+class Publisher(Client):
+    """Sends to one topic: at most `window` unacknowledged messages (QoS 1, 2) and, without a plan,
+    at most `outstanding` that have not come to every receiver. `receivers` is what each of the
+    subscribers has had, `sent_max` where it ends."""
+
+    def __init__(
+        self,
+        client_id: str,
+        version: int,
+        *,
+        frames: Frames,
+        qos: int,
+        window: int,
+        outstanding: int,
+        departures: Departures,
+        samples: Samples,
+    ) -> None:
+        super().__init__(client_id, version)
+        self.frames = frames
+        self.qos = qos
+        self.window = window
+        self.receivers: list[Sequences] = []
+        self.plan: Plan | None = None
+        self.sent = 0
+        self.sent_max = 0
+        self.refused = 0
+        self._outstanding = outstanding
+        self.departures = departures
+        self._samples = samples
+        # Messages up to here are taken as lost where they have not come.
+        self._given_up = 0
+        self._received = Step(PUBREC)
+        self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What an exchange consists of at this QoS."""
+        return (self._received, self._ended) if self.qos == 2 else (self._ended,)
+
+    @property
+    def completed(self) -> int:
+        """Messages whose exchange has ended; at QoS 0 it ends with the sending."""
+        return self._ended.done if self.qos else self.sent
+
+    @property
+    def delivered(self) -> int:
+        """Messages that have come to every receiver, or were given up."""
+        if not self.receivers:
+            return self.completed
+        return max(self._given_up, min([sequences.next for sequences in self.receivers]))
+
+    @property
+    def is_done(self) -> bool:
+        return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
+
+    def follow(self, plan: Plan) -> None:
+        """From now on messages leave, and are timed, by this plan."""
+        self.plan = plan
+        self.departures.plan = plan
+
+    def give_up(self) -> bool:
+        """Take what has not come as lost; whether anything has not."""
+        missing = self.delivered < self.sent
+        self._given_up = self.sent
+        return missing
+
+    # -- sending
+
+    def due_seconds(self) -> float:
+        """When the plan wants something sent; infinity while nothing can be."""
+        if self.plan is None or self.unsent or self._room() == 0:
+            return math.inf
+        return self.plan.seconds_of(self.sent)
+
+    def pump(self, seconds: float) -> bool:
+        """Sends what may be sent now; whether anything was."""
+        if self.unsent:
+            return False
+        count = self._room()
+        if self.plan is not None:
+            count = min(count, self.plan.due_count(seconds) - self.sent)
+        if count <= 0:
+            return False
+        while count > 0 and not self.unsent:
+            rows = self.frames.rows_of(self.sent, count)
+            self.departures.leave(self.sent, rows, seconds)
+            burst = self.frames.burst_of(self.sent, rows)
+            self.sent += rows
+            count -= rows
+            self.send(burst)
+        return True
+
+    def _room(self) -> int:
+        """How many messages may follow, whatever the plan says."""
+        room = self.sent_max - self.sent
+        if self.qos:
+            room = min(room, self.window - (self.sent - self.completed))
+        if room > 0 and self.plan is None:
+            free = self._outstanding - (self.sent - self.delivered)
+            if not self.qos and free < min(self._outstanding // 8, room):
+                # A few messages at a time would cost a system call each; more room comes soon.
+                return 0
+            room = min(room, free)
+        return max(0, room)
+
+    # -- receiving
+
+    def receive(self, data: bytearray, end: int, seconds: float) -> int:
+        position = 0
+        while position < end:
+            taken = self._receive_run(data, position, end, seconds)
+            if taken == 0:
+                taken = self._receive_packet(data, position, end, seconds)
+                if taken == 0:
+                    break
+            position += taken
+        return position
+
+    def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
+        """Bytes of a run of expected acknowledgements, or 0."""
+        stop = min(end, position + RUN_BYTES)
+        stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
+        count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
+        if count == 0 or self.qos == 0:
+            return 0
+        first_byte = data[position]
+        if first_byte == FIRST_BYTE[self._ended.kind]:
+            bound = self._received.done if self.qos == 2 else self.sent
+            before = self._ended.done
+            count = self._ended.receive_run(data, position, count, bound)
+            if count:
+                self.departures.arrive(before, count, seconds, self._samples)
+        elif first_byte == FIRST_BYTE[PUBREC] and self.qos == 2:
+            at = self._received.done % BLOCK_MESSAGES * ACKNOWLEDGEMENT_BYTES
+            count = self._received.receive_run(data, position, count, self.sent)
+            if count:
+                self.send(ACKNOWLEDGEMENTS[PUBREL][at : at + count * ACKNOWLEDGEMENT_BYTES])
+        else:
+            return 0
+        return count * ACKNOWLEDGEMENT_BYTES
+
+    def _receive_packet(self, data: bytearray, position: int, end: int, seconds: float) -> int:
+        """Bytes of one packet of any shape; 0 while it is not complete."""
+        size_bytes = packet_bytes_of(data, position, end, self.version)
+        if size_bytes == 0 or position + size_bytes > end:
+            return 0
+        packet = packet_of(bytes(data[position : position + size_bytes]), self.version)
+        if isinstance(packet, Acknowledgement):
+            self._receive_acknowledgement(packet, seconds)
+        elif not isinstance(packet, Pingresp):
+            raise BenchFailed(f"{self.client_id}: the broker sent {packet!r} to a publisher")
+        return size_bytes
+
+    def _receive_acknowledgement(self, packet: Acknowledgement, seconds: float) -> None:
+        refused = packet.reason_code >= REFUSED
+        self.refused += refused
+        if packet.kind == PUBREC and self.qos == 2:
+            self._received.receive(packet.packet_id, self.sent)
+            if refused:
+                # [MQTT5-4.3.3] the exchange ends here, without PUBREL
+                self._ended.receive(packet.packet_id, self.sent)
+            else:
+                self.send(pubrel(packet.packet_id))
+        elif packet.kind == self._ended.kind and self.qos:
+            sequence = self._ended.sequence_of(packet.packet_id)
+            if self.qos == 2 and not self._received.has(sequence):
+                raise BenchFailed(f"{self.client_id}: PUBCOMP {packet.packet_id} before its PUBREC")
+            self._ended.receive(packet.packet_id, self.sent)
+            self.departures.arrive(sequence, 1, seconds, self._samples)
+        else:
+            raise BenchFailed(
+                f"{self.client_id}: the broker answered QoS {self.qos} with "
+                f"{KIND_NAMES[packet.kind]} {packet.packet_id}"
+            )

@@ -1,0 +1,58 @@
+"""What one subscriber has had from one publisher: losses, duplicates, disorder.
+
+The usual message is the next one, and a run of them is one addition. What is not is looked at
+number by number: a gap is kept as a range until its messages come (late: disorder) or the run ends
+(lost); a number that came before is a duplicate.
+"""
+
+from bisect import bisect_right
+
+
+class Sequences:
+    """Counts from `next` on, which is the highest number that came, plus one."""
+
+    def __init__(self) -> None:
+        self.next = 0
+        self.received = 0
+        self.duplicates = 0
+        self.late = 0
+        # Ranges that did not come, as sorted starts and their ends (exclusive).
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def receive_run(self, count: int) -> None:
+        """The next `count` messages came, in order."""
+        self.next += count
+        self.received += count
+
+    def receive(self, sequence: int) -> None:
+        """Any one message came."""
+        if sequence >= self.next:
+            if sequence > self.next:
+                self._starts.append(self.next)
+                self._ends.append(sequence)
+            self.next = sequence + 1
+            self.received += 1
+        elif self._fill(sequence):
+            self.late += 1
+            self.received += 1
+        else:
+            self.duplicates += 1
+
+    def lost_of(self, sent: int) -> int:
+        """How many of the first `sent` messages did not come."""
+        gaps = sum(
+            end - start for start, end in zip(self._starts, self._ends, strict=True) if start < sent
+        )
+        return gaps + max(0, sent - self.next)
+
+    def _fill(self, sequence: int) -> bool:
+        """Takes a number out of its gap; whether there was one."""
+        index = bisect_right(self._starts, sequence) - 1
+        if index < 0 or sequence >= self._ends[index]:
+            return False
+        start, end = self._starts[index], self._ends[index]
+        parts = [part for part in ((start, sequence), (sequence + 1, end)) if part[0] < part[1]]
+        self._starts[index : index + 1] = [part[0] for part in parts]
+        self._ends[index : index + 1] = [part[1] for part in parts]
+        return True

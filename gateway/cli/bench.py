@@ -1,0 +1,190 @@
+"""`oncegate bench`: a load generator for any MQTT broker."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from gateway.cli.bench_options import (
+    BrokerPidOption,
+    CountOption,
+    DiskOption,
+    DurationOption,
+    HostOption,
+    JsonFileOption,
+    MqttOption,
+    OutstandingOption,
+    PairsOption,
+    PasswordFileOption,
+    PatienceOption,
+    PersistentOption,
+    PlotFileOption,
+    PortOption,
+    PublishersOption,
+    QosOption,
+    RateOption,
+    SizeOption,
+    SubscribersOption,
+    TopicOption,
+    UsernameOption,
+    WarmUpOption,
+    WindowOption,
+)
+from gateway.cli.bridge import password_of
+from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.options import ConfigOption, configuration_of
+
+if TYPE_CHECKING:
+    from gateway.bench.result import Reading, Result
+    from gateway.bench.scenario import Scenario
+
+EXIT_USAGE = 2
+EXIT_FAULTS = 1
+VERSIONS = {"3.1.1": 4, "5.0": 5}
+
+
+def bench(
+    host: HostOption = None,
+    port: PortOption = None,
+    mqtt: MqttOption = "3.1.1",
+    username: UsernameOption = None,
+    password_file: PasswordFileOption = None,
+    topic: TopicOption = "bench",
+    config: ConfigOption = None,
+    publishers: PublishersOption = 1,
+    subscribers: SubscribersOption = 1,
+    pairs: PairsOption = False,
+    persistent: PersistentOption = False,
+    qos: QosOption = 0,
+    size: SizeOption = 64,
+    window: WindowOption = 20,
+    rate: RateOption = None,
+    outstanding: OutstandingOption = None,
+    warm_up: WarmUpOption = 1.0,
+    duration: DurationOption = 10.0,
+    count: CountOption = None,
+    patience: PatienceOption = 10.0,
+    broker_pid: BrokerPidOption = None,
+    disk: DiskOption = None,
+    json_file: JsonFileOption = None,
+    plot_file: PlotFileOption = None,
+) -> None:
+    """Load a broker with messages, and verify what comes out at the other end.
+
+    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 1.
+    With a rate, latencies count from the time at which a message ought to have been sent.
+
+    Examples:
+
+        oncegate bench
+
+        oncegate bench --publishers 10 --subscribers 10 --pairs --qos 2 --window 100 --persistent
+
+        oncegate bench --host broker.example --port 1883 --mqtt 5.0 --qos 1 --rate 5000 --json -
+    """
+    if mqtt not in VERSIONS:
+        raise CommandFailed(
+            f"oncegate bench: --mqtt {mqtt}: expected 3.1.1 or 5.0", exit_code=EXIT_USAGE
+        )
+    if plot_file is not None and plot_file.suffix != ".svg":
+        raise CommandFailed(
+            f"oncegate bench: --plot {plot_file}: expected a name that ends in .svg",
+            exit_code=EXIT_USAGE,
+        )
+    password = password_of(password_file, "--password-file")
+    if host is None or port is None:
+        ours = configuration_of(config).broker_address
+        host, port = host or ours[0], port or ours[1]
+
+    from gateway.bench.scenario import Scenario, ScenarioMistake
+
+    try:
+        scenario = Scenario(
+            host=host,
+            port=port,
+            version=VERSIONS[mqtt],
+            publishers=publishers,
+            subscribers=subscribers,
+            shape="pairs" if pairs else "all",
+            qos=qos,
+            payload_bytes=size,
+            window=window,
+            outstanding=outstanding,
+            persistent=persistent,
+            rate=rate,
+            warm_up_seconds=warm_up,
+            duration_seconds=duration,
+            count=count,
+            patience_seconds=patience,
+            topic_prefix=topic,
+            username=username,
+            password=None if password is None else password.encode(),
+        )
+    except ScenarioMistake as mistake:
+        raise CommandFailed(f"oncegate bench: {mistake}", exit_code=EXIT_USAGE) from None
+    fsync_ms, result = _measure(scenario, broker_pid, disk)
+    _tell(result, fsync_ms, json_file=json_file, plot_file=plot_file)
+    if not result.is_clean:
+        raise typer.Exit(EXIT_FAULTS)
+
+
+def _measure(
+    scenario: "Scenario", broker_pid: int | None, disk: Path | None
+) -> tuple[dict[str, float], "Result"]:
+    """Runs the scenario and shows how far it is. Raises CommandFailed."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from gateway.bench.connection import BenchFailed
+    from gateway.bench.fsync_probe import fsync_figures
+    from gateway.bench.processes import usage_of
+    from gateway.bench.result import rate_of
+    from gateway.bench.run import run
+
+    # It draws only when it is told to: a thread that draws would be in the way of what is timed.
+    live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
+    last: list[Reading] = []
+
+    def show(phase: str, reading: "Reading") -> None:
+        rate = f": {rate_of(last[0], reading):,.0f} messages/s" if last else ""
+        live.update(phase + rate, refresh=live.console.is_terminal)
+        last[:] = [reading]
+
+    try:
+        if broker_pid is not None:
+            usage_of(broker_pid)
+        fsync_ms = {} if disk is None else fsync_figures(disk)
+        with live:
+            return fsync_ms, run(scenario, broker_pid=broker_pid, progress=show)
+    except ProcessLookupError as error:
+        raise CommandFailed(f"oncegate bench: --broker-pid {broker_pid}: {error}") from None
+    except BenchFailed as error:
+        raise CommandFailed(f"oncegate bench: {line_of(error)}") from error
+    except OSError as error:
+        place = f"{scenario.host} port {scenario.port}"
+        raise CommandFailed(f"oncegate bench: {place}: {line_of(error)}") from error
+
+
+def _tell(
+    result: "Result",
+    fsync_ms: dict[str, float],
+    *,
+    json_file: Path | None,
+    plot_file: Path | None,
+) -> None:
+    import json
+
+    from rich.console import Console
+
+    from gateway.bench.plot import svg_of
+    from gateway.cli.bench_table import table_of, title_of
+
+    answer = result.as_json() | {"fsync_ms": fsync_ms}
+    if json_file == Path("-"):
+        print(json.dumps(answer))
+    else:
+        Console(highlight=False).print(table_of(result, fsync_ms))
+    if json_file is not None and json_file != Path("-"):
+        json_file.write_text(json.dumps(answer, indent=1) + "\n")
+    if plot_file is not None:
+        plot_file.write_text(svg_of(result, title_of(result.scenario)))

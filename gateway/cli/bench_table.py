@@ -1,0 +1,91 @@
+"""What a run of the load generator says, for a terminal."""
+
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gateway.bench.result import Faults, Result
+from gateway.bench.scenario import Scenario
+
+LIMITS = {
+    "rate": "the rate: the broker could do more",
+    "broker": "the broker, which is busy",
+    "generator": "the load generator, which is busy: the broker could do more",
+    "neither": "neither is busy: the window, the disk or the network",
+}
+
+
+def title_of(scenario: Scenario) -> str:
+    """The scenario in a line."""
+    version = "5.0" if scenario.version == 5 else "3.1.1"
+    parts = [
+        f"MQTT {version}, QoS {scenario.qos}",
+        f"{scenario.publishers} to {scenario.subscribers}" + _shape_of(scenario),
+        f"{scenario.payload_bytes} bytes",
+    ]
+    if scenario.qos:
+        parts.append(f"window {scenario.window}")
+        parts.append("persistent" if scenario.persistent else "clean")
+    if scenario.rate is not None:
+        parts.append(f"{scenario.rate:,.0f} messages/s")
+    return ", ".join(parts)
+
+
+def _shape_of(scenario: Scenario) -> str:
+    return " in pairs" if scenario.shape == "pairs" else ""
+
+
+def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
+    """The whole result; `fsync_ms` is empty where no disk was measured."""
+    table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
+    table.title_justify = "left"
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    answer = result.as_json()
+    for name, rate in answer["per_second"].items():
+        if name == "sent" or (result.scenario.subscribers if name == "received" else True):
+            table.add_row(name, f"{rate:,.0f} messages/s")
+    latencies = {"delivery": result.delivery_ms, "acknowledged": result.acknowledgement_ms}
+    for name, figures in (latencies | {"fsync": fsync_ms}).items():
+        if figures:
+            table.add_row(name, _milliseconds(figures))
+    table.add_row("messages", _verdict(result.faults))
+    if result.window_used < result.scenario.window:
+        table.add_row("window", f"{result.window_used}: the broker takes no more")
+    table.add_row("generator", _cost(answer["generator"]))
+    if answer["broker"] is not None:
+        table.add_row("broker", _cost(answer["broker"]) + _memory_and_disk(answer["broker"]))
+    table.add_row("limit", LIMITS[result.limit])
+    return table
+
+
+def _verdict(faults: Faults) -> Text:
+    words = {
+        "lost": faults.lost,
+        "twice": faults.duplicates,
+        "late": faults.late,
+        "changed or nobody's": faults.foreign,
+        "refused": faults.refused,
+        "never acknowledged": faults.unfinished,
+    }
+    said = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
+    return Text(said, "red") if said else Text("each once, in order", "green")
+
+
+def _milliseconds(figures: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:,.3f}" for name, value in figures.items()) + " ms"
+
+
+def _cost(process: dict[str, Any]) -> str:
+    per_million = process["cpu_seconds_per_million"]
+    cost = "" if per_million is None else f", {per_million:.2f} CPU s per million messages"
+    return f"{process['cpu_share']:.0%} of a core{cost}"
+
+
+def _memory_and_disk(broker: dict[str, Any]) -> str:
+    written = broker["written_bytes_per_message"]
+    disk = "" if written is None else f", {written:,.0f} bytes written per message"
+    return f", {broker['rss_bytes'] / 2**20:.1f} MiB{disk}"

@@ -1,0 +1,113 @@
+"""The load generator against the real broker: every message of every kind is accounted for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from gateway.bench.run import run
+from gateway.bench.scenario import Scenario, ScenarioMistake
+from tests.system.broker_process import BrokerProcess
+from tests.system.fixtures import running_broker
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[BrokerProcess]:
+    with running_broker("[mqtt]\nmax_inflight = 50\n") as broker:
+        yield broker
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("qos", [0, 1, 2])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_every_message_comes_once_and_every_exchange_ends(
+    broker: BrokerProcess, qos: int, version: int, persistent: bool
+) -> None:
+    scenario = Scenario(
+        port=broker.port,
+        version=version,
+        publishers=3,
+        subscribers=3,
+        shape="pairs",
+        qos=qos,
+        window=50,
+        persistent=persistent,
+        count=2_000,
+    )
+    result = run(scenario, broker_pid=broker.process_id)
+    assert result.is_clean
+    assert (result.sent, result.received, result.completed) == (6_000, 6_000, 6_000)
+    assert broker.ask("status")["sessions"]["total"] == 0
+
+
+@pytest.mark.parametrize(("publishers", "subscribers"), [(1, 20), (20, 1), (4, 3)])
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_fan_out_and_fan_in_are_counted_for_each_subscriber(
+    broker: BrokerProcess, publishers: int, subscribers: int, qos: int
+) -> None:
+    scenario = Scenario(
+        port=broker.port, publishers=publishers, subscribers=subscribers, qos=qos, count=300
+    )
+    result = run(scenario)
+    assert result.is_clean
+    assert result.received == 300 * publishers * subscribers
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+@pytest.mark.parametrize("size", [10, 127, 5_000, 300_000])
+def test_payloads_of_every_size_arrive_unchanged(
+    broker: BrokerProcess, size: int, qos: int
+) -> None:
+    result = run(
+        Scenario(port=broker.port, qos=qos, payload_bytes=size, count=50, window=4, outstanding=4)
+    )
+    assert result.is_clean
+    assert result.received == 50
+
+
+def test_a_rate_is_kept_and_every_message_of_it_is_timed(broker: BrokerProcess) -> None:
+    scenario = Scenario(
+        port=broker.port, publishers=3, rate=300.0, warm_up_seconds=0.0, duration_seconds=2.0
+    )
+    result = run(scenario)
+    assert result.is_clean
+    assert result.sent == pytest.approx(600, abs=30)
+    assert result.limit == "rate"
+    assert list(result.delivery_ms) == ["p50", "p90", "p99", "p99.9", "max"]
+    assert result.timeline
+
+
+def test_publishers_alone_are_measured_by_their_acknowledgements(broker: BrokerProcess) -> None:
+    scenario = Scenario(port=broker.port, subscribers=0, qos=2, window=1, persistent=True, count=50)
+    result = run(scenario, broker_pid=broker.process_id)
+    assert result.is_clean
+    assert result.completed == 50
+    assert result.delivery_ms == {}
+    assert 0 < result.acknowledgement_ms["p50"] <= result.acknowledgement_ms["max"]
+    usage = result.as_json()["broker"]
+    assert usage["rss_bytes"] > 1 << 20
+    # 50 messages, each on the disk before PUBREC.
+    assert usage["written_bytes"] >= 50 * 64
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"publishers": 0}, "publishers 0: expected 1 to"),
+        ({"qos": 3}, "QoS 3: expected 0 to 2"),
+        ({"payload_bytes": 9}, "payload size 9: expected 10 to"),
+        ({"window": 32_768}, "window 32768: expected 1 to 32767"),
+        ({"outstanding": 0}, "outstanding 0"),
+        ({"count": 0}, "count 0"),
+        ({"version": 3}, "protocol level 3"),
+        ({"shape": "pairs", "publishers": 2}, "2 publishers and 1 subscribers are no pairs"),
+        ({"rate": 0.0}, "rate 0.0"),
+        ({"duration_seconds": 0.0}, "duration 0.0 s"),
+        ({"patience_seconds": 0.0}, "patience 0.0 s"),
+        ({"topic_prefix": "a/#"}, "topic prefix 'a/#'"),
+    ],
+)
+def test_a_scenario_that_cannot_be_run_says_what_is_allowed(
+    options: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ScenarioMistake, match=words):
+        Scenario(**options)  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""What `make bench` puts together from its runs; the runs themselves are too long for a test."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.brokers import BROKERS, BenchmarkFailed
+from tests.benchmarks.contests import CONTESTS
+from tests.benchmarks.measuring import Meter
+from tests.benchmarks.report import document_of
+
+
+def run_of(*, persistent: bool = False) -> dict[str, Any]:
+    return {
+        "scenario": {"payload_bytes": 64, "persistent": persistent},
+        "broker": {
+            "cpu_seconds_per_million": 2.5,
+            "rss_bytes_max": 50 << 20,
+            "written_bytes_per_message": 400.0,
+        },
+        "generator": {"cpu_seconds_per_million": 0.5},
+        "commits": {"messages_each": 250.0, "busy_share": 0.9},
+        "limit": "broker",
+    }
+
+
+def results_of(*, ratio: float = 6.0, load_average: float = 0.1) -> dict[str, Any]:
+    run = run_of()
+    return {
+        "machine": {
+            "processor": "Cortex-A76",
+            "cores": 4,
+            "memory_bytes": 8 << 30,
+            "system": "Debian",
+            "kernel": "6.1",
+            "file_system": "ext4",
+            "python": "3.11",
+            "mosquitto": "2.0.11",
+            "oncegate": "0.1.0, compiled",
+            "load_average": load_average,
+        },
+        "rounds": 3,
+        "seconds": 5.0,
+        "pinned": True,
+        "contests": [
+            {
+                "name": "QoS 2",
+                "least": 5,
+                "ratio": ratio,
+                "cpu_ratio": 7.0,
+                "rates": {"Mosquitto": 10_000.0, "Oncegate": 10_000.0 * ratio},
+                "runs": {"Mosquitto": [run], "Oncegate": [run_of(persistent=True)]},
+            }
+        ],
+        "durable": {"ratio": 1.2, "most": 1.5, "latency_ms": 2.4, "fsync_ms": 1.0, "runs": [run]},
+        "shared": {
+            "ratio": 1.5, "most": 2.0, "alone_ms": 0.2, "beside_ms": 0.3,
+            "load_per_second": 90_000.0, "loads": [run],
+        },
+        "wear": [{"rate": 10, "written_bytes": 30_000.0, "run": run}],
+    }  # fmt: skip
+
+
+def test_the_document_has_machine_ratios_wear_and_costs() -> None:
+    text = document_of(results_of())
+    for words in (
+        "| processor | Cortex-A76, 4 cores |",
+        "| QoS 2 | 10,000 | 60,000 | 6.0 | at least 5 | 7.0 | yes |",
+        "90,000 durable messages/s, 250 for each commit; a commit was under way 90% of the time",
+        "| QoS 2 | Oncegate | 2.50 | 50 MiB | 250 | 400 | 0.50 | the broker's core |",
+        "| 10 | 0.0 | 30,000 |",
+        "## How it is measured",
+    ):
+        assert words in text
+    assert "noise" not in text
+
+
+def test_a_ratio_that_was_not_reached_and_a_busy_machine_are_said() -> None:
+    text = document_of(results_of(ratio=4.9, load_average=3.0))
+    assert "| 4.9 | at least 5 | 7.0 | **no** |" in text
+    assert "load average 3.0" in text
+
+
+def test_every_load_can_be_run(tmp_path: Path) -> None:
+    # Mosquitto reads its configuration with another user's rights.
+    tmp_path.chmod(0o755)
+    meter = Meter(pinned=False)
+    for name, broker in BROKERS.items():
+        with broker(tmp_path) as running:
+            result = meter.measure(running, (*CONTESTS[-1].options, "--warm-up", "0"), 0.3)
+        assert result["messages"]["received"] > 0
+        assert ("commits" in result) == (name == "Oncegate")
+
+
+def test_a_load_that_cannot_be_run_says_what_the_load_generator_said(tmp_path: Path) -> None:
+    with BROKERS["Oncegate"](tmp_path) as running, pytest.raises(BenchmarkFailed, match="QoS 7"):
+        Meter(pinned=False).measure(running, ("--qos", "7"), 0.3)

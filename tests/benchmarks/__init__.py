@@ -1,0 +1,1 @@
+"""Speed, side by side with a peer in one run: `make bench`. No test asserts a time."""

@@ -1,0 +1,62 @@
+"""What is measured: the scenarios of `make bench`, and the ratios that they must reach at least."""
+
+from dataclasses import dataclass
+from typing import Final
+
+LOGGED_TOPIC: Final = "sensors/bench"
+"""Below `sensors/#`, whose payloads the session log takes along by default."""
+
+_TEN_TO_TEN: Final = ("--publishers", "10", "--subscribers", "10", "--pairs", "--window", "100")
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Both brokers under one load; the ratio is that of messages delivered a second."""
+
+    name: str
+    options: tuple[str, ...]
+    least_ratio: float
+
+
+CONTESTS: Final = (
+    Contest("QoS 0, 1 publisher, 1 subscriber", ("--qos", "0"), 5),
+    Contest("QoS 0, 1 publisher, 50 subscribers", ("--qos", "0", "--subscribers", "50"), 12),
+    Contest("QoS 1, 10 to 10, window 100, clean sessions", ("--qos", "1", *_TEN_TO_TEN), 6),
+    Contest("QoS 2, 10 to 10, window 100, clean sessions", ("--qos", "2", *_TEN_TO_TEN), 8),
+    Contest(
+        "QoS 2, 10 to 10, window 100, persistent sessions; Oncegate: all fsynced, session log",
+        ("--qos", "2", *_TEN_TO_TEN, "--persistent", "--topic", LOGGED_TOPIC),
+        5,
+    ),
+)
+
+FSYNCS_A_MESSAGE: Final = 2
+"""QoS 2 needs two, one after the other: before PUBREC, and before PUBCOMP."""
+
+DURABLE_LATENCY_MOST: Final = 1.5
+"""p50 of the acknowledgement against p50 of so many fsyncs."""
+
+# A window of 1 needs no subscriber: the exchange is the publisher's.
+ONE_AT_A_TIME: Final = (
+    *("--qos", "2", "--window", "1", "--subscribers", "0", "--persistent"),
+    *("--topic", LOGGED_TOPIC),
+)
+
+SHARED_LATENCY_MOST: Final = 2.0
+"""p99 of QoS 0 beside durable traffic against p99 without."""
+
+QUIET_CLIENT: Final = ("--qos", "0", "--rate", "1000")
+
+# Ten closed loops: a commit is always under way. More would measure the processor, not the disk.
+DISK_LOAD: Final = (
+    *("--qos", "2", "--publishers", "10", "--subscribers", "10", "--pairs", "--window", "10"),
+    *("--persistent", "--topic", LOGGED_TOPIC),
+)
+
+WEAR_RATES: Final = (1, 10, 100)
+"""Messages/s at which a commit carries little: what a card bears then."""
+
+WEAR: Final = ("--qos", "2", "--persistent", "--topic", LOGGED_TOPIC)
+
+WEAR_SECONDS_LEAST: Final = 10.0
+"""At one message a second, ten messages."""
