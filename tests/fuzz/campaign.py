@@ -5,6 +5,7 @@ this one ended, and what raises into `folder/findings`.
 """
 
 import asyncio
+import contextlib
 import os
 import platform
 import re
@@ -26,6 +27,9 @@ INPUT_SECONDS_MAX: Final = 20
 MEMORY_MEBIBYTES_MAX: Final = 1_024
 """Of the whole process, which takes about 70: more is a leak."""
 
+GRACE_SECONDS: Final = 30
+"""For a process that has been told its time: start, seeds, the last input."""
+
 LINES_KEPT: Final = 60
 LINE_BYTES_MAX: Final = 1 << 20
 PULSE: Final = re.compile(
@@ -44,6 +48,12 @@ def why_not() -> str | None:
     if here == ("CPython", "linux", "x86_64"):
         return None
     return f"atheris has no wheel for {' '.join(here)}: fuzzing needs CPython on Linux x86_64"
+
+
+def state_of(process_id: int) -> str:
+    """Return what Linux says of a process: whether it runs, sleeps or has been stopped."""
+    lines = Path(f"/proc/{process_id}/status").read_text().splitlines()
+    return next(line for line in lines if line.startswith("State"))
 
 
 class Campaign:
@@ -87,9 +97,7 @@ class Campaign:
                 limit=LINE_BYTES_MAX,
             )
             try:
-                # Without a deadline of ours: libFuzzer keeps its time, and a terminal that was
-                # stopped meanwhile must not count as a process that hangs.
-                await self._listen(process)
+                await self._attend(process)
             finally:
                 if process.returncode is None:
                     process.kill()
@@ -123,6 +131,22 @@ class Campaign:
             str(inputs),
             str(seeds),
         ]
+
+    async def _attend(self, process: asyncio.subprocess.Process) -> None:
+        """Listen until the process ends.
+
+        Twice: where we were stopped ourselves (a terminal may be), time is up and there is still
+        to be heard what it said meanwhile.
+        """
+        for patience_seconds in (self.seconds + GRACE_SECONDS, GRACE_SECONDS):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience_seconds):
+                    await self._listen(process)
+                    return
+        words = "\n".join(self.lines)
+        raise RuntimeError(
+            f"fuzzing {self.name} did not end in its time ({state_of(process.pid)}):\n{words}"
+        )
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stderr is not None, "stderr is a pipe"
