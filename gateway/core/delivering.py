@@ -341,10 +341,18 @@ class Deliverer:
     def _resend_all(self, session: Session, connection: Connection, now: float) -> None:
         session.unsent.clear()
         window = self._window_of(connection)
+        in_flight = list(session.outbound.values())
         sent = 0
-        for delivery in list(session.outbound.values()):
-            # PUBREL needs no room in the receive maximum of the new connection.
-            if delivery.state == RECEIVED or sent < window:
+        # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
+        # new connection, and makes some.
+        for delivery in in_flight:
+            if delivery.state == RECEIVED:
+                self._resend(session, connection, delivery, now)
+                sent += 1
+        for delivery in in_flight:
+            if delivery.state == RECEIVED:
+                continue
+            if sent < window:
                 self._resend(session, connection, delivery, now)
                 sent += 1
             else:

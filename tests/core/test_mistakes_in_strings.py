@@ -2,14 +2,15 @@
 
 import pytest
 
-from gateway.wire.packets import Connect, Disconnect, Publish
+from gateway.wire import kinds
+from gateway.wire.packets import Disconnect, Publish
 from tests.core.harness import Client, Harness, payloads
 from tests.core.mqtt5 import subscriber
 from tests.wire.marked_strings import STRINGS, WRONG, Marked
 
 
 def is_connect(marked: Marked) -> bool:
-    return marked.before[0] == Connect.kind << 4
+    return marked.before[0] == kinds.CONNECT << 4
 
 
 def sent(harness: Harness, marked: Marked, four_bytes: bytes) -> Client:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from gateway.wire import kinds
 from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Connect, Packet
+from gateway.wire.packets import Packet
 from tests.wire.marked_strings import RIGHT, STRINGS, WRONG, Marked
 
 every_string = pytest.mark.parametrize(
@@ -12,7 +13,7 @@ every_string = pytest.mark.parametrize(
 
 
 def decoder_of(marked: Marked) -> Decoder:
-    if marked.before[0] == Connect.kind << 4:
+    if marked.before[0] == kinds.CONNECT << 4:
         return Decoder(1 << 20)
     return Decoder(1 << 20, marked.version, "server" if marked.sender == "client" else "client")
 
