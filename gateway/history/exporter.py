@@ -143,16 +143,23 @@ class Exporter:
         which nothing was exported yet, so the first batch of an unknown boot is where to go on.
         """
         sequence = -1
-        while sequence < self._position:
+        unknown: dict[str, JournalBatch] = {}
+        while unknown or sequence <= self._position:
             batches = self._pages.after(max(0, sequence))
-            unknown = next((batch for batch in batches if batch.boot not in self._boots), None)
-            if unknown is not None:
-                await self._go_to(unknown)
-                break
+            for batch in batches:
+                if batch.boot in self._boots:
+                    # Only so many boots are remembered: those before a known one were exported.
+                    unknown.clear()
+                else:
+                    unknown.setdefault(batch.boot, batch)
             if not batches or _last_sequence(batches[-1]) <= sequence:
                 break
             sequence = _last_sequence(batches[-1])
             await asyncio.sleep(0)
+        if unknown:
+            await self._go_to(next(iter(unknown.values())))
+            # The others lie behind it, and are met on the way.
+            self._boots.update(unknown)
         self._survey_due = False
 
     async def _go_to(self, batch: JournalBatch) -> None:

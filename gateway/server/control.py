@@ -213,7 +213,11 @@ class Control:
 
 
 def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        # On a disk that has become read-only; the next start takes the place of a dead socket.
+        logger.warning("the control socket stays behind: %s", error)
 
 
 def _text(request: Request, key: str, default: str | None = None) -> str:

@@ -74,9 +74,16 @@ def lock(data_dir: Path) -> IO[str]:
 
     Raises:
         DataDirectoryInUse: another broker holds it.
+        StoreUnavailable: nothing can be written there.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
-    handle = (data_dir / LOCK_NAME).open("a+", encoding="ascii")
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        handle = (data_dir / LOCK_NAME).open("a+", encoding="ascii")
+    except OSError as error:
+        raise StoreUnavailable(
+            f"cannot write into the data directory {data_dir}: {error.strerror}; look at the disk "
+            "(read-only? full? whose is it?), or choose another with --data-dir"
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -62,8 +62,8 @@ class JournalReader:
             "SELECT blob FROM journal WHERE sequence >= ? ORDER BY sequence", (first,)
         )
         for (blob,) in cursor:
-            blobs.append(blob)
-            size_bytes += len(blob)
+            blobs.append(blob or b"")  # a damaged row may read NULL: reported as no blob at all
+            size_bytes += len(blobs[-1])
             if size_bytes >= bytes_max:
                 break
         cursor.close()  # an open statement would keep the WAL from being reset

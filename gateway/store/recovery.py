@@ -86,7 +86,7 @@ def _blobs(
     One at a time, and not the many that only wait to be exported: they may be a gigabyte.
     """
     for sequence, data in connection.execute(
-        "SELECT sequence, blob FROM journal WHERE sequence >="
+        "SELECT sequence, coalesce(blob, x'') FROM journal WHERE sequence >="
         " coalesce((SELECT max(sequence) FROM journal WHERE sequence < ?), 0) ORDER BY sequence",
         (checkpoint,),
     ):

@@ -256,7 +256,7 @@ class Store:
         dropped: list[int] = []
         dropped_bytes = 0
         for sequence, size in self._writer.execute(
-            "SELECT sequence, length(blob) FROM journal WHERE sequence < ?"
+            "SELECT sequence, coalesce(length(blob), 0) FROM journal WHERE sequence < ?"
             " AND sequence < (SELECT max(sequence) FROM journal) ORDER BY sequence LIMIT ?",
             (before_sequence, DROP_BLOBS_MAX),
         ).fetchall():

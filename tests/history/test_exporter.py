@@ -9,7 +9,7 @@ import pytest
 
 from gateway.history.main import LogInUse, serve
 from gateway.history.names import segments_in
-from gateway.history.settings import SEGMENT_BYTES_MIN
+from gateway.history.settings import BOOTS_KEPT, PAGE_BYTES, SEGMENT_BYTES_MIN
 from tests.history.journals import UNSYNCHRONISED, Broker
 from tests.history.stage import Stage, segments_of, until
 
@@ -237,3 +237,26 @@ async def test_a_log_directory_that_cannot_be_made_is_an_error_that_names_it(
     (tmp_path / "log").write_text("a file")
     with pytest.raises(FileExistsError, match="log"):
         await stage.run_once()
+
+
+async def test_a_boot_that_begins_where_a_page_of_the_journal_ends_is_exported(
+    stage: Stage,
+) -> None:
+    first = Broker()
+    stage.journal.blobs = [first.exchanges(1, payload=b"x" * PAGE_BYTES)]
+    await stage.run_once()
+    second = Broker(boot="second boot", after=first.last_sequence)
+    stage.journal.blobs.append(second.started())
+    await stage.run_once()
+    assert stage.sequences() == list(range(1, second.last_sequence + 1))
+
+
+async def test_a_journal_of_more_boots_than_are_remembered_is_exported_once(stage: Stage) -> None:
+    last_sequence = 0
+    for number in range(BOOTS_KEPT + 2):
+        broker = Broker(boot=f"boot {number}", after=last_sequence)
+        stage.journal.blobs.append(broker.started())
+        last_sequence = broker.last_sequence
+    await stage.run_once()
+    await stage.run_once()
+    assert stage.sequences() == list(range(1, last_sequence + 1))
