@@ -55,7 +55,8 @@ class SessionBook:
     number: int
     client_id: str
     durable: bool | None
-    protocol: int
+    may_be_5: bool
+    """A client of MQTT 5.0 has, or may have, used it: what 5.0 alone allows may be its doing."""
     epoch: int
     next_position: int | None = 0
     """None: not known, the session is older than the log."""

@@ -18,8 +18,7 @@ class Delivering:
         context = self.context
         book = context.book_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
-        self.fan_out.entry(book, message)
-        self._take_position(book, message, position)
+        self._enter(book, message, position)
         qos = number_in(event, "qos")
         book.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
@@ -44,14 +43,16 @@ class Delivering:
         if book.queue and book.queue[0].position == position:
             self._take_front(book, message)
         else:
-            self.fan_out.entry(book, message)
-            self._take_position(book, message, position)
+            self._enter(book, message, position)
         book.outbound[packet_id] = InFlight(
             position, message, number_in(event, "qos"), context.sequence, context.epoch
         )
 
-    def _take_position(self, book: SessionBook, message: int, position: int) -> None:
+    def _enter(self, book: SessionBook, message: int, position: int) -> None:
+        """A new entry takes the next position of its session's queue."""
         expected = book.next_position
+        if expected is None or position >= expected:
+            self.fan_out.entry(book, message)
         if expected is not None and position != expected:
             what = (
                 "has had an entry before: the message is delivered twice"
@@ -126,7 +127,7 @@ class Delivering:
             return  # `message_dropped` was its end; this frees the identifier
         if delivery.qos == 2 and not delivery.is_received:
             counts.refused += 1
-            if book.protocol in (3, 4):
+            if not book.may_be_5:
                 # Only a client of MQTT 5.0 can refuse a message, with an error in PUBREC.
                 self._wrong(event, "delivery", delivery, "completed before its PUBREC")
         else:
@@ -148,12 +149,14 @@ class Delivering:
             counts.expired += 1
         else:
             counts.dropped += 1
-        run = self.fan_out.run
-        is_new = reason.startswith("queue_") or (run is not None and run.message == message)
-        if is_new:
+        if reason.startswith("queue_"):
             self.fan_out.entry(book, message)
             return
         if self._take_waiting(book, message):
+            return
+        run = self.fan_out.run
+        if reason == "too_large" and run is not None and run.message == message:
+            self.fan_out.entry(book, message)
             return
         for delivery in book.outbound.values():
             if delivery.message == message and not (delivery.is_received or delivery.is_dropped):

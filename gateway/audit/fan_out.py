@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gateway.audit.books import SessionBook
 from gateway.audit.context import Context
+from gateway.audit.findings import Word
 
 MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 """Events that may stand between a release and its entries."""
@@ -24,8 +25,10 @@ class Run:
     qos: int
     matched: int
     sequence: int
-    may_expire: bool
+    may_be_5: bool
     entries: dict[int, int] = field(default_factory=dict)
+    latest: SessionBook | None = None
+    """The session of the latest entry."""
 
 
 @dataclass(slots=True)
@@ -36,6 +39,7 @@ class Claim:
     session: SessionBook
     sequence: int
     segment: str
+    detail: str
 
 
 class FanOut:
@@ -57,12 +61,12 @@ class FanOut:
         qos: int,
         matched: int,
         *,
-        may_expire: bool,
+        may_be_5: bool,
     ) -> None:
         """A message goes out. `topic` is None where the receivers cannot be told from it."""
         self.context.counts.matched += matched
         sequence = self.context.sequence
-        self.run = Run(publisher, message, topic, qos, matched, sequence, may_expire)
+        self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, book: SessionBook, message: int) -> None:
         """A session gets the message: queued, started at once, or dropped."""
@@ -70,12 +74,13 @@ class FanOut:
         self.context.counts.entries += 1
         if run is not None and run.message == message:
             run.entries[book.number] = run.entries.get(book.number, 0) + 1
+            run.latest = book
             return
         self.context.counts.late_entries += 1
-        if message in self._retained_count:
+        if message in self._retained_count or message in self._left:
             return
-        if message in self._left:
-            return
+        if self.context.is_whole and book.durable is None:
+            return  # that there is no such session has been said
         if not self.context.is_whole:
             self.context.report(
                 "fan_out",
@@ -85,8 +90,12 @@ class FanOut:
                 session=book,
             )
             return
+        detail = f"message {message} enters the session again, long after its release"
+        self._claim(message, book, detail)
+
+    def _claim(self, message: int, book: SessionBook, detail: str) -> None:
         context = self.context
-        self._claims.append(Claim(message, book, context.sequence, context.segment))
+        self._claims.append(Claim(message, book, context.sequence, context.segment, detail))
 
     # -- reasons for late entries
 
@@ -116,8 +125,7 @@ class FanOut:
             self.context.add(
                 "violation",
                 "fan_out",
-                f"message {claim.message} enters the session again, long after its release: it "
-                "is not retained, and no shared subscription hands it on",
+                f"{claim.detail}: it is not retained, and no shared subscription hands it on",
                 message=claim.message,
                 session=claim.session,
                 sequences=(claim.sequence,),
@@ -137,45 +145,61 @@ class FanOut:
         context = self.context
         entries = sum(run.entries.values())
         context.counts.unrecorded += max(0, run.matched - entries)
-        if entries > run.matched:
-            self._report(run, f"{run.matched} sessions matched and {entries} have an entry")
+        if entries > run.matched and run.latest is not None:
+            # What a member of a shared subscription leaves may follow without an event between.
+            detail = (
+                f"message {run.message} matched {run.matched} sessions and has {entries} entries"
+            )
+            self._claim(run.message, run.latest, detail)
         if not run.qos:
             return
-        if not context.is_whole or is_cut:
-            if entries < run.matched:
-                self._doubt(run, entries)
-        elif run.topic is not None:
-            self._compare(run, run.topic)
+        if context.is_whole and run.topic is not None:
+            self._compare(run, run.topic, is_cut=is_cut and entries < run.matched)
+        elif entries < run.matched:
+            self._doubt(run, entries)
 
-    def _compare(self, run: Run, topic: str) -> None:
+    def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
         """The whole log is there, so every persistent session's subscriptions are known."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
-            if not qos or number in run.entries or (number == run.publisher and run.may_expire):
-                continue
-            if not run.matched and run.may_expire:
-                self._doubt_expiry(run, number)
-            else:
-                self._report(
-                    run,
-                    "its subscription matched and the message never reached its queue",
-                    self.context.sessions.get(number),
-                )
+            if qos and number not in run.entries:
+                self._missing(run, number, is_cut=is_cut)
+        if sum(run.entries.values()) > run.matched:
+            return
         for number, count in run.entries.items():
             allowed = (number in receivers.granted) + receivers.shared.get(number, 0)
             if count > allowed:
                 expected = "no subscription of its matched" if not allowed else f"{allowed} matched"
-                self._report(
-                    run, f"{count} entries where {expected}", self.context.sessions.get(number)
-                )
+                detail = f"{count} entries where {expected}"
+                self._say("violation", run, detail, number)
 
-    def _report(self, run: Run, detail: str, session: SessionBook | None = None) -> None:
+    def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
+        """A persistent session that subscribes has no entry."""
+        verdict: Word = "inconclusive"
+        if is_cut:
+            detail = "it is the last in the log, and the end of its batch is missing"
+        elif run.may_be_5 and number == run.publisher:
+            detail = (
+                "it did not come back to its publisher, which subscribes to it; the log does not "
+                "tell whether with the option no local"
+            )
+        elif run.may_be_5 and not run.matched:
+            detail = (
+                "it went to nobody although this session subscribes; it may have expired before "
+                "its release, which the log does not tell"
+            )
+        else:
+            verdict = "violation"
+            detail = "a subscription of this session matched, and it never reached its queue"
+        self._say(verdict, run, detail, number)
+
+    def _say(self, verdict: Word, run: Run, detail: str, number: int) -> None:
         self.context.add(
-            "violation",
+            verdict,
             "fan_out",
             f"message {run.message}: {detail}",
             message=run.message,
-            session=session,
+            session=self.context.sessions.get(number),
             sequences=(run.sequence,),
         )
 
@@ -187,16 +211,5 @@ class FanOut:
             "whether the others keep no record (clean sessions, QoS 0) cannot be told, because "
             "the log is not whole",
             message=run.message,
-            sequences=(run.sequence,),
-        )
-
-    def _doubt_expiry(self, run: Run, number: int) -> None:
-        self.context.add(
-            "inconclusive",
-            "fan_out",
-            f"message {run.message} went to nobody although this session subscribes: it may have "
-            "expired before its release, which the log does not tell",
-            message=run.message,
-            session=self.context.sessions.get(number),
             sequences=(run.sequence,),
         )

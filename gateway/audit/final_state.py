@@ -27,7 +27,7 @@ def compare(ledger: Ledger, connection: sqlite3.Connection) -> None:
         session = numbers.pop(book.number, None)
         _compare_session(context, book, {} if session is None else _open_in(connection, session))
     for session in numbers.values():
-        book = SessionBook(session.number, session.client_id, True, session.protocol, -1)
+        book = SessionBook(session.number, session.client_id, True, True, -1)
         _compare_session(context, book, _open_in(connection, session))
 
 

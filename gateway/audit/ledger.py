@@ -131,14 +131,14 @@ class Ledger:
             number,
             str(event["client_id"]),
             not event["clean"],
-            number_in(event, "protocol"),
+            event["protocol"] == 5,
             context.epoch,
         )
 
     def _resumed(self, event: Event) -> None:
         context = self.context
         book = context.book_of(event)
-        book.protocol = number_in(event, "protocol")
+        book.may_be_5 = book.may_be_5 or event["protocol"] == 5
 
     def _ended(self, event: Event) -> None:
         context = self.context

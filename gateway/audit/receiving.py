@@ -74,7 +74,7 @@ class Receiving:
             held.topic if held is not None else None,
             2,
             number_in(event, "matched"),
-            may_expire=book.protocol not in (3, 4),
+            may_be_5=book.may_be_5,
         )
 
     def abandoned(self, event: Event) -> None:
@@ -119,5 +119,5 @@ class Receiving:
             str(event["topic"]) if event["origin"] != "gateway" else None,
             number_in(event, "qos"),
             number_in(event, "matched"),
-            may_expire=book is None or book.protocol not in (3, 4),
+            may_be_5=book is None or book.may_be_5,
         )
