@@ -117,7 +117,7 @@ class Audit:
             self._progress(self.findings.counts.events, "journal")
 
     def _finish(self, walk: Walk, connection: sqlite3.Connection | None = None) -> None:
-        ledger = walk.ledger
+        ledger = walk.end()
         if ledger is None:
             return
         ledger.finish(is_complete=connection is not None)

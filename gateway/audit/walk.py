@@ -75,6 +75,12 @@ class Walk:
         events = stretch.events[skipped:] if skipped else stretch.events
         ledger.take(events, stretch.first_sequence + skipped, stretch.name)
 
+    def end(self) -> Ledger | None:
+        """The ledger of the latest database, None if there was nothing to read."""
+        if self._is_broken and self.ledger is not None:
+            self.ledger.break_here()
+        return self.ledger
+
     def _begin_store(self, stretch: Stretch) -> None:
         """The first events of a database: the log's beginning, or the gateway got a new one."""
         before = self.ledger

@@ -145,7 +145,9 @@ class Story:
         """The segments that arrived."""
         store = self.gateway.encode().hex()[:16].ljust(16, "0")
         writer = LogWriter(gateway=self.gateway, store=store, sequence=self.first_sequence)
-        made = [(writer.seal(events or [opened(99)]), events) for events in self.log]
+        made = [
+            (writer.seal(_timed(events or [opened(99)], writer)), events) for events in self.log
+        ]
         return [segment for segment, events in made if events is not None]
 
     def land(self, directory: Path) -> None:
@@ -153,6 +155,26 @@ class Story:
         directory.mkdir(parents=True, exist_ok=True)
         for segment in self.segments():
             segment.write_to(directory)
+
+
+_OUT = ("message_released", "message_published")
+_IN = ("message_queued", "delivery_started", "message_dropped", "retained_set")
+
+
+def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
+    """Events with times: a release and its entries are one batch, and a batch has one time."""
+    timed: list[Event] = []
+    run: int | None = None
+    for index, one in enumerate(events):
+        time_ms = one.get("time", writer.time_ms + 10 * index)
+        if one["event"] not in _IN:
+            run = None
+        if run is not None and "time" not in one:
+            time_ms = run
+        if one["event"] in _OUT:
+            run = time_ms
+        timed.append(one | {"time": time_ms})
+    return timed
 
 
 def ok(name: str, *log: list[Event]) -> Story:
@@ -254,7 +276,8 @@ STORIES = (
           begin(held(1), released(1), queued(1, 0)),
           [{"event": "store_damaged", "detail": "3 pages"}, opened(4)]),
     doubt("expired before its release perhaps", {"fan_out"},
-          [opened(1, protocol=5), opened(2), subscribed(2), held(1), released(1, matched=0), opened(4)]),
+          [opened(1, protocol=5), opened(2), subscribed(2), held(1), released(1, matched=0),
+           opened(4)]),
     doubt("not back to its publisher perhaps", {"fan_out"},
           [opened(1, protocol=5), subscribed(1), held(1), released(1), opened(4)]),
     doubt("the last batch is cut", {"fan_out"}, begin(held(1), released(1))),
