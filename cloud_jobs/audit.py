@@ -1,8 +1,8 @@
 """The audit over the tables: the same laws as on the gateway, from another hand.
 
 `run` is what `oncegate audit --tables` calls. Nothing is collected but counts and exceptions, and
-of those a bounded number. A finding is a violation only where the log is whole between the events that
-contradict each other; where something is missing between them it is inconclusive.
+of those a bounded number. A finding is a violation only where the log is whole between the events
+that contradict each other; where something is missing between them it is inconclusive.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 
 def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
     """Everything that contradicts a law, as if the log were whole."""
-    used = audit_steps.identifiers(events)
-    places = audit_steps.positions(events)
+    used = audit_steps.identifiers(events).persist()
+    places = audit_steps.positions(events).persist()
     left = audit_steps.waiting(places, events)
     first_lack = lacks.groupBy(*STORE).agg(F.min("at").alias("first_lack"))
     releases = audit_fan_out.releases_of(events).join(first_lack, list(STORE), "left")
@@ -132,7 +132,7 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
     columns = (*SESSION, "message", "sequence", "law")
     is_held = F.col("after") == "held"
-    taken = used.where("is_last AND after IS NOT NULL").withColumn(
+    taken = used.where("is_last AND after != 'free'").withColumn(
         "law", F.when(is_held, "released_once").otherwise("delivery")
     )
     queued = left.where("NOT is_passed").withColumn("law", F.lit("delivery"))
@@ -164,6 +164,8 @@ def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
         .groupBy(*FINDING)
         .agg(F.when(doubtful, "inconclusive").otherwise(F.col("verdict")).alias("judged"))
         .withColumn("verdict", F.col("judged"))
+        # A session that is older than the log was opened before it.
+        .where("NOT (law = 'session' AND verdict = 'inconclusive')")
         .select(*FINDING)
         .unionByName(_of_the_log(lacks))
     )

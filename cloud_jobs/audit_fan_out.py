@@ -23,7 +23,9 @@ def releases_of(events: DataFrame) -> DataFrame:
         .groupBy(*STORE, "message")
         .agg(F.max("topic").alias("held_topic"))
     )
-    topic = F.when(is_event("message_released"), F.col("held_topic")).when(
+    in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")
+    is_first = F.row_number().over(in_turn) == 1
+    topic = F.when(is_event("message_released"), F.when(is_first, F.col("held_topic"))).when(
         F.col("origin") != "gateway", F.col("topic")
     )
     out = events.where(is_event("message_released", "message_published"))

@@ -47,26 +47,29 @@ def finding(
 def identifiers(events: DataFrame) -> DataFrame:
     """Every use of a packet identifier beside the one before it.
 
-    `state` is what the identifier was in: `held`, `sent`, `received`, or null where it was free.
+    `state` is what the identifier was in: `held`, `sent`, `received` or `free` (null: never used);
+    `after` is what it is in then.
     """
     is_outbound = is_event(*_OUTBOUND) | (is_event("delivery_completed") & (F.col("packet_id") > 0))
     used = events.where(is_event(*_INBOUND) | is_outbound).withColumn("outbound", is_outbound)
     in_turn = Window.partitionBy(*SESSION, "outbound", "packet_id").orderBy("sequence")
     so_far = in_turn.rowsBetween(Window.unboundedPreceding, 0)
+    earlier = in_turn.rowsBetween(Window.unboundedPreceding, -1)
+    # What only repeats (a duplicate, something resent) changes no state.
     after = (
-        F.when(is_event("message_held", "duplicate_suppressed"), "held")
+        F.when(is_event("message_held"), "held")
         .when(is_event("delivery_started"), "sent")
         .when(is_event("delivery_received"), "received")
-        .when(is_event("delivery_resent"), F.when(F.col("packet") == "pubrel", "received")
-              .otherwise("sent"))
-    )  # fmt: skip
+        .when(is_event(*_FREE), "free")
+    )
     started_qos = F.when(is_event("delivery_started"), F.col("qos"))
     return (
         used.withColumn("after", after)
-        .withColumn("state", F.lag("after").over(in_turn))
+        .withColumn("state", F.last("after", ignorenulls=True).over(earlier))
         .withColumn("before", F.lag("message").over(in_turn))
         .withColumn("since", F.lag("sequence").over(in_turn))
         .withColumn("granted", F.last(started_qos, ignorenulls=True).over(so_far))
+        .withColumn("after", F.coalesce("after", "state", F.lit("free")))
         .withColumn("is_last", F.lead("sequence").over(in_turn).isNull())
     )
 

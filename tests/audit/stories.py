@@ -141,10 +141,14 @@ class Story:
         """The gateway's id: the name without what ids may not hold."""
         return self.name.replace(" ", "-")[:64]
 
+    @property
+    def store(self) -> str:
+        """The database's id."""
+        return self.gateway.encode().hex()[:16].ljust(16, "0")
+
     def segments(self) -> list[Segment]:
         """The segments that arrived."""
-        store = self.gateway.encode().hex()[:16].ljust(16, "0")
-        writer = LogWriter(gateway=self.gateway, store=store, sequence=self.first_sequence)
+        writer = LogWriter(gateway=self.gateway, store=self.store, sequence=self.first_sequence)
         made = [
             (writer.seal(_timed(events or [opened(99)], writer)), events) for events in self.log
         ]
