@@ -125,11 +125,11 @@ def _deliver_twice(harness: Harness) -> None:
         once(*arguments)  # type: ignore[arg-type]
         once(*arguments)  # type: ignore[arg-type]
 
-    fan_out.deliver = twice  # type: ignore[method-assign]
+    fan_out.deliver = twice  # type: ignore[method-assign, assignment]
 
 
 def _never_forget_held(harness: Harness) -> None:
-    harness.broker.state.message_released = lambda _: None  # type: ignore[method-assign]
+    harness.broker.state.message_released = lambda held: None  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize(
