@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
-from tests.audit.stories import STORIES, Story
+from tests.audit.stories import STORIES, Log, Story
 
 
 def land(directory: Path, *names: str) -> None:
@@ -47,7 +47,7 @@ def test_a_client_id_cannot_paint_the_terminal(
 ) -> None:
     story = next(one for one in STORIES if one.name == "held and forgotten")
     hostile = {"client_id": "[red]\x1b[31m"}
-    log = [[event | hostile for event in events or ()] for events in story.log]
+    log: Log = [[event | hostile for event in events or ()] for events in story.log]
     Story(story.name, log).land(tmp_path)
     assert run(["audit", "--segments", str(tmp_path)]) == 1
     assert "\x1b" not in capsys.readouterr().out
