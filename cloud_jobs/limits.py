@@ -50,3 +50,6 @@ timestamps and everyone else's can show."""
 CONFLICT_RETRIES_MAX: Final = 3
 """Times that a step is tried again when another writer committed beside it. A second run of the job
 conflicts once a step at most; more than that means that somebody else writes to the tables."""
+
+AUDIT_EXCEPTIONS_MAX: Final = 10_000
+"""Exceptions that an audit carries by name, violations first; all are counted."""

@@ -41,7 +41,7 @@ def ingest(
     """
     configuration = configuration_of(config, gateway__data_dir=data_dir)
     directory = configuration.gateway.data_dir.absolute()
-    _set_up_spark()
+    set_up_spark()
 
     from rich.console import Console
 
@@ -70,7 +70,7 @@ def _directory_of(target: str) -> str:
     return unquote(parts.path) if parts.scheme == "file" else target
 
 
-def _set_up_spark() -> None:
+def set_up_spark() -> None:
     """Make sure that Java and PySpark are there. Raises CommandFailed with what to install."""
     if find_spec("pyspark") is not None and _java_is_usable():
         return

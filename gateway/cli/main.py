@@ -9,6 +9,7 @@ import typer
 
 from gateway.cli import (
     api,
+    audit,
     bench,
     bridge,
     broker,
@@ -42,6 +43,7 @@ application.command("api")(api.api)
 application.command("upload")(upload.upload)
 application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
+application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
 application.command("passwd")(passwd.passwd)
 application.command("bench")(bench.bench)

@@ -1,0 +1,108 @@
+"""Where the audit stands in the log of one database, and how it names what it finds."""
+
+from collections.abc import Mapping
+
+from gateway.audit.books import SessionBook
+from gateway.audit.entitled import Subscriptions
+from gateway.audit.findings import Findings, LawException, Word
+
+Event = Mapping[str, object]
+
+
+class Context:
+    """Shared by the laws that walk over one log.
+
+    `epoch` counts breaks: places where events are or may be missing. A contradiction between two
+    things known since the latest break is a violation; anything older may have changed unseen.
+    """
+
+    def __init__(self, findings: Findings, gateway: str, store: str) -> None:
+        self.findings = findings
+        self.counts = findings.counts
+        self.gateway = gateway
+        self.store = store
+        self.epoch = 0
+        self.sequence = 0
+        self.time_ms = 0
+        self.segment = ""
+        self.sessions: dict[int, SessionBook] = {}
+        self.highest_session = 0
+        self.subscriptions = Subscriptions()
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing is missing since the database was made."""
+        return self.epoch == 0
+
+    def report(
+        self,
+        law: str,
+        detail: str,
+        *,
+        epoch: int,
+        message: int | None = None,
+        session: SessionBook | None = None,
+        since: int | None = None,
+    ) -> None:
+        """Name an exception at this event. `epoch` is that of what it contradicts."""
+        is_firm = epoch == self.epoch
+        sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)
+        self.add(
+            "violation" if is_firm else "inconclusive",
+            law,
+            detail if is_firm else f"{detail}; the log is not whole here, so this proves nothing",
+            message=message,
+            session=session,
+            sequences=tuple(number for number in sequences if number is not None),
+        )
+
+    def add(
+        self,
+        verdict: Word,
+        law: str,
+        detail: str,
+        *,
+        message: int | None = None,
+        session: SessionBook | None = None,
+        sequences: tuple[int, ...] = (),
+        segment: str | None = None,
+    ) -> None:
+        """Name an exception whose verdict is known."""
+        self.findings.add(
+            LawException(
+                verdict,
+                law,
+                self.gateway,
+                self.store,
+                detail,
+                message,
+                session.number if session is not None else None,
+                session.client_id if session is not None else None,
+                sequences,
+                segment if segment is not None else self.segment,
+            )
+        )
+
+    def book_of(self, event: Event) -> SessionBook:
+        """The session of an event that only a persistent session can have."""
+        number = event["session"]
+        assert isinstance(number, int)
+        book = self.sessions.get(number)
+        if book is None:
+            book = self._unknown(number, str(event["client_id"]), str(event["event"]))
+        return book
+
+    def _unknown(self, number: int, client_id: str, kind: str) -> SessionBook:
+        # Without a break every session was seen to be opened.
+        book = SessionBook(number, client_id, None, True, self.epoch if self.is_whole else -1)
+        book.next_position = None
+        if self.is_whole:
+            known = "has ended" if number <= self.highest_session else "was never opened"
+            self.report(
+                "session",
+                f"{kind} for a session that {known}",
+                epoch=self.epoch,
+                session=book,
+            )
+        self.sessions[number] = book
+        return book

@@ -1,0 +1,215 @@
+"""One message to all its receivers: each persistent session that it matched gets one entry.
+
+The broker records a release and the entries that it makes as one run of events, and commits them
+in one batch. An entry that comes later needs a reason: the message is retained and the session has
+subscribed, or a shared subscription handed on what a session that ends leaves behind.
+"""
+
+from dataclasses import dataclass, field
+
+from gateway.audit.books import SessionBook
+from gateway.audit.context import Context
+from gateway.audit.findings import Word
+
+MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
+"""Events that may stand between a release and its entries."""
+
+
+@dataclass(slots=True)
+class Run:
+    """A release, and the entries that have followed it so far."""
+
+    publisher: int
+    message: int
+    topic: str | None
+    qos: int
+    matched: int
+    sequence: int
+    may_be_5: bool
+    entries: dict[int, int] = field(default_factory=dict)
+    latest: SessionBook | None = None
+    """The session of the latest entry."""
+
+
+@dataclass(slots=True)
+class Claim:
+    """An entry that only the end of another session in the same batch can explain."""
+
+    message: int
+    session: SessionBook
+    sequence: int
+    segment: str
+    detail: str
+
+
+class FanOut:
+    """The law `fan_out`."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.run: Run | None = None
+        self._retained: dict[str, int] = {}
+        self._retained_count: dict[int, int] = {}
+        self._claims: list[Claim] = []
+        self._left: set[int] = set()
+
+    def begin(
+        self,
+        publisher: int,
+        message: int,
+        topic: str | None,
+        qos: int,
+        matched: int,
+        *,
+        may_be_5: bool,
+    ) -> None:
+        """A message goes out. `topic` is None where the receivers cannot be told from it."""
+        self.context.counts.matched += matched
+        sequence = self.context.sequence
+        self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
+
+    def entry(self, book: SessionBook, message: int) -> None:
+        """A session gets the message: queued, started at once, or dropped."""
+        run = self.run
+        self.context.counts.entries += 1
+        if run is not None and run.message == message:
+            run.entries[book.number] = run.entries.get(book.number, 0) + 1
+            run.latest = book
+            return
+        self.context.counts.late_entries += 1
+        if message in self._retained_count or message in self._left:
+            return
+        if self.context.is_whole and book.durable is None:
+            return  # that there is no such session has been said
+        if not self.context.is_whole:
+            self.context.report(
+                "fan_out",
+                f"an entry of message {message} whose release is not in the log",
+                epoch=-1,
+                message=message,
+                session=book,
+            )
+            return
+        detail = f"message {message} enters the session again, long after its release"
+        self._claim(message, book, detail)
+
+    def _claim(self, message: int, book: SessionBook, detail: str) -> None:
+        context = self.context
+        self._claims.append(Claim(message, book, context.sequence, context.segment, detail))
+
+    # -- reasons for late entries
+
+    def retained_set(self, topic: str, message: int) -> None:
+        """The topic has a new retained message."""
+        self.retained_cleared(topic)
+        self._retained[topic] = message
+        self._retained_count[message] = self._retained_count.get(message, 0) + 1
+
+    def retained_cleared(self, topic: str) -> None:
+        """The topic has none."""
+        before = self._retained.pop(topic, None)
+        if before is not None:
+            self._retained_count[before] -= 1
+            if not self._retained_count[before]:
+                del self._retained_count[before]
+
+    def session_ends(self, book: SessionBook) -> None:
+        """Members of its shared subscriptions may get, in this batch, what it leaves."""
+        if any(name.startswith("$share/") for name in book.subscriptions):
+            self._left.update(one.message for one in book.unfinished())
+            self._claims = [claim for claim in self._claims if claim.message not in self._left]
+
+    def batch_over(self) -> None:
+        """Another batch begins (its time differs): what was claimed had to be explained by now."""
+        for claim in self._claims:
+            self.context.add(
+                "violation",
+                "fan_out",
+                f"{claim.detail}: it is not retained, and no shared subscription hands it on",
+                message=claim.message,
+                session=claim.session,
+                sequences=(claim.sequence,),
+                segment=claim.segment,
+            )
+        self._claims.clear()
+        self._left.clear()
+
+    # -- the end of a run
+
+    def close(self, *, is_cut: bool = False) -> None:
+        """The run is over: every receiver has its entry. `is_cut`: its end is not in the log."""
+        run = self.run
+        if run is None:
+            return
+        self.run = None
+        context = self.context
+        entries = sum(run.entries.values())
+        context.counts.unrecorded += max(0, run.matched - entries)
+        if entries > run.matched and run.latest is not None:
+            # What a member of a shared subscription leaves may follow without an event between.
+            detail = (
+                f"message {run.message} matched {run.matched} sessions and has {entries} entries"
+            )
+            self._claim(run.message, run.latest, detail)
+        if not run.qos:
+            return
+        if context.is_whole and run.topic is not None:
+            self._compare(run, run.topic, is_cut=is_cut and entries < run.matched)
+        elif entries < run.matched:
+            self._doubt(run, entries)
+
+    def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
+        """The whole log is there, so every persistent session's subscriptions are known."""
+        receivers = self.context.subscriptions.receivers_of(topic)
+        for number, qos in receivers.granted.items():
+            if qos and number not in run.entries:
+                self._missing(run, number, is_cut=is_cut)
+        if sum(run.entries.values()) > run.matched:
+            return
+        for number, count in run.entries.items():
+            allowed = (number in receivers.granted) + receivers.shared.get(number, 0)
+            if count > allowed:
+                expected = "no subscription of its matched" if not allowed else f"{allowed} matched"
+                detail = f"{count} entries where {expected}"
+                self._say("violation", run, detail, number)
+
+    def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
+        """A persistent session that subscribes has no entry."""
+        verdict: Word = "inconclusive"
+        if is_cut:
+            detail = "it is the last in the log, and the end of its batch is missing"
+        elif run.may_be_5 and number == run.publisher:
+            detail = (
+                "it did not come back to its publisher, which subscribes to it; the log does not "
+                "tell whether with the option no local"
+            )
+        elif run.may_be_5 and not run.matched:
+            detail = (
+                "it went to nobody although this session subscribes; it may have expired before "
+                "its release, which the log does not tell"
+            )
+        else:
+            verdict = "violation"
+            detail = "a subscription of this session matched, and it never reached its queue"
+        self._say(verdict, run, detail, number)
+
+    def _say(self, verdict: Word, run: Run, detail: str, number: int) -> None:
+        self.context.add(
+            verdict,
+            "fan_out",
+            f"message {run.message}: {detail}",
+            message=run.message,
+            session=self.context.sessions.get(number),
+            sequences=(run.sequence,),
+        )
+
+    def _doubt(self, run: Run, entries: int) -> None:
+        self.context.add(
+            "inconclusive",
+            "fan_out",
+            f"message {run.message} matched {run.matched} sessions and {entries} have an entry: "
+            "whether the others keep no record (clean sessions, QoS 0) cannot be told, because "
+            "the log is not whole",
+            message=run.message,
+            sequences=(run.sequence,),
+        )

@@ -1,0 +1,90 @@
+"""What the log leaves open against what the database holds, at the same moment.
+
+The database is read as a start of the broker would: tables, and the journal behind them. A message
+that the log leaves waiting and that is not there is lost, whatever else was recorded.
+"""
+
+import sqlite3
+
+from gateway.audit.books import Held, InFlight, SessionBook, Waiting
+from gateway.audit.context import Context
+from gateway.audit.ledger import Ledger
+from gateway.core.session import Session
+from gateway.store.recovery import recover
+
+Open = dict[tuple[str, int], int]
+"""Messages by where they are: `held` and `in flight` by packet identifier, `queue` by position."""
+
+
+def compare(ledger: Ledger, connection: sqlite3.Connection) -> None:
+    """The law `state`. Raises `sqlite3.Error`."""
+    context = ledger.context
+    recovered = recover(connection, [], 0.0)
+    numbers = {session.number: session for session in recovered.state.sessions.values()}
+    for book in context.sessions.values():
+        if book.durable is False:
+            continue
+        session = numbers.pop(book.number, None)
+        _compare_session(context, book, {} if session is None else _open_in(connection, session))
+    for session in numbers.values():
+        book = SessionBook(session.number, session.client_id, True, True, -1)
+        _compare_session(context, book, _open_in(connection, session))
+
+
+def _open_in(connection: sqlite3.Connection, session: Session) -> Open:
+    found: Open = {("held", pid): held.message.number for pid, held in session.inbound.items()}
+    for packet_id, delivery in session.outbound.items():
+        found["in flight", packet_id] = delivery.message_number
+    for delivery in (*session.waiting, *session.recent):
+        found["queue", delivery.position] = delivery.message_number
+    if session.stored_count:
+        end = session.stored_first + session.stored_count
+        for position, message in connection.execute(
+            "SELECT position, message FROM queue WHERE session = ? AND position >= ?"
+            " AND position < ?",
+            (session.number, session.stored_first, end),
+        ):
+            found["queue", position] = message
+    return found
+
+
+def _compare_session(context: Context, book: SessionBook, stored: Open) -> None:
+    told: dict[tuple[str, int], Held | Waiting | InFlight] = {}
+    told.update({("held", packet_id): held for packet_id, held in book.held.items()})
+    told.update({("in flight", packet_id): one for packet_id, one in book.outbound.items()})
+    told.update({("queue", waiting.position): waiting for waiting in book.queue})
+    for (where, number), one in told.items():
+        found = stored.pop((where, number), None)
+        if found == one.message:
+            continue
+        is_firm = one.epoch == context.epoch
+        place = f"{where}, {'position' if where == 'queue' else 'packet identifier'} {number}"
+        context.add(
+            "violation" if is_firm else "inconclusive",
+            "state",
+            f"the log leaves message {one.message} open ({place}) and the database "
+            + (f"has message {found} there" if found is not None else "does not have it")
+            + ("" if is_firm else "; it may have ended where the log is not whole"),
+            message=one.message,
+            session=book,
+            sequences=(one.sequence,),
+            segment="database",
+        )
+    if stored:
+        _beyond_the_log(context, book, stored)
+
+
+def _beyond_the_log(context: Context, book: SessionBook, stored: Open) -> None:
+    """The database holds more than the log tells of: one exception for a whole queue of it."""
+    (where, number), message = next(iter(stored.items()))
+    is_firm = book.epoch == context.epoch
+    context.add(
+        "violation" if is_firm else "inconclusive",
+        "state",
+        f"the database holds {len(stored)} messages for this session that the log does not leave "
+        f"open, the first is message {message} ({where} {number})"
+        + ("" if is_firm else "; they may be older than the log"),
+        message=message,
+        session=book,
+        segment="database",
+    )

@@ -1,0 +1,117 @@
+"""What an audit found: exceptions by name, counts of everything, and one verdict."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Final, Literal
+
+Verdict = Literal["ok", "violation", "inconclusive"]
+Word = Literal["violation", "inconclusive"]
+
+EXIT_CODES: Final[dict[Verdict, int]] = {"ok": 0, "violation": 1, "inconclusive": 2}
+
+EXCEPTIONS_MAX: Final = 100_000
+"""Exceptions kept by name, about 50 MB of them. Further ones are counted only: a log that is wrong
+in so many places is one story, and a small gateway must be able to tell it."""
+
+LAWS: Final[dict[str, str]] = {
+    "held_once": "a message is received once, and its identifier holds no other until PUBREL",
+    "duplicate": "a repeat is suppressed only while its message is held",
+    "released_once": "a held message is released or abandoned once",
+    "fan_out": "a message enters the queue of every persistent session that it matched, once",
+    "delivery": "an entry is started once, in order, and completed or dropped once",
+    "identifier": "a packet identifier of a session is in flight once at a time",
+    "resent": "a delivery is repeated and acknowledged only while it is in flight",
+    "session": "nothing is delivered to a session that is not there",
+    "state": "what the log leaves open stands in the database, and nothing else",
+    "log": "the log is whole: no sequence missing, no segment damaged or replaced",
+}
+"""What each law says; docs/audit.md has the reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class LawException:
+    """One place where a law does not hold, or cannot be decided."""
+
+    verdict: Word
+    law: str
+    gateway: str
+    store: str
+    detail: str
+    message: int | None = None
+    session: int | None = None
+    client_id: str | None = None
+    sequences: tuple[int, ...] = ()
+    segment: str | None = None
+    """The segment's file name, `journal`, or `database`."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Everything that was seen, whether a law held or not."""
+
+    events: int = 0
+    segments: int = 0
+    held: int = 0
+    duplicates_suppressed: int = 0
+    released: int = 0
+    abandoned: int = 0
+    published: int = 0
+    held_at_session_end: int = 0
+    held_open: int = 0
+    matched: int = 0
+    unrecorded: int = 0
+    """Matched sessions without an entry: clean ones, and those that were granted QoS 0."""
+    entries: int = 0
+    late_entries: int = 0
+    """Entries made later: retained messages, and what a shared subscription handed over."""
+    completed: int = 0
+    refused: int = 0
+    dropped: int = 0
+    expired: int = 0
+    ended: int = 0
+    queued_open: int = 0
+    in_flight_open: int = 0
+
+
+@dataclass(slots=True)
+class Findings:
+    """The result of an audit, as it grows."""
+
+    source: str
+    counts: Counts = field(default_factory=Counts)
+    exceptions: list[LawException] = field(default_factory=list)
+    violations: int = 0
+    inconclusive: int = 0
+    seconds: float = 0.0
+    by_law: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Exceptions by law and verdict."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst that was found; nothing is proven of a log without events."""
+        if self.violations:
+            return "violation"
+        return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
+
+    def add(self, exception: LawException) -> None:
+        """Count an exception, and keep it while there is room."""
+        if exception.verdict == "violation":
+            self.violations += 1
+        else:
+            self.inconclusive += 1
+        key = (exception.law, exception.verdict)
+        self.by_law[key] = self.by_law.get(key, 0) + 1
+        if len(self.exceptions) < EXCEPTIONS_MAX:
+            self.exceptions.append(exception)
+
+    def as_json(self) -> dict[str, object]:
+        """The whole result as JSON values."""
+        return {
+            "source": self.source,
+            "verdict": self.verdict,
+            "violations": self.violations,
+            "inconclusive": self.inconclusive,
+            "counts": asdict(self.counts),
+            "exceptions": [asdict(exception) for exception in self.exceptions],
+            "exceptions_not_shown": self.violations + self.inconclusive - len(self.exceptions),
+            "seconds": round(self.seconds, 3),
+        }

@@ -1,0 +1,152 @@
+"""A gateway's log from its first event to its last: which ledger gets what, and where it breaks.
+
+Whatever keeps events from the laws is an exception of the law `log`, so that no verdict rests on
+what was not read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.audit.context import Event
+from gateway.audit.findings import Findings, LawException
+from gateway.audit.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive events of one boot and one database."""
+
+    gateway: str
+    store: str
+    boot: str
+    first_sequence: int
+    events: Sequence[Event]
+    name: str
+    """What people find them by: the segment's file name, or `journal`."""
+    segment: int | None = None
+    """The segment's number, None for the journal."""
+    sha256: str | None = None
+    previous_sha256: str | None = None
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last event."""
+        return self.first_sequence + len(self.events) - 1
+
+
+class Walk:
+    """Takes one gateway's stretches in order."""
+
+    def __init__(self, findings: Findings, gateway: str) -> None:
+        self.findings = findings
+        self.gateway = gateway
+        self.ledger: Ledger | None = None
+        self._store = ""
+        self._boots: set[str] = set()
+        self._before: Stretch | None = None
+        self._is_broken = False
+
+    def damaged(self, name: str, why: str) -> None:
+        """A segment or a blob that was not believed."""
+        self._say(name, f"{why}; nothing in it was believed: look for a good copy", ())
+        self._is_broken = True
+
+    def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
+        """Whether a batch of the journal was in a segment."""
+        return (
+            store == self._store
+            and boot in self._boots
+            and self.ledger is not None
+            and last_sequence < self.ledger.next_sequence
+        )
+
+    def take(self, stretch: Stretch) -> None:
+        """Judge the next stretch; events that were seen are passed over."""
+        if stretch.store != self._store:
+            self._begin_store(stretch)
+        else:
+            self._continue(stretch)
+        self._before = stretch
+        self._boots.add(stretch.boot)
+        self._is_broken = False
+        ledger = self.ledger
+        assert ledger is not None
+        skipped = max(0, ledger.next_sequence - stretch.first_sequence)
+        events = stretch.events[skipped:] if skipped else stretch.events
+        ledger.take(events, stretch.first_sequence + skipped, stretch.name)
+
+    def end(self) -> Ledger | None:
+        """The ledger of the latest database, None if there was nothing to read."""
+        if self._is_broken and self.ledger is not None:
+            self.ledger.break_here()
+        return self.ledger
+
+    def _begin_store(self, stretch: Stretch) -> None:
+        """The first events of a database: the log's beginning, or the gateway got a new one."""
+        before = self.ledger
+        first = stretch.first_sequence
+        follows = before is not None and first == before.next_sequence
+        if before is not None:
+            before.finish(is_complete=False)
+            before.doubt("its database was replaced by another one", also_firm=True)
+        self.ledger = Ledger(self.findings, self.gateway, stretch.store)
+        self._store = stretch.store
+        self.ledger.context.sequence = first - 1
+        if self._is_broken or not (first == 1 or follows):
+            self._say(
+                stretch.name,
+                f"the log begins at sequence {first}: events 1 to {first - 1} are not here"
+                if before is None
+                else f"the log of a new database begins at sequence {first}",
+                (first,),
+            )
+            self.ledger.break_here()
+
+    def _continue(self, stretch: Stretch) -> None:
+        ledger = self.ledger
+        assert ledger is not None
+        expected, first = ledger.next_sequence, stretch.first_sequence
+        if first > expected:
+            self._say(
+                stretch.name,
+                f"events {expected} to {first - 1} are missing before it; if the gateway has them "
+                "(log/sent, log/sealed), audit again with them",
+                (expected, first - 1),
+            )
+        elif first < expected and stretch.boot not in self._boots:
+            self._say(
+                stretch.name,
+                f"a new start of the broker counts from {first} again, after {expected - 1}: its "
+                "database lost its end (did the card lie about fsync?)",
+                (first,),
+            )
+            ledger.context.sequence = first - 1
+        elif not self._is_broken and self._follows(stretch):
+            return
+        elif not self._is_broken:
+            self._say(
+                stretch.name,
+                "the segment before it is not the one that its header names: one of them was "
+                "replaced, or is missing",
+                (first,),
+            )
+        ledger.break_here()
+
+    def _follows(self, stretch: Stretch) -> bool:
+        before = self._before
+        if before is None or stretch.segment is None or before.segment is None:
+            return True
+        return (before.segment + 1, before.sha256) == (stretch.segment, stretch.previous_sha256)
+
+    def _say(self, name: str, detail: str, sequences: tuple[int, ...]) -> None:
+        self.findings.add(
+            LawException(
+                "inconclusive",
+                "log",
+                self.gateway,
+                self._store,
+                detail,
+                sequences=sequences,
+                segment=name,
+            )
+        )

@@ -1,0 +1,157 @@
+"""`oncegate audit`: is every message accounted for?"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+
+EXIT_NOTHING_PROVEN = 2
+"""As for `inconclusive`: a log that cannot be read proves nothing."""
+
+PROGRESS_SECONDS = 0.1
+"""Between two changes of the line that says how far it is."""
+
+Say = Callable[[str], None]
+
+
+def audit(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    segments: Annotated[
+        Path | None,
+        typer.Option("--segments", metavar="DIR", help="Audit the segments below DIR instead."),
+    ] = None,
+    tables: Annotated[
+        str | None,
+        typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole result as one JSON object.")
+    ] = False,
+) -> int:
+    """Prove that every message was received once, released once and delivered once.
+
+    Reads the gateway's log and database, whether the broker runs or not, and writes nothing.
+    Ends with 0 (ok), 1 (violation) or 2 (inconclusive), and names every exception.
+
+    Examples:
+
+        oncegate audit
+
+        oncegate audit --segments /srv/landing --json
+
+        oncegate audit --tables /srv/tables
+    """
+    if segments is not None and tables is not None:
+        raise CommandFailed("oncegate audit: --segments or --tables, not both", exit_code=2)
+    began = time.monotonic()
+    with _progress() as say:
+        if tables is not None:
+            result = _audit_tables(tables, say)
+        elif segments is not None:
+            result = _audit_segments(segments, say)
+        else:
+            result = _audit_data(config, data_dir, say)
+    result["seconds"] = round(time.monotonic() - began, 3)
+    _print(result, as_json=as_json)
+    return {"ok": 0, "violation": 1, "inconclusive": 2}[result["verdict"]]
+
+
+def _audit_segments(directory: Path, say: Say) -> dict[str, Any]:
+    from gateway.audit.run import Audit
+
+    if not directory.is_dir():
+        raise CommandFailed(
+            f"oncegate audit: {directory} is no directory: name one that holds segments",
+            exit_code=EXIT_NOTHING_PROVEN,
+        )
+    audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
+    return audit_run.folder(directory).as_json()
+
+
+def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[str, Any]:
+    from gateway.audit.run import Audit
+
+    settings = configuration_of(config, gateway__data_dir=data_dir).gateway
+    directory = settings.data_dir
+    if not (directory / "broker.db").is_file():
+        raise CommandFailed(
+            f"oncegate audit: {directory} holds no broker.db: name the gateway's data directory "
+            "with --data-dir, or a directory of segments with --segments",
+            exit_code=EXIT_NOTHING_PROVEN,
+        )
+    audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
+    try:
+        return audit_run.data_directory(directory, settings.id or _id_in(directory)).as_json()
+    except sqlite3.Error as error:
+        raise CommandFailed(
+            f"oncegate audit: {directory / 'broker.db'}: {line_of(error)}: if the broker does not "
+            "start either, its log says what is damaged",
+            exit_code=EXIT_NOTHING_PROVEN,
+        ) from error
+
+
+def _id_in(directory: Path) -> str:
+    """The gateway's id, as far as it has one: an audit makes none."""
+    try:
+        return (directory / "gateway-id").read_text("ascii").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def _audit_tables(root: str, say: Say) -> dict[str, Any]:
+    from gateway.cli.ingest import set_up_spark
+
+    set_up_spark()
+
+    from cloud_jobs.audit import run
+    from cloud_jobs.delta_tables import IngestError
+
+    try:
+        return run(root, say)
+    except IngestError as error:
+        raise CommandFailed(
+            f"oncegate audit: {line_of(error)}", exit_code=EXIT_NOTHING_PROVEN
+        ) from error
+
+
+@contextmanager
+def _progress() -> Iterator[Say]:
+    """A line on a terminal that says how far it is; nothing anywhere else."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    last = 0.0
+    with console.status("reading") as status:
+
+        def say(text: str) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= PROGRESS_SECONDS:
+                last = now
+                status.update(text)
+
+        yield say
+
+
+def _print(result: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        import json
+
+        print(json.dumps(result, indent=1))
+        return
+    from rich.console import Console
+
+    from gateway.cli.audit_report import render
+
+    Console().print(render(result))

@@ -1,0 +1,293 @@
+"""One table of stories for both audits: what a log tells, the verdict, and the laws it names.
+
+Each is an honest life with one thing changed. A story is a list of segments, each a list of events;
+None stands for a segment that never arrived. Each has a gateway of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.contract.segments import TIME_MS, LogWriter, Segment
+
+Event = dict[str, Any]
+Log = list[list[Event] | None]
+
+
+def event(kind: str, session: int = 2, **fields: Any) -> Event:
+    """An event of a session; the publisher is session 1, the subscriber 2."""
+    return {"event": kind, "session": session, "client_id": f"client-{session}", **fields}
+
+
+def opened(session: int, *, clean: bool = False, protocol: int = 4) -> Event:
+    """A session begins."""
+    return event(
+        "session_opened",
+        session,
+        clean=clean,
+        protocol=protocol,
+        keep_alive_seconds=60,
+        session_expiry_seconds=0 if clean else 4294967295,
+        address="127.0.0.1:1",
+    )
+
+
+def subscribed(session: int, topic_filter: str = "t/#", qos: int = 2) -> Event:
+    """A subscription is made."""
+    return event("subscribed", session, filter=topic_filter, qos=qos)
+
+
+def held(message: int, packet_id: int = 1) -> Event:
+    """PUBLISH at QoS 2."""
+    fields = {"topic": "t/1", "qos": 2, "retain": False, "payload_bytes": 1, "payload": "1"}
+    return event("message_held", 1, packet_id=packet_id, message=message, **fields)
+
+
+def repeated(message: int, packet_id: int = 1) -> Event:
+    """The same PUBLISH again."""
+    return event("duplicate_suppressed", 1, packet_id=packet_id, message=message)
+
+
+def released(message: int, packet_id: int = 1, matched: int = 1) -> Event:
+    """PUBREL."""
+    return event("message_released", 1, packet_id=packet_id, message=message, matched=matched)
+
+
+def published(message: int, matched: int = 1) -> Event:
+    """A message of QoS 1."""
+    fields = {"topic": "t/1", "qos": 1, "retain": False, "payload_bytes": 1, "payload": "1"}
+    return event(
+        "message_published", 1, message=message, matched=matched, origin="client", **fields
+    )
+
+
+def queued(message: int, position: int, session: int = 2, qos: int = 2) -> Event:
+    """The message waits."""
+    return event("message_queued", session, message=message, qos=qos, position=position)
+
+
+def started(
+    message: int, position: int, packet_id: int = 1, session: int = 2, qos: int = 2
+) -> Event:
+    """PUBLISH to the subscriber."""
+    fields = {"packet_id": packet_id, "message": message, "qos": qos, "position": position}
+    return event("delivery_started", session, **fields)
+
+
+def resent(message: int, packet: str, packet_id: int = 1) -> Event:
+    """PUBLISH or PUBREL again."""
+    return event("delivery_resent", packet_id=packet_id, message=message, packet=packet)
+
+
+def received(message: int, packet_id: int = 1) -> Event:
+    """PUBREC."""
+    return event("delivery_received", packet_id=packet_id, message=message)
+
+
+def completed(message: int, packet_id: int = 1, session: int = 2) -> Event:
+    """PUBCOMP or PUBACK."""
+    return event("delivery_completed", session, packet_id=packet_id, message=message)
+
+
+def dropped(message: int, reason: str = "queue_full", session: int = 2) -> Event:
+    """The message does not reach this session."""
+    return event("message_dropped", session, message=message, reason=reason)
+
+
+def ended(session: int, reason: str = "expired") -> Event:
+    """The session's state is discarded."""
+    return event("session_ended", session, reason=reason)
+
+
+def delivered(message: int, position: int, packet_id: int = 1) -> list[Event]:
+    """From PUBLISH to PUBCOMP."""
+    ids = {"packet_id": packet_id}
+    return [
+        started(message, position, **ids),
+        received(message, **ids),
+        completed(message, **ids),
+    ]
+
+
+def one_batch(*events: Event) -> list[Event]:
+    """Events that are committed together have one time."""
+    return [one | {"time": TIME_MS + 60_000} for one in events]
+
+
+def begin(*more: Event) -> list[Event]:
+    """Publisher and subscriber are there."""
+    return [opened(1), opened(2), subscribed(2), *more]
+
+
+def life(message: int, position: int) -> list[Event]:
+    """A message from PUBLISH to PUBCOMP of its subscriber."""
+    return [held(message), released(message), *delivered(message, position)]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A log and what has to be found in it."""
+
+    name: str
+    log: Log
+    verdict: str = "ok"
+    laws: frozenset[str] = frozenset()
+    first_sequence: int = 1
+
+    @property
+    def gateway(self) -> str:
+        """The gateway's id: the name without what ids may not hold."""
+        return self.name.replace(" ", "-")[:64]
+
+    @property
+    def store(self) -> str:
+        """The database's id."""
+        return self.gateway.encode().hex()[:16].ljust(16, "0")
+
+    def segments(self) -> list[Segment]:
+        """The segments that arrived."""
+        writer = LogWriter(gateway=self.gateway, store=self.store, sequence=self.first_sequence)
+        made = [
+            (writer.seal(_timed(events or [opened(99)], writer)), events) for events in self.log
+        ]
+        return [segment for segment, events in made if events is not None]
+
+    def land(self, directory: Path) -> None:
+        """Write the segments into a directory."""
+        directory.mkdir(parents=True, exist_ok=True)
+        for segment in self.segments():
+            segment.write_to(directory)
+
+
+_OUT = ("message_released", "message_published")
+_IN = ("message_queued", "delivery_started", "message_dropped", "retained_set")
+
+
+def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
+    """Events with times: a release and its entries are one batch, and a batch has one time."""
+    timed: list[Event] = []
+    run: int | None = None
+    for index, one in enumerate(events):
+        time_ms = one.get("time", writer.time_ms + 10 * index)
+        if one["event"] not in _IN:
+            run = None
+        if run is not None and "time" not in one:
+            time_ms = run
+        if one["event"] in _OUT:
+            run = time_ms
+        timed.append(one | {"time": time_ms})
+    return timed
+
+
+def ok(name: str, *log: list[Event]) -> Story:
+    """A log in which every message is accounted for."""
+    return Story(name, list(log))
+
+
+def violation(name: str, law: str, *events: Event) -> Story:
+    """A log that contradicts itself."""
+    return Story(name, [begin(*events)], "violation", frozenset({law}))
+
+
+def doubt(name: str, laws: set[str], *log: list[Event] | None, first_sequence: int = 1) -> Story:
+    """A log that proves too little."""
+    return Story(name, list(log), "inconclusive", frozenset(laws), first_sequence)
+
+
+_SHARED = "$share/group/t/#"
+
+STORIES = (
+    ok("an honest life", begin(*life(1, 0), *life(2, 1))),
+    ok("a life over two segments", begin(held(1), released(1), started(1, 0)),
+       [received(1), completed(1)]),
+    ok("repeats are suppressed", begin(held(1), repeated(1), repeated(1), released(1),
+                                       *delivered(1, 0))),
+    ok("queued and then delivered", begin(held(1), released(1), queued(1, 0), *delivered(1, 0))),
+    ok("still held", begin(held(1))),
+    ok("still queued and in flight", begin(held(1), released(1), started(1, 0), held(2),
+                                           released(2), queued(2, 1))),
+    ok("resent as the standard says", begin(held(1), released(1), started(1, 0),
+       resent(1, "publish"), received(1), resent(1, "pubrel"), completed(1))),
+    ok("dropped with a reason", begin(held(1), released(1), dropped(1))),
+    ok("expired in the queue", begin(held(1), released(1), queued(1, 0), dropped(1, "expired"),
+                                     *life(2, 1))),
+    ok("queue ended with the session", begin(held(1), released(1), queued(1, 0), ended(2))),
+    ok("abandoned by the operators limit", begin(held(1),
+       event("message_abandoned", 1, packet_id=1, message=1))),
+    ok("a clean session beside it", [opened(3, clean=True), *begin(held(1),
+       released(1, matched=2), *delivered(1, 0))]),
+    ok("qos 1 as published", begin(published(1), started(1, 0, qos=1), resent(1, "publish"),
+                                   completed(1))),
+    ok("qos 0 from the queue", begin(subscribed(2, "t/#", 0), published(1),
+       queued(1, 0, qos=0), completed(1, 0))),
+    ok("retained for a new subscription", begin(held(1), released(1),
+       {"event": "retained_set", "topic": "t/1", "message": 1}, *delivered(1, 0), opened(3),
+       subscribed(3), started(1, 0, session=3), event("delivery_received", 3, packet_id=1,
+       message=1), completed(1, session=3))),
+    ok("handed on by a shared subscription", [opened(1), opened(2), subscribed(2, _SHARED),
+       opened(3), subscribed(3, _SHARED), held(1), released(1), queued(1, 0), held(2),
+       *one_batch(queued(1, 0, 3), ended(2))]),
+    ok("handed on right behind its release", [opened(1), opened(2), subscribed(2, _SHARED),
+       opened(3), subscribed(3, _SHARED), held(1),
+       *one_batch(released(1), queued(1, 0), queued(1, 0, 3), ended(2))]),
+    ok("an identifier used again later", begin(*life(1, 0), *life(2, 1), *life(3, 2))),
+    violation("lost before its queue", "fan_out", held(1), released(1), *life(2, 0)),
+    violation("lost from its queue", "delivery", held(1), released(1), queued(1, 0), held(2),
+              released(2), queued(2, 1), *delivered(2, 1)),
+    violation("position never used", "delivery", held(1), released(1), started(1, 5)),
+    violation("delivered twice", "delivery", *life(1, 0)[:-3], *delivered(1, 0),
+              *delivered(1, 0)),
+    violation("completed twice", "delivery", *life(1, 0), completed(1)),
+    violation("entered again", "fan_out", *life(1, 0), *delivered(1, 1)),
+    violation("more entries than matched", "fan_out", opened(3), subscribed(3), held(1),
+              released(1), started(1, 0), started(1, 0, session=3)),
+    violation("released twice", "released_once", *life(1, 0), released(1, matched=0)),
+    violation("released and never held", "released_once", released(1), *delivered(1, 0)),
+    violation("released after abandoned", "released_once", held(1),
+              event("message_abandoned", 1, packet_id=1, message=1), released(1),
+              *delivered(1, 0)),
+    violation("held and forgotten", "held_once", held(1), held(2), released(2),
+              *delivered(2, 0)),
+    violation("held twice", "held_once", held(1), released(1), *delivered(1, 0), held(1)),
+    violation("published twice", "held_once", published(1), started(1, 0, qos=1), completed(1),
+              published(1), started(1, 1, qos=1), completed(1)),
+    violation("repeat of a message not held", "duplicate", *life(1, 0), repeated(1)),
+    violation("identifier used twice", "identifier", held(1), released(1), started(1, 0), held(2),
+              released(2), started(2, 1)),
+    violation("publish resent after pubrec", "resent", held(1), released(1), started(1, 0),
+              received(1), resent(1, "publish"), completed(1)),
+    violation("pubrel resent before pubrec", "resent", held(1), released(1), started(1, 0),
+              resent(1, "pubrel"), received(1), completed(1)),
+    violation("resent after completed", "resent", *life(1, 0), resent(1, "publish")),
+    violation("completed before pubrec", "delivery", held(1), released(1), started(1, 0),
+              completed(1)),
+    violation("pubrec twice", "resent", held(1), released(1), started(1, 0), received(1),
+              received(1), completed(1)),
+    violation("delivered to an ended session", "session", held(1), released(1), queued(1, 0),
+              ended(2), started(1, 0)),
+    doubt("a gap while in flight", {"log", "delivery"}, begin(held(1), released(1), started(1, 0)),
+          None, [opened(4)]),
+    doubt("a gap while held", {"log", "released_once"}, begin(held(1)), None, [opened(4)]),
+    doubt("released in a gap", {"log", "delivery"}, begin(held(1), released(1), started(1, 0)),
+          None, [completed(1)]),
+    doubt("the log begins late", {"log", "released_once", "fan_out"}, [released(1, matched=3)],
+          first_sequence=50),
+    doubt("truncated by its limit", {"log"}, begin(*life(1, 0)), None,
+          [{"event": "log_truncated", "from_sequence": 9, "to_sequence": 9}]),
+    doubt("the database was damaged", {"log", "delivery"},
+          begin(held(1), released(1), queued(1, 0)),
+          [{"event": "store_damaged", "detail": "3 pages"}, opened(4)]),
+    doubt("expired before its release perhaps", {"fan_out"},
+          [opened(1, protocol=5), opened(2), subscribed(2), held(1), released(1, matched=0),
+           opened(4)]),
+    doubt("not back to its publisher perhaps", {"fan_out"},
+          [opened(1, protocol=5), subscribed(1), held(1), released(1), opened(4)]),
+    doubt("the last batch is cut", {"fan_out"}, begin(held(1), released(1))),
+    ok("an ended session gets nothing more", begin(ended(2), held(1), released(1, matched=0))),
+    violation("handed on by nobody", "fan_out", subscribed(2, _SHARED), held(1),
+              released(1, matched=2), queued(1, 0), queued(1, 1), opened(3), queued(1, 2)),
+    violation("to a session that does not subscribe", "fan_out", opened(3), held(1),
+              released(1, matched=2), started(1, 0), started(1, 0, session=3)),
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""`oncegate audit`: what an operator sees, and the exit code that a script sees."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.main import run
+from tests.audit.stories import STORIES, Log, Story
+
+
+def land(directory: Path, *names: str) -> None:
+    for story in STORIES:
+        if story.name in names:
+            story.land(directory)
+
+
+@pytest.mark.parametrize(
+    ("story", "code", "word"),
+    [
+        ("an honest life", 0, "OK"),
+        ("delivered twice", 1, "VIOLATION"),
+        ("a gap while held", 2, "INCONCLUSIVE"),
+    ],
+)
+def test_the_verdict_stands_first_and_is_the_exit_code(
+    story: str, code: int, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    land(tmp_path, story)
+    assert run(["audit", "--segments", str(tmp_path)]) == code
+    shown = capsys.readouterr()
+    assert shown.out.startswith(word)
+    assert shown.err == ""
+
+
+def test_json_names_every_exception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    land(tmp_path, "delivered twice", "held and forgotten", "an honest life")
+    assert run(["audit", "--segments", str(tmp_path), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["verdict"] == "violation"
+    assert {one["law"] for one in result["exceptions"]} == {"delivery", "held_once"}
+    assert all(one["segment"] and one["sequences"] for one in result["exceptions"])
+
+
+def test_a_client_id_cannot_paint_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = next(one for one in STORIES if one.name == "held and forgotten")
+    hostile = {"client_id": "[red]\x1b[31m"}
+    log: Log = [[event | hostile for event in events or ()] for events in story.log]
+    Story(story.name, log).land(tmp_path)
+    assert run(["audit", "--segments", str(tmp_path)]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [[], ["--segments"]])
+def test_a_directory_with_nothing_to_audit_is_one_line_and_proves_nothing(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing")
+    assert run(["audit", *(options or ["--data-dir"]), missing]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert missing in line
+    assert not Path(missing).exists()
