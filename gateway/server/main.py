@@ -1,7 +1,6 @@
 """The broker's composition root: configuration in, a running broker, an orderly end."""
 
 import asyncio
-import gc
 import logging
 import secrets
 import signal
@@ -17,6 +16,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.hooks.dispatch import Hooks
+from gateway.server import garbage
 from gateway.server.control import Control
 from gateway.server.listening import Listening
 from gateway.server.reloading import apply_limits, changes_between
@@ -56,10 +56,6 @@ async def serve(
         raise running.shell.committer.failure
 
 
-GARBAGE_OBJECTS = 50_000
-"""Objects that may be made, above those that died, before cycles are looked for: some megabytes."""
-
-
 class Running:
     """A broker that runs."""
 
@@ -85,7 +81,8 @@ class Running:
         users = _users_of(configuration)
         data_dir = configuration.gateway.data_dir
         store = Store(data_dir)
-        opened = store.open(list(configuration.session_log.payload_topics), loop.time())
+        with garbage.ignored():
+            opened = store.open(list(configuration.session_log.payload_topics), loop.time())
         boot = secrets.token_bytes(8)
         authenticator = Authenticator(users, load_key(data_dir))
         broker = _broker_of(configuration, opened, boot, authenticator)
@@ -118,7 +115,7 @@ class Running:
             raise
         if reload is not None:
             loop.add_signal_handler(signal.SIGHUP, running.reload_on_signal)
-        _spare_the_garbage_collector()
+        garbage.watch()
         running.state = "running"
         running.service.ready()
         return running
@@ -249,17 +246,6 @@ def _broker_of(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
     return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
-
-
-def _spare_the_garbage_collector() -> None:
-    """What was made so far stays; what a message leaves behind goes by reference counts.
-
-    Cycles are made by connections and sessions only, a few for each, yet every collection walks
-    over all messages on their way: a tenth of the processor at the default of 700 allocations.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE_OBJECTS, 20, 100)
 
 
 def _tell_recovery(opened: Opened) -> None:
