@@ -166,7 +166,7 @@ class Committer:
     def _hand_over(self) -> None:
         """Read what sessions that end in this batch leave to others: one transaction for both."""
         for request in self.broker.take_hand_overs():
-            contents, deliveries = self.store.load_page(
+            contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
             )
             self.broker.handed_over(request, contents, deliveries, self._loop.time())
