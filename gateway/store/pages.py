@@ -1,4 +1,4 @@
-"""Pages of queued messages: what a client that came back is sent next, a bounded piece at a time."""
+"""Pages of queued messages: what a client that came back is sent next, in bounded pieces."""
 
 import sqlite3
 

@@ -9,7 +9,7 @@ from gateway.store.store import Store
 
 
 class SlowDisk:
-    """Holds commits back while the block lasts. Never leave a commit waiting: its thread is joined."""
+    """Holds commits back while the block lasts, and lets them all go at its end."""
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self._commit = store.fsync_commit

@@ -47,9 +47,10 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
     await calm.packet()
     greedy = [await log_in(broker, f"greedy {number}") for number in range(4)]
     count, payload = 64, bytes(16 * KIB)
+    flood = b"".join(publish("t", payload, qos=1, packet_id=n + 1) for n in range(count))
     with SlowDisk(shell.store, monkeypatch) as disk:
         for client in greedy:
-            client.send(b"".join(publish("t", payload, qos=1, packet_id=n + 1) for n in range(count)))
+            client.send(flood)
         protocols = protocols_of(broker)
         await broker.eventually(
             lambda: all(protocols[f"greedy {number}"].overloaded for number in range(4))

@@ -1,1 +1,1 @@
-"""Standstill, wear, memory, restart and overload, measured: `make scale`. No test asserts a time."""
+"""Standstill, wear, memory and restart, measured: `make scale`. No test asserts a time."""

@@ -10,7 +10,6 @@ thread used within it. On a machine that others use too only the second is the b
 import asyncio
 import gc
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -19,6 +18,11 @@ from typing import Any
 from gateway.configuration import load
 from gateway.server.compiled import COMPILED
 from gateway.server.main import Running
+
+try:
+    import uvloop
+except ImportError:
+    uvloop = None  # type: ignore[assignment]
 
 TICK_SECONDS = 0.001
 
@@ -78,8 +82,13 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
     serving = asyncio.create_task(running.until(stop))
     before = totals_of(running)
     port = running.status()["listeners"][0]["port"]
-    say(port=port, compiled=COMPILED, start_seconds=time.monotonic() - began,
-        start_processor_seconds=time.process_time(), **memory_of())
+    say(
+        port=port,
+        compiled=COMPILED,
+        start_seconds=time.monotonic() - began,
+        start_processor_seconds=time.process_time(),
+        **memory_of(),
+    )
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
@@ -114,13 +123,8 @@ def say(**figures: Any) -> None:
 def main() -> None:
     """Run as the broker does: on uvloop where it is."""
     overrides = json.loads(sys.argv[2])
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(watch(Path(sys.argv[1]), overrides))
-    else:
-        uvloop.run(watch(Path(sys.argv[1]), overrides))
-    os._exit(0)
+    run = asyncio.run if uvloop is None else uvloop.run
+    run(watch(Path(sys.argv[1]), overrides))
 
 
 if __name__ == "__main__":

@@ -105,4 +105,3 @@ def measure(seconds: float = 10.0) -> Iterator[dict[str, Any]]:
         for rate in (10, 0):
             figures = wear_of({}, qos=2, rate=rate, seconds=seconds, page_bytes=page_bytes)
             yield {"settings": f"pages of {page_bytes}"} | figures
-
