@@ -21,6 +21,7 @@ from gateway.server.control import Control
 from gateway.server.listening import Listening
 from gateway.server.reloading import apply_limits, changes_between
 from gateway.server.service import Service
+from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.server.status import Identity, status_of
 from gateway.server.system_topics import SystemTopics
@@ -68,7 +69,7 @@ class Running:
         self.service = Service()
         self.listening = Listening(shell)
         self.state = "starting"
-        self.control = Control(shell, self.status, self.reload)
+        self.control = Control(shell, self.status_by_slices, self.reload)
         self._password_path = configuration.access.password_file
         self._read_configuration = reload
 
@@ -162,8 +163,21 @@ class Running:
         )
 
     def status(self) -> dict[str, Any]:
-        """Return the status for the control socket."""
-        return status_of(self.shell, self.identity, self.listening.shown, self.state)
+        """Return the status, counted in one go."""
+        totals = SessionTotals(self.shell.broker.state)
+        while not totals.advance():
+            pass
+        return self._status_of(totals)
+
+    async def status_by_slices(self) -> dict[str, Any]:
+        """Return the status for the control socket; others have their turns meanwhile."""
+        totals = SessionTotals(self.shell.broker.state)
+        while not totals.advance():  # noqa: ASYNC110 - it counts; there is nothing to wait for
+            await asyncio.sleep(0)
+        return self._status_of(totals)
+
+    def _status_of(self, totals: SessionTotals) -> dict[str, Any]:
+        return status_of(self.shell, self.identity, self.listening.shown, self.state, totals)
 
     def reload(self) -> dict[str, Any]:
         """Read configuration and users again: limits and users change at once, the rest at the

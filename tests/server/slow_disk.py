@@ -1,6 +1,7 @@
 """A disk that takes as long as a test says: the real COMMIT, begun when it is let go."""
 
 import threading
+import time
 from typing import Self
 
 import pytest
@@ -18,10 +19,12 @@ class SlowDisk:
         """A COMMIT has been asked for and does not come back."""
         monkeypatch.setattr(store, "fsync_commit", self._commit_slowly)
 
-    def _commit_slowly(self) -> None:
+    def _commit_slowly(self) -> float:
+        began = time.monotonic()
         self.waiting.set()
         self._let_go.wait()
         self._commit()
+        return time.monotonic() - began
 
     def __enter__(self) -> Self:
         return self
