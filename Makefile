@@ -8,6 +8,7 @@
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
+#   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -46,7 +47,7 @@ UPGRADE ?=
 
 .PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
 .PHONY: conformance conformance-write fuzz powercut simulate
-.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench
+.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench scale
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -70,6 +71,10 @@ ingest: $(VENV)/.ready-run
 
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.benchmarks.side_by_side $(ARGUMENTS)
+
+# ARGUMENTS="wear restart" measures these parts only.
+scale: $(VENV)/.ready-test build/compiled/.ready
+	@exec $(BIN)/python -m tests.benchmarks.scale $(ARGUMENTS)
 
 static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)

@@ -33,7 +33,7 @@ class FanOut:
         frame = b""
         for each in route.targets:
             target: Target | None = each
-            if each.session is publisher:
+            if each.no_local and each.session is publisher:
                 target = each.local
                 if target is None:
                     continue

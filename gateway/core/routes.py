@@ -23,9 +23,11 @@ class Target:
         self.session = session
         self.qos = qos
         self.retain_as_published = retain_as_published
-        self.local: Target | None = self
-        """What holds for messages the session itself published: None with no local
-        [MQTT5-3.8.3-3]."""
+        self.no_local = False
+        """Something else holds for messages the session itself published [MQTT5-3.8.3-3]."""
+        self.local: Target | None = None
+        """With `no_local`, what holds for those: None, it does not get them. Never the target
+        itself: such a cycle would keep sessions until the garbage collector finds it."""
 
 
 class Group:
@@ -95,6 +97,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
     target = _target_of(session, subscriptions)
     foreign = [subscription for subscription in subscriptions if not subscription.no_local]
     if len(foreign) < len(subscriptions):
+        target.no_local = True
         target.local = _target_of(session, foreign) if foreign else None
         route.plain = False
     if target.retain_as_published:

@@ -9,6 +9,7 @@ A failed commit ends the process: nothing untrue has been said.
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,6 +22,9 @@ from gateway.store.recovery import Recovered
 from gateway.store.store import WAL_BYTES, Store
 
 logger = logging.getLogger(__name__)
+
+EVICTION_SECONDS = 0.004
+"""How long queues are let go of after a checkpoint, before sockets get their turn."""
 
 
 QUICK_COMMIT_SECONDS = 0.0005
@@ -72,6 +76,8 @@ class Committer:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_lazy = False
         self._drop_wanted = False
+        self._evictable: list[Session] = []
+        """What the last checkpoint wrote and memory still holds: the next one has to wait."""
         self._journal_bytes_max = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -125,8 +131,7 @@ class Committer:
         first_sequence = broker.recorder.next_sequence
         batch = broker.seal(clock.WallClock.time_ms(), self.clock_quality)
         now = self._loop.time()
-        changes = broker.state.changes.count()
-        if store.wants_checkpoint(changes, self.limits.checkpoint_interval, now):
+        if self._wants_checkpoint(now):
             store.begin_checkpoint(self.recovered, broker.recorder.next_sequence, now)
         if batch.blob is None and not store.checkpointing and not self._drop_wanted:
             broker.committed(batch)
@@ -161,7 +166,7 @@ class Committer:
     def _hand_over(self) -> None:
         """Read what sessions that end in this batch leave to others: one transaction for both."""
         for request in self.broker.take_hand_overs():
-            contents, deliveries = self.store.load_page(
+            contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
             )
             self.broker.handed_over(request, contents, deliveries, self._loop.time())
@@ -196,9 +201,18 @@ class Committer:
         self.figures.add(seconds, 0 if batch.blob is None else len(batch.blob))
         self.broker.committed(batch)
         if written is not None:
-            for session in written:
-                self.broker.deliverer.evict(session)
+            self._evictable = list(written)
+            self._evict()
         self._spoken()
+
+    def _evict(self) -> None:
+        """Let go of what is in the tables, for some milliseconds at a time."""
+        deadline = time.monotonic() + EVICTION_SECONDS
+        while self._evictable:
+            self.broker.deliverer.evict(self._evictable.pop())
+            if time.monotonic() >= deadline:
+                self._loop.call_soon(self._evict)
+                return
 
     def _fail(self, error: BaseException) -> None:
         self._end_with(
@@ -242,12 +256,16 @@ class Committer:
             return
         if self._busy:
             return
-        now = self._loop.time()
-        changes = self.broker.state.changes.count()
-        if self.store.wants_checkpoint(changes, self.limits.checkpoint_interval, now):
+        if self._wants_checkpoint(self._loop.time()):
             self._commit()
         else:
             self.turn()
+
+    def _wants_checkpoint(self, now: float) -> bool:
+        # A new one says anew how far the tables hold each queue: first the old word is used up.
+        changes = self.broker.state.changes.count()
+        interval = self.limits.checkpoint_interval
+        return not self._evictable and self.store.wants_checkpoint(changes, interval, now)
 
     def _copy_wal(self) -> None:
         if not self._copying_wal and self.store.wal_bytes() > WAL_BYTES:
@@ -286,6 +304,7 @@ class Committer:
     async def drain(self) -> None:
         """Commit everything, write the tables whole, and end the threads."""
         await self._commit_while(self._has_work)
+        self._evictable.clear()  # the memory goes with the process
         if self.failure is None:
             now = self._loop.time()
             next_sequence = self.broker.recorder.next_sequence

@@ -8,7 +8,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ SOURCES = ("bridge", "uploader")
 OBSERVABLE = ("serial_port_found", "serial_port_lost")
 
 Request = dict[str, Any]
+Answer = dict[str, Any]
 
 
 class Refused(Exception):
@@ -48,7 +50,7 @@ class Control:
     def __init__(
         self,
         shell: Shell,
-        status: Callable[[], dict[str, Any]],
+        status: Callable[[], Awaitable[Answer]],
         reload: Callable[[], dict[str, Any]],
     ) -> None:
         self._shell = shell
@@ -57,7 +59,7 @@ class Control:
         self._reports: dict[str, dict[str, Any]] = {}
         self._connections: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
-        self._commands: dict[str, Callable[[Request], dict[str, Any]]] = {
+        self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
             "status": lambda _: self._status(),
             "sessions": self._sessions,
             "session": self._session,
@@ -94,7 +96,7 @@ class Control:
         self._connections.add(writer)
         try:
             while line := await reader.readline():
-                writer.write(json.dumps(self._answer(line)).encode() + b"\n")
+                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
                 await writer.drain()
         except ValueError:
             refusal = _refusal("bad_request", f"a line of more than {LINE_BYTES_MAX} bytes")
@@ -105,7 +107,7 @@ class Control:
             self._connections.discard(writer)
             writer.close()
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    async def _answer(self, line: bytes) -> dict[str, Any]:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -117,7 +119,10 @@ class Control:
             known = ", ".join(sorted(self._commands))
             return _refusal("unknown_command", f"'command' has to be one of {known}")
         try:
-            return {"ok": True, "result": command(request)}
+            result = command(request)
+            if isinstance(result, Awaitable):
+                result = await result
+            return {"ok": True, "result": result}
         except Refused as refused:
             return _refusal(refused.code, str(refused))
         except (ConfigurationError, PasswordFileError) as error:
@@ -131,7 +136,8 @@ class Control:
             raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
         after = _text(request, "after", "")
         sessions = self._shell.broker.state.sessions
-        names = sorted(name for name in sessions if name > after)
+        # One more than is shown: it tells whether there are more.
+        names = nsmallest(limit + 1, (name for name in sessions if name > after))
         shown: list[dict[str, Any]] = []
         size_bytes = 0
         for name in names[:limit]:

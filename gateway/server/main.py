@@ -1,7 +1,6 @@
 """The broker's composition root: configuration in, a running broker, an orderly end."""
 
 import asyncio
-import gc
 import logging
 import secrets
 import signal
@@ -17,10 +16,12 @@ from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.hooks.dispatch import Hooks
+from gateway.server import garbage
 from gateway.server.control import Control
 from gateway.server.listening import Listening
 from gateway.server.reloading import apply_limits, changes_between
 from gateway.server.service import Service
+from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.server.status import Identity, status_of
 from gateway.server.system_topics import SystemTopics
@@ -56,10 +57,6 @@ async def serve(
         raise running.shell.committer.failure
 
 
-GARBAGE_OBJECTS = 50_000
-"""Objects that may be made, above those that died, before cycles are looked for: some megabytes."""
-
-
 class Running:
     """A broker that runs."""
 
@@ -72,7 +69,7 @@ class Running:
         self.service = Service()
         self.listening = Listening(shell)
         self.state = "starting"
-        self.control = Control(shell, self.status, self.reload)
+        self.control = Control(shell, self.status_by_slices, self.reload)
         self._password_path = configuration.access.password_file
         self._read_configuration = reload
 
@@ -85,7 +82,8 @@ class Running:
         users = _users_of(configuration)
         data_dir = configuration.gateway.data_dir
         store = Store(data_dir)
-        opened = store.open(list(configuration.session_log.payload_topics), loop.time())
+        with garbage.ignored():
+            opened = store.open(list(configuration.session_log.payload_topics), loop.time())
         boot = secrets.token_bytes(8)
         authenticator = Authenticator(users, load_key(data_dir))
         broker = _broker_of(configuration, opened, boot, authenticator)
@@ -118,7 +116,7 @@ class Running:
             raise
         if reload is not None:
             loop.add_signal_handler(signal.SIGHUP, running.reload_on_signal)
-        _spare_the_garbage_collector()
+        garbage.watch()
         running.state = "running"
         running.service.ready()
         return running
@@ -165,8 +163,21 @@ class Running:
         )
 
     def status(self) -> dict[str, Any]:
-        """Return the status for the control socket."""
-        return status_of(self.shell, self.identity, self.listening.shown, self.state)
+        """Return the status, counted in one go."""
+        totals = SessionTotals(self.shell.broker.state)
+        while not totals.advance():
+            pass
+        return self._status_of(totals)
+
+    async def status_by_slices(self) -> dict[str, Any]:
+        """Return the status for the control socket; others have their turns meanwhile."""
+        totals = SessionTotals(self.shell.broker.state)
+        while not totals.advance():  # noqa: ASYNC110 - it counts; there is nothing to wait for
+            await asyncio.sleep(0)
+        return self._status_of(totals)
+
+    def _status_of(self, totals: SessionTotals) -> dict[str, Any]:
+        return status_of(self.shell, self.identity, self.listening.shown, self.state, totals)
 
     def reload(self) -> dict[str, Any]:
         """Read configuration and users again: limits and users change at once, the rest at the
@@ -249,17 +260,6 @@ def _broker_of(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
     return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
-
-
-def _spare_the_garbage_collector() -> None:
-    """What was made so far stays; what a message leaves behind goes by reference counts.
-
-    Cycles are made by connections and sessions only, a few for each, yet every collection walks
-    over all messages on their way: a tenth of the processor at the default of 700 allocations.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE_OBJECTS, 20, 100)
 
 
 def _tell_recovery(opened: Opened) -> None:

@@ -20,6 +20,7 @@ from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.connections import Door, MqttProtocol
 from gateway.server.system_topics import SystemTopics
+from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
@@ -33,6 +34,10 @@ NOTICES_PER_SECOND_MAX = 10
 
 PAGES_PER_TURN_MAX = 16
 """Pages of queued messages read from disk in one turn: some milliseconds."""
+
+BURST_BYTES = 1024 * 1024
+"""Received in one turn before sockets are written to: what a crowd publishes at once must not pile
+up in memory, once for each subscriber, before it shows who reads too slowly."""
 
 
 class Shell:
@@ -73,6 +78,8 @@ class Shell:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = float("inf")
         self._page_requests: list[PageRequest] = []
+        self._received_bytes = 0
+        """Since everybody was last handed what was there for him."""
 
     # -- what happens
 
@@ -85,15 +92,21 @@ class Shell:
 
     def receive(self, protocol: MqttProtocol, data: bytes) -> None:
         """A client sent bytes."""
+        records = self.broker.recorder.records
+        recorded_bytes = len(records)
         self.broker.receive(protocol.connection, data, self._loop.time())
         if protocol.connection.state == AUTHENTICATING:
             protocol.update_reading()
-        if len(self.broker.recorder.records) > self.batch_limits.max_uncommitted:
+        if recorded_bytes < len(records) > self.batch_limits.max_uncommitted:
+            # Who brings what needs no disk, QoS 0 or PINGREQ, is heard all the same.
             protocol.overloaded = True
             self._overloaded.add(protocol)
             protocol.update_reading()
         if not self._scheduled:
             self.schedule()
+        self._received_bytes += len(data)
+        if self._received_bytes >= BURST_BYTES:
+            self._write_out()
 
     def violate(self, protocol: MqttProtocol, reason: str, detail: str) -> None:
         """What a client sent around its packets is wrong: end the connection."""
@@ -142,10 +155,7 @@ class Shell:
             self.system_topics.answer()
         if self.hooks is not None:
             self.hooks.release()
-        for connection in broker.take_dirty():
-            protocol = self._protocols.get(connection)
-            if protocol is not None:
-                protocol.write()
+        self._write_out()
         if self._overloaded and (
             len(broker.recorder.records) <= self.batch_limits.max_uncommitted // 2
         ):
@@ -153,6 +163,13 @@ class Shell:
         due = broker.next_due()
         if due is not None and due < self._timer_due:
             self._set_timer(due)
+
+    def _write_out(self) -> None:
+        self._received_bytes = 0
+        for connection in self.broker.take_dirty():
+            protocol = self._protocols.get(connection)
+            if protocol is not None:
+                protocol.write()
 
     def _resume_overloaded(self) -> None:
         waiting = self._overloaded
@@ -176,8 +193,12 @@ class Shell:
     def _load_pages(self) -> None:
         self._page_requests.extend(self.broker.take_page_requests())
         for request in self._page_requests[:PAGES_PER_TURN_MAX]:
-            contents, deliveries = self.store.load_page(
-                request.session, request.first_position, request.count, request.contents
+            contents, deliveries, request.count = self.store.load_page(
+                request.session,
+                request.first_position,
+                request.count,
+                request.contents,
+                PAGE_BYTES_MAX,
             )
             self.broker.page_loaded(request, contents, deliveries, self._loop.time())
         del self._page_requests[:PAGES_PER_TURN_MAX]

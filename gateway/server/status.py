@@ -5,6 +5,7 @@ from typing import Any
 
 from gateway.core.session import STATE_NAMES, Session
 from gateway.server.compiled import COMPILED
+from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import Shell
 
 LISTED_MAX = 1_000
@@ -28,11 +29,14 @@ class Identity:
 
 
 def status_of(
-    shell: Shell, identity: Identity, listeners: list[dict[str, Any]], state: str
+    shell: Shell,
+    identity: Identity,
+    listeners: list[dict[str, Any]],
+    state: str,
+    totals: SessionTotals,
 ) -> dict[str, Any]:
-    """Return the whole status."""
+    """Return the whole status; `totals` have been counted to their end."""
     broker, statistics = shell.broker, shell.broker.statistics
-    sessions = broker.state.sessions.values()
     time_ms = shell.wall_clock.time_ms()
     return {
         "gateway": identity.gateway,
@@ -52,9 +56,9 @@ def status_of(
             "limit": broker.limits.max_connections,
         },
         "sessions": {
-            "connected": sum(session.connection is not None for session in sessions),
-            "persistent": sum(session.durable for session in sessions),
-            "total": len(sessions),
+            "connected": totals.connected,
+            "persistent": totals.persistent,
+            "total": totals.sessions,
         },
         "subscriptions": broker.state.tree.subscription_count,
         "retained": len(broker.state.retained),
@@ -73,11 +77,11 @@ def status_of(
             "duplicates_suppressed": statistics.duplicates_suppressed,
         },
         "queued": {
-            "messages": sum(session.queued_count for session in sessions),
-            "bytes": sum(session.queued_bytes for session in sessions),
+            "messages": totals.queued_messages,
+            "bytes": totals.queued_bytes,
         },
-        "inflight": sum(len(session.outbound) for session in sessions),
-        "awaiting_release": sum(len(session.inbound) for session in sessions),
+        "inflight": totals.inflight,
+        "awaiting_release": totals.awaiting_release,
         "errors": dict(sorted(statistics.errors.items())),
         "journal": _journal_of(shell),
         "store": {"recovery": identity.recovery, "detail": identity.damage},

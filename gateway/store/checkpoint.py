@@ -77,7 +77,7 @@ class Checkpoint:
             yield from self._ended(number)
         yield from self._many(
             f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
-            [(number,) for number in changes.orphans],
+            ((number,) for number in changes.orphans),
         )
         if self.sweep_from is not None:
             yield from self._sweep(self.sweep_from)
@@ -145,15 +145,15 @@ class Checkpoint:
         items = self.changes.subscriptions.items()
         yield from self._many(
             "DELETE FROM subscriptions WHERE session = ? AND filter = ?",
-            [key for key, subscription in items if subscription is None],
+            (key for key, subscription in items if subscription is None),
         )
         yield from self._many(
             "INSERT OR REPLACE INTO subscriptions VALUES (?,?,?,?)",
-            [
+            (
                 (key[0], key[1], subscription.options, subscription.identifier)
                 for key, subscription in items
                 if subscription is not None
-            ],
+            ),
         )
 
     def _wills(self) -> Iterator[bool]:

@@ -209,10 +209,7 @@ def _complete(connection: sqlite3.Connection, state: State) -> None:
     for number, deliveries in wanted.items():
         for delivery in deliveries:
             delivery.message = contents.get(number)
-    for session in state.sessions.values():
-        session.queued_bytes = 0
-        if session.queued_count:
-            _measure_queue(connection, session)
+    _measure_queues(connection, state)
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
@@ -220,22 +217,33 @@ def _resend_order(delivery: Delivery) -> tuple[int, int]:
     return -delivery.state, delivery.pubrec or delivery.position
 
 
-def _measure_queue(connection: sqlite3.Connection, session: Session) -> None:
-    total = 0
-    if session.stored_count:
-        row = connection.execute(
-            "SELECT sum(bytes) FROM queue WHERE session = ? AND position >= ? AND position < ?",
-            (
-                session.number,
-                session.stored_first,
-                session.stored_first + session.stored_count,
-            ),
-        ).fetchone()
-        total = row[0] or 0
-    for delivery in (*session.waiting, *session.recent):
-        if delivery.message is not None:
-            total += delivery.message.size_bytes()
-    session.queued_bytes = total
+def _measure_queues(connection: sqlite3.Connection, state: State) -> None:
+    """Say how many bytes wait for each session, in one pass over the queues on disk."""
+    for session in state.sessions.values():
+        session.queued_bytes = sum(
+            delivery.message.size_bytes()
+            for delivery in (*session.waiting, *session.recent)
+            if delivery.message is not None
+        )
+    for number, first, last, size_bytes in connection.execute(
+        "SELECT session, min(position), max(position), sum(bytes) FROM queue GROUP BY session"
+    ):
+        owner = state.numbers.get(number)
+        if owner is None or not owner.stored_count:
+            continue
+        end = owner.stored_first + owner.stored_count
+        if owner.stored_first <= first and last < end:
+            owner.queued_bytes += size_bytes
+        else:  # the journal has moved the queue's ends since its rows were written
+            owner.queued_bytes += _stored_bytes(connection, number, owner.stored_first, end)
+
+
+def _stored_bytes(connection: sqlite3.Connection, number: int, first: int, end: int) -> int:
+    row = connection.execute(
+        "SELECT sum(bytes) FROM queue WHERE session = ? AND position >= ? AND position < ?",
+        (number, first, end),
+    ).fetchone()
+    return row[0] or 0
 
 
 def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:

@@ -14,7 +14,8 @@ from typing import IO
 from gateway.core.session import Delivery, Message, Session
 from gateway.store import database
 from gateway.store.checkpoint import Checkpoint
-from gateway.store.recovery import Recovered, load_contents, message_of, recover
+from gateway.store.pages import load_page
+from gateway.store.recovery import Recovered, load_contents, recover
 
 CHECKPOINT_STEP_SECONDS = 0.004
 """How long checkpoint rows may be written before the event loop gets its turn."""
@@ -292,22 +293,18 @@ class Store:
     # -- pages
 
     def load_page(
-        self, session: Session, first_position: int, count: int, contents: list[int]
-    ) -> tuple[dict[int, Message], list[Delivery]]:
-        """Read messages in flight by number, and `count` positions of a queue."""
-        deliveries: list[Delivery] = []
+        self,
+        session: Session,
+        first_position: int,
+        count: int,
+        contents: list[int],
+        payload_bytes_max: int | None = None,
+    ) -> tuple[dict[int, Message], list[Delivery], int]:
+        """Read messages in flight by number, and positions of a queue: see `pages`."""
         messages = load_contents(self._reader, contents)
-        for position, number, flags, topic, *row in self._reader.execute(
-            "SELECT q.position, q.message, q.flags, m.topic, m.payload, m.flags, m.properties"
-            " FROM queue q LEFT JOIN messages m ON m.number = q.message"
-            " WHERE q.session = ? AND q.position >= ? AND q.position < ? ORDER BY q.position",
-            (session.number, first_position, first_position + count),
-        ):
-            message = None
-            if topic is not None:
-                message = message_of(number, topic, *row)
-            deliveries.append(Delivery(session, message, number, flags, position))
-        return messages, deliveries
+        end = first_position + count
+        page = load_page(self._reader, session, first_position, end, payload_bytes_max)
+        return messages, *page
 
     # -- closing
 

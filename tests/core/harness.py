@@ -10,6 +10,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection, Session
+from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 from gateway.wire.decoder import Decoder
@@ -140,12 +141,16 @@ class Harness:
         """Read what the core asked for."""
         while requests := self.broker.take_page_requests():
             for request in requests:
-                contents, deliveries = self.store.load_page(
-                    request.session, request.first_position, request.count, request.contents
+                contents, deliveries, request.count = self.store.load_page(
+                    request.session,
+                    request.first_position,
+                    request.count,
+                    request.contents,
+                    PAGE_BYTES_MAX,
                 )
                 self.broker.page_loaded(request, contents, deliveries, self.now)
         for hand_over in self.broker.take_hand_overs():
-            contents, deliveries = self.store.load_page(
+            contents, deliveries, _ = self.store.load_page(
                 hand_over.session, hand_over.first_position, hand_over.count, hand_over.contents
             )
             self.broker.handed_over(hand_over, contents, deliveries, self.now)

@@ -55,14 +55,15 @@ def picture_of(harness: Harness) -> Picture:
 def _queue(harness: Harness, session: Session) -> list[Delivery]:
     stored: list[Delivery] = []
     if session.stored_count:
-        _, stored = harness.store.load_page(session, session.stored_first, session.stored_count, [])
+        first, count = session.stored_first, session.stored_count
+        _, stored, _ = harness.store.load_page(session, first, count, [])
     return [*session.waiting, *stored, *session.recent]
 
 
 def _contents(harness: Harness, delivery: Delivery) -> tuple[object, ...]:
     message = delivery.message
     if message is None:
-        loaded, _ = harness.store.load_page(delivery.session, 0, 0, [delivery.message_number])
+        loaded, _, _ = harness.store.load_page(delivery.session, 0, 0, [delivery.message_number])
         message = loaded.get(delivery.message_number)
     return (delivery.message_number,) if message is None else _contents_of(message)
 

@@ -12,7 +12,7 @@ from tests.core.harness import Harness, payloads
 
 
 def load(harness: Harness, request: PageRequest) -> None:
-    contents, deliveries = harness.store.load_page(
+    contents, deliveries, _ = harness.store.load_page(
         request.session, request.first_position, request.count, request.contents
     )
     harness.broker.page_loaded(request, contents, deliveries, harness.now)

@@ -1,0 +1,108 @@
+"""docs/benchmarks-scale.md, from figures that were measured and nothing else."""
+
+from collections.abc import Callable
+from typing import Any
+
+Rows = list[dict[str, Any]]
+
+MEMORY_UNITS = 1024 * 1024
+
+
+def _table(heads: str, lines: list[str]) -> str:
+    columns = heads.count("|") + 1
+    return "\n".join([f"| {heads} |", "|" + "---|" * columns, *(f"| {line} |" for line in lines)])
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.1f}"
+
+
+def standstill(rows: Rows) -> str:
+    """The longest turns."""
+    lines = [
+        f"{row['name']} | {_ms(row['busy_seconds'])} | {_ms(row['gap_seconds'])} "
+        f"| {row['resident_bytes'] / MEMORY_UNITS:,.0f}"
+        for row in rows
+    ]
+    return (
+        "## The longest turn of the event loop\n\n"
+        "The plain build. *At work* is the processor time of the loop's thread between two ticks\n"
+        "of a millisecond, which is the broker's own; *by the clock* also holds what the disk and\n"
+        "other programs took, the load generator among them.\n\n"
+        + _table("what happens | at work, ms | by the clock, ms | memory, MiB", lines)
+    )
+
+
+def wear(rows: Rows) -> str:
+    """Commits and bytes for each message."""
+    lines = [
+        f"{row['settings']} | {row['qos']} | {row['rate'] or 'full load'} | {row['commits']:.2f} "
+        f"| {row['blob_bytes']:,.0f} | {row['written_bytes']:,.0f}"
+        for row in rows
+    ]
+    return (
+        "## Commits and bytes for each message\n\n"
+        "One publisher, one subscriber, persistent sessions, 64-byte payloads, everything in the\n"
+        "session log. *Written* is what the kernel counted for the process, in pages of 4 KiB.\n"
+        "Full load is 20,000 messages: too short for an interval of 10 s to begin a checkpoint.\n\n"
+        + _table("settings | QoS | messages/s | commits | blob, bytes | written, bytes", lines)
+    )
+
+
+def restart(rows: Rows) -> str:
+    """Starts after a cut."""
+    lines = [
+        f"{row['build']} | {row['start_processor_seconds']:.1f} | {row['start_seconds']:.1f} "
+        f"| {row['connack_seconds']:.1f} | {row['served_seconds']:.1f} "
+        f"| {row['resident_bytes_max'] / MEMORY_UNITS:,.0f} | {row['session_bytes']:,.0f}"
+        for row in rows
+    ]
+    heads = (
+        "build | processor, s | ready, s | first CONNACK, s | ten queued messages delivered, s "
+        "| memory, MiB | memory for each session, bytes"
+    )
+    return (
+        "## A start with 100,000 persistent sessions and 1,000,000 queued messages\n\n"
+        "After a kill, with the file checked whole and the journal replayed. Times count\n"
+        "from the start of the process; each session has one subscription of three levels.\n\n"
+        + _table(heads, lines)
+    )
+
+
+def connections(rows: Rows) -> str:
+    """Idle connections."""
+    lines = [
+        f"{row['build']} | {row['connections']:,} | {row['connection_bytes']:,.0f} "
+        f"| {_ms(row['ping_alone_seconds'][49])} / {_ms(row['ping_alone_seconds'][98])} "
+        f"| {_ms(row['ping_among_seconds'][49])} / {_ms(row['ping_among_seconds'][98])}"
+        for row in rows
+    ]
+    heads = (
+        "build | connections | memory for each, bytes | PINGREQ alone, p50 / p99 ms | among them"
+    )
+    return (
+        "## Idle connections\n\n"
+        "Clean sessions, as many as this machine allows a process to have files open.\n\n"
+        + _table(heads, lines)
+    )
+
+
+PARTS: dict[str, Callable[[Rows], str]] = {
+    "standstill": standstill,
+    "wear": wear,
+    "restart": restart,
+    "connections": connections,
+}
+
+
+def page_of(figures: dict[str, Rows], machine: dict[str, Any]) -> str:
+    """The whole page."""
+    head = (
+        "# Scale, wear and standstill\n\n"
+        "Written by `make scale`, which takes some ten minutes and overwrites what is changed by\n"
+        f"hand.\n\n{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
+        f"{machine['file_system']}, Python {machine['python']}; load average "
+        f"{machine['load_average']} before the start. Where that is above 1 others were at work: "
+        "believe\nprocessor times, counts and bytes, not the clock.\n"
+    )
+    return "\n\n".join([head.rstrip(), *(PARTS[part](figures[part]) for part in figures)]) + "\n"
