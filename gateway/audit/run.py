@@ -94,7 +94,8 @@ class Audit:
             "SELECT sequence, blob FROM journal ORDER BY sequence"
         ):
             try:
-                batch = decode(blob)
+                # Damage to the file can leave anything in a column, NULL too.
+                batch = decode(blob if isinstance(blob, bytes) else b"")
             except DamagedBlob as damage:
                 if walk.ledger is None or sequence >= walk.ledger.next_sequence:
                     walk.damaged("journal", f"the batch at sequence {sequence}: {damage}")

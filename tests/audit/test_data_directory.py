@@ -75,10 +75,13 @@ def test_a_session_that_the_database_forgot_is_named_with_all_its_messages(
     assert {one.law for one in findings.exceptions} == {"state"}
 
 
-def test_a_damaged_batch_of_the_journal_makes_what_was_open_inconclusive(left_open: Path) -> None:
+@pytest.mark.parametrize("damage", ["zeroblob(100)", "'text'"])
+def test_a_damaged_batch_of_the_journal_makes_what_was_open_inconclusive(
+    left_open: Path, damage: str
+) -> None:
     with closing(sqlite3.connect(left_open / "broker.db")) as connection, connection:
         connection.execute(
-            "UPDATE journal SET blob = zeroblob(100) WHERE sequence ="
+            f"UPDATE journal SET blob = {damage} WHERE sequence ="  # noqa: S608
             " (SELECT max(sequence) FROM journal)"
         )
     assert audit_of(left_open).verdict == "inconclusive"
