@@ -176,13 +176,13 @@ def _window_ignored(_: object) -> object:
 
 
 def _pages_reversed(right: Any) -> object:
-    def load_page(self: Store, *arguments: Any) -> tuple[dict[int, Message], list[Delivery]]:
-        contents, deliveries = right(self, *arguments)
+    def load_page(self: Store, *arguments: Any) -> tuple[dict[int, Message], list[Delivery], int]:
+        contents, deliveries, count = right(self, *arguments)
         turned = [delivery.message for delivery in reversed(deliveries)]
         for delivery, message in zip(deliveries, turned, strict=True):
             if message is not None:
                 delivery.message, delivery.message_number = message, message.number
-        return contents, deliveries
+        return contents, deliveries, count
 
     return load_page
 

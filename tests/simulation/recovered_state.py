@@ -74,7 +74,8 @@ def _picture_of(state: State, store: Store | None) -> Picture:
 def _queue(session: Session, store: Store | None) -> list[Delivery]:
     stored: list[Delivery] = []
     if session.stored_count and store is not None:
-        _, stored = store.load_page(session, session.stored_first, session.stored_count, [])
+        first, count = session.stored_first, session.stored_count
+        _, stored, _ = store.load_page(session, first, count, [])
     return [*session.waiting, *stored, *session.recent]
 
 

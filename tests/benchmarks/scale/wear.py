@@ -30,7 +30,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "commit_delay 10ms": {"limits__commit_delay": "10ms"},
     "commit_delay 100ms": {"limits__commit_delay": "100ms"},
     "lazy_commit_delay 0s": {"limits__lazy_commit_delay": "0s"},
-    "lazy_commit_delay 1s": {"limits__lazy_commit_delay": "1s"},
+    "lazy_commit_delay 50ms": {"limits__lazy_commit_delay": "50ms"},
     "lazy_commit_delay 10s": {"limits__lazy_commit_delay": "10s"},
     "checkpoint_interval 10s": {"limits__checkpoint_interval": "10s"},
 }
