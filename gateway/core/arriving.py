@@ -168,21 +168,19 @@ class Arriving:
 
         What the journal says of it already may have gone from the disk with its last receiver.
         """
-        route = self.state.tree.route_of(message.topic)
-        if message.batch < 0:
-            self.record(session, message, route)
-            return message
-        again = Message(
-            self.state.next_message_number,
-            message.topic,
-            message.topic_field,
-            message.payload,
-            message.qos,
-            message.retain,
-            message.forwarded,
-            message.expires_ms,
-        )
-        self.state.next_message_number += 1
+        again = message
+        if message.batch >= 0:
+            again = Message(
+                self.state.next_message_number,
+                message.topic,
+                message.topic_field,
+                message.payload,
+                message.qos,
+                message.retain,
+                message.forwarded,
+                message.expires_ms,
+            )
+            self.state.next_message_number += 1
         self.recorder.message_published(session, again, FROM_GATEWAY, 1)
         return again
 
