@@ -10,7 +10,12 @@ from typing import Final
 
 from gateway.core.facts import DROP_REASONS
 from gateway.core.frames import Frames
-from gateway.core.limits import QUEUE_PAGE_MESSAGES, WAITING_IN_MEMORY_MESSAGES, Limits
+from gateway.core.limits import (
+    FORWARDED_BYTES_MAX,
+    QUEUE_PAGE_MESSAGES,
+    WAITING_IN_MEMORY_MESSAGES,
+    Limits,
+)
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.session import (
@@ -79,7 +84,7 @@ class Deliverer:
             if keeps:
                 self._queue(session, message, flags)
             return frame
-        if not connection.writable:
+        if not connection.writable or connection.forwarded_bytes > FORWARDED_BYTES_MAX:
             self._drop_at_slow_reader(session, message)
             return frame
         committed = self.output.committed_batch

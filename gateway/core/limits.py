@@ -18,6 +18,10 @@ QUEUE_PAGE_MESSAGES: Final = 256
 WAITING_IN_MEMORY_MESSAGES: Final = 512
 """Queued messages a connected session keeps in memory after a checkpoint: two pages."""
 
+FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024
+"""QoS 0 for one client within one turn of the loop. A turn brings about 1 MiB, but a topic alias of
+three bytes may stand for a topic of 64 kB: without a limit 18 kB became 120 MB."""
+
 SLOW_READER_SECONDS: Final = 300.0
 """How long a full write buffer may stay full: ample for 1 MiB over a modem. Then the connection
 ends; a client that has stopped reading would keep it, and we would not read from it, for ever."""

@@ -37,6 +37,7 @@ class Output:
         if not connection.outgoing:
             self.dirty.append(connection)
         connection.outgoing.append(frame)
+        connection.forwarded_bytes += len(frame)
 
     def push(self, connection: Connection, data: bytes) -> None:
         """Send any other packet in this turn, whatever waits."""

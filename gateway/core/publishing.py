@@ -10,7 +10,7 @@ from gateway.core.delivering import Deliverer
 from gateway.core.facts import ORIGINS, WILL_CLEAR_REASONS
 from gateway.core.fan_out import FanOut
 from gateway.core.holding import Holding
-from gateway.core.limits import Limits
+from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.routes import Route
@@ -131,6 +131,7 @@ class Publisher:
                 continue
             if (
                 connection.writable
+                and connection.forwarded_bytes <= FORWARDED_BYTES_MAX
                 and connection.greeted
                 and (connection.version == 5) == is_5
                 and packet.properties is None

@@ -19,6 +19,9 @@ from gateway.core.timers import RETAINED, Timer, Timers
 SLICE_MESSAGES: Final = 500
 """Retained messages handled before the loop gets its turn: about a millisecond."""
 
+SLICE_BYTES: Final = 1024 * 1024
+"""Retained bytes sent before the socket is written to, which may then say that it is full."""
+
 SLICE_LEVELS: Final = 2_000
 """Topic levels looked at before the loop gets its turn, where few of them retain anything."""
 
@@ -103,7 +106,7 @@ class RetainedReplay:
             if not connection.writable or session.queued_count:
                 self._come_back(connection, replaying, now + WAIT_SECONDS)
                 return
-            if not left or not levels:
+            if not left or not levels or connection.forwarded_bytes >= SLICE_BYTES:
                 self._come_back(connection, replaying, now)
                 return
             if replaying.found:

@@ -332,6 +332,8 @@ class Connection:
         self.connected_ms = 0
         self.last_received = now
         self.outgoing: list[bytes] = []
+        self.forwarded_bytes = 0
+        """QoS 0 in `outgoing`: what one turn of the loop has in store for this client."""
         self.withheld: list[bytes] = []
         self.withheld_batch = -1
         """The youngest batch that bytes of this connection wait for."""
@@ -346,3 +348,10 @@ class Connection:
         self.closing = False
         self.undecided: list[Packet] = []
         """Packets that came while the client's password was being checked."""
+
+    def take_outgoing(self) -> list[bytes]:
+        """Return the packets that may leave now; they are the caller's."""
+        outgoing = self.outgoing
+        self.outgoing = []
+        self.forwarded_bytes = 0
+        return outgoing

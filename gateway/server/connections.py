@@ -100,8 +100,7 @@ class MqttProtocol(asyncio.Protocol):
 
     def take_outgoing(self) -> bytes:
         """Return the packets that may leave now in one piece, counted as sent."""
-        parts = self.connection.outgoing
-        self.connection.outgoing = []
+        parts = self.connection.take_outgoing()
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         self._shell.broker.statistics.bytes_sent += len(data)
         return data

@@ -121,7 +121,7 @@ class Shell:
         self._overloaded.discard(protocol)
         self.authentications.forget(connection)
         self.broker.lose(connection, "network", self._loop.time())
-        connection.outgoing = []
+        connection.take_outgoing()
         self.schedule()
 
     def set_writable(self, protocol: MqttProtocol, *, writable: bool) -> None:

@@ -205,10 +205,10 @@ class Harness:
         """Hand outgoing bytes to the clients."""
         for connection in self.broker.take_dirty():
             client = self.clients.get(connection)
+            data = b"".join(connection.take_outgoing())
             if client is not None:
-                client.received.extend(client.decoder.feed(b"".join(connection.outgoing)))
+                client.received.extend(client.decoder.feed(data))
                 assert client.decoder.error is None, client.decoder.error
-            connection.outgoing = []
 
     def advance(self, seconds: float) -> None:
         """Let time pass and timers come up."""

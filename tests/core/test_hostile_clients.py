@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.authentication import AuthenticationAnswer
-from gateway.core.limits import SLOW_READER_SECONDS, Limits
+from gateway.core.limits import FORWARDED_BYTES_MAX, SLOW_READER_SECONDS, Limits
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -15,7 +15,8 @@ from gateway.wire.packets import (
     Unsubscribe,
     Will,
 )
-from tests.core.harness import Harness, payloads
+from tests.core.harness import Harness, payloads, publishes
+from tests.core.mqtt5 import connect, properties, subscribe
 
 DEEP = "/".join("a" * 5_000)
 
@@ -151,3 +152,20 @@ def test_an_older_client_may_subscribe_to_what_only_looks_like_a_shared_subscrip
     client.send(Unsubscribe(1, [name]))
     harness.commit()
     assert harness.broker.state.tree.subscription_count == 1
+
+
+def test_a_topic_alias_does_not_make_megabytes_of_a_few_bytes(harness: Harness) -> None:
+    greedy = connect(harness, "greedy", expiry=0)
+    subscribe(harness, greedy, Subscription("#", 0))
+    publisher = connect(harness, "p", expiry=0)
+    topic = "x" * 60_000
+    publisher.send(Publish(topic, b"", 0, False, False, 0, properties(topic_alias=1)))
+    short = Publish("", b"now", 0, False, False, 0, properties(topic_alias=1))
+    publisher.send(*[short] * 2_000)
+    assert sum(map(len, greedy.connection.outgoing)) < FORWARDED_BYTES_MAX + 100_000
+    harness.commit()
+    assert 0 < len(publishes(greedy.take())) < 100
+    assert harness.broker.statistics.dropped["slow_reader"] > 1_900
+    publisher.send(short)
+    harness.commit()
+    assert len(publishes(greedy.take())) == 1, "the next turn is a new one"

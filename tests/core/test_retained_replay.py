@@ -141,3 +141,16 @@ def test_a_retained_message_names_the_subscription_that_asked_for_it(
         (publish,) = publishes(packets)
         assert publish.properties is not None
         assert publish.properties.subscription_identifiers == [identifier]
+
+
+def test_large_retained_messages_are_sent_as_the_socket_is_written_to(harness: Harness) -> None:
+    publisher = harness.connect("p", clean=True)
+    for number in range(40):
+        publisher.send(Publish(f"r/{number}", b"x" * 500_000, 0, True, False, 0))
+    harness.commit()
+    client = harness.connect("s", clean=True)
+    client.send(Subscribe(1, [Subscription("#", 0)]))
+    harness.seal()
+    assert len(publishes(client.take())) < 10
+    assert len(wait_for_all(harness, client)) > 30
+    assert harness.broker.statistics.dropped == {}
