@@ -55,8 +55,13 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-test: static test-compiled
-	@exec $(BIN)/python -m pytest $(ARGUMENTS)
+# Both builds at once: most of the plain tests wait for disks, sockets and other processes.
+test: static
+	@mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
+	outcome=0; $(BIN)/python -m pytest $(ARGUMENTS) || outcome=$$?; \
+	echo "The tests of wire, core and store on the compiled build:"; \
+	wait $$compiled && tail -n 1 build/test-compiled.log || { cat build/test-compiled.log; outcome=1; }; \
+	exit $$outcome
 
 # The rooms that are compiled, and the store, which drives them: the same tests, the other build.
 test-compiled: $(VENV)/.ready-test build/compiled/.ready

@@ -90,6 +90,7 @@ class Audit:
 
     def _journal(self, connection: sqlite3.Connection, walk: Walk) -> None:
         """The batches that are in no segment yet."""
+        exported_until = self._exported_until(connection, walk)
         for sequence, blob in connection.execute(
             "SELECT sequence, blob FROM journal ORDER BY sequence"
         ):
@@ -103,6 +104,8 @@ class Audit:
             end = batch.first_sequence + len(batch.events) - 1
             if walk.has_seen(batch.store, batch.boot, end):
                 continue
+            if sequence <= exported_until and walk.is_behind(batch.store, end):
+                continue  # it was in a segment that is missing: told where the gap was met
             for event in batch.events:
                 event["time"] = batch.time_ms
             walk.take(
@@ -116,6 +119,17 @@ class Audit:
                 )
             )
             self._progress(self.findings.counts.events, "journal")
+
+    @staticmethod
+    def _exported_until(connection: sqlite3.Connection, walk: Walk) -> int:
+        """The journal's last batch of a boot that the segments know: none before it is new."""
+        last = 0
+        for sequence, boot in connection.execute(
+            "SELECT sequence, hex(substr(blob, 13, 8)) FROM journal ORDER BY sequence"
+        ):
+            if walk.knows(boot.lower()):
+                last = sequence
+        return last
 
     def _finish(self, walk: Walk, connection: sqlite3.Connection | None = None) -> None:
         ledger = walk.end()

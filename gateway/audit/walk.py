@@ -53,9 +53,16 @@ class Walk:
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
         """Whether a batch of the journal was in a segment."""
+        return boot in self._boots and self.is_behind(store, last_sequence)
+
+    def knows(self, boot: str) -> bool:
+        """Whether a segment of this start of the broker was taken."""
+        return boot in self._boots
+
+    def is_behind(self, store: str, last_sequence: int) -> bool:
+        """Whether the walk has gone beyond a stretch of this database."""
         return (
             store == self._store
-            and boot in self._boots
             and self.ledger is not None
             and last_sequence < self.ledger.next_sequence
         )

@@ -1,6 +1,5 @@
 """`oncegate audit`: is every message accounted for?"""
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -77,6 +76,8 @@ def _audit_segments(directory: Path, say: Say) -> dict[str, Any]:
 
 
 def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[str, Any]:
+    import sqlite3
+
     from gateway.audit.run import Audit
 
     settings = configuration_of(config, gateway__data_dir=data_dir).gateway
