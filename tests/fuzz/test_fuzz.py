@@ -74,7 +74,7 @@ def test_a_planted_defect_is_found(name: str, tmp_path: Path) -> None:
 
 def test_a_finding_is_made_as_small_as_it_gets() -> None:
     defect = PLANTED["decoder-that-raises"]
-    empty = bytes.fromhex("3d 05 00 01 61 00 01")
+    empty = bytes.fromhex("3a 05 00 01 61 60 01")
     pings = bytes.fromhex("c0 00") * 20
     found = b"\x02\x00\x00" + pings + empty + pings
     small = minimised(defect, found)
