@@ -1,6 +1,7 @@
-"""From a publisher into the broker: QoS 0 and 1, wills, and what all PUBLISH packets share.
+"""From a publisher into the broker: QoS 0 and 1, and wills.
 
-QoS 2 has a module of its own, `holding`; from `fan_out` on all go the same way.
+What holds for every PUBLISH is decided in `arriving`, QoS 2 has `holding`; from `fan_out` on all go
+the same way.
 """
 
 from typing import Final
@@ -17,10 +18,7 @@ from gateway.core.routes import Route
 from gateway.core.session import Connection, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.violation import (
-    NO_MATCHING_SUBSCRIBERS,
-    Violation,
-)
+from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
 from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import encode, puback
 from gateway.wire.packets import Puback, Publish
@@ -30,7 +28,7 @@ WILL_PUBLISHED: Final = WILL_CLEAR_REASONS.index("published")
 
 
 class Publisher:
-    """What a PUBLISH, a PUBREL or a will sets off. Peers' errors are returned as sentences."""
+    """What a PUBLISH or a will sets off. Peers' errors are returned as violations."""
 
     def __init__(
         self,
