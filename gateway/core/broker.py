@@ -82,7 +82,7 @@ PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
 DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
 """Connections beyond `max_connections` that are kept until CONNECT can be answered with 0x03."""
-TIMERS_PER_WAKE_MAX: Final = 1_000
+TIMERS_PER_WAKE_MAX: Final = 300
 """Timers handled before sockets get their turn again."""
 
 

@@ -1,7 +1,7 @@
 """The net change of the state since the last checkpoint.
 
 What was held, released, delivered and completed between two checkpoints cancels out here and
-never becomes a row. The sets hold the live objects: a checkpoint step that writes one of them later
+never becomes a row. It holds the live objects: a checkpoint step that writes one of them later
 writes its newest state, which replaying the journal over it leads to as well (facts are keyed and
 blind).
 """
@@ -18,9 +18,10 @@ class Changes:
         """Sessions whose queue rows below `first_position` may go."""
         self.ended: list[int] = []
         self.subscriptions: dict[tuple[int, str], Subscription | None] = {}
-        self.held: set[Held] = set()
+        # In the order of their making, which is that of the rows' keys: a table is appended to.
+        self.held: dict[Held, None] = {}
         self.released: set[tuple[int, int]] = set()
-        self.deliveries: set[Delivery] = set()
+        self.deliveries: dict[Delivery, None] = {}
         self.completed: set[tuple[int, int]] = set()
         self.retained: dict[str, Message | None] = {}
         self.wills: dict[int, Session] = {}

@@ -88,13 +88,15 @@ class Deliverer:
             self._drop_at_slow_reader(session, message)
             return frame
         committed = self.output.committed_batch
-        withheld = message.batch > committed or not connection.greeted
-        if keeps and connection.withheld_batch > committed:
-            withheld = True  # what was kept until now is still on its way [MQTT-4.6.0-6]
+        withheld = message.batch > committed
+        if (keeps or message.qos) and connection.withheld_batch > committed:
+            # What was kept until now, or published at this QoS, is still on its way [MQTT-4.6.0-6].
+            withheld = True
         plain = connection.version < 5 and not flags & RETAIN
         aliases = len(connection.aliases_out)
         if not (plain and frame):
-            made = self.frames.qos0(connection, message, flags, not withheld)
+            may_alias = connection.greeted and not withheld
+            made = self.frames.qos0(connection, message, flags, may_alias)
             if plain:
                 frame = made
         else:

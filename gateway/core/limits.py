@@ -12,10 +12,13 @@ PACKET_ID_MAX: Final = 65_535
 CLIENT_ID_BYTES_MAX: Final = 1_024
 """Longest client identifier accepted: every event of the session log carries it."""
 
-QUEUE_PAGE_MESSAGES: Final = 256
+# Not Final, as SLICE_MESSAGES is not: mypyc puts a Final number into the machine code, where tests
+# could not make it small enough to be reached.
+
+QUEUE_PAGE_MESSAGES: int = 256
 """Messages read from disk at once when a window opens: one query, some 100 kB of memory."""
 
-WAITING_IN_MEMORY_MESSAGES: Final = 512
+WAITING_IN_MEMORY_MESSAGES: int = 512
 """Queued messages a connected session keeps in memory after a checkpoint: two pages."""
 
 FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024

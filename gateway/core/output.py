@@ -5,8 +5,13 @@ being collected; `seal` hands them over with that batch, `release` sets them fre
 durable.
 """
 
+from typing import Final
+
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection
+from gateway.wire import kinds
+
+CONNACK_BYTE: Final = kinds.CONNACK << 4
 
 
 class Withheld:
@@ -33,7 +38,10 @@ class Output:
         """Packets made, by packet type; PUBLISH is counted by QoS in `Statistics`."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
-        """Send a PUBLISH at QoS 0 in this turn, whatever waits."""
+        """Send a PUBLISH at QoS 0 in this turn, whatever waits, but never before CONNACK."""
+        if not connection.greeted:
+            self._send_after_connack(connection, frame)
+            return
         if not connection.outgoing:
             self.dirty.append(connection)
         connection.outgoing.append(frame)
@@ -58,7 +66,17 @@ class Output:
         if connection.greeted:
             self.push(connection, data)
         else:
+            self._send_after_connack(connection, data)
+
+    def _send_after_connack(self, connection: Connection, data: bytes) -> None:
+        """Send what needs no fact right behind CONNACK, which waits for one."""
+        if connection.withheld and connection.withheld[0][0] == CONNACK_BYTE:
             self.withhold(connection, data)
+            return
+        # CONNACK is being committed: no reason to wait for the next batch as well.
+        self.packets_sent[data[0] >> 4] += 1
+        connection.early.append(data)
+        connection.forwarded_bytes += len(data)
 
     def withhold(self, connection: Connection, data: bytes) -> None:
         """Send when the batch that is being collected is durable."""
@@ -110,6 +128,9 @@ class Output:
             if not connection.outgoing:
                 self.dirty.append(connection)
             connection.outgoing.extend(withheld.parts)
+            if connection.early:
+                connection.outgoing.extend(connection.early)
+                connection.early = []
 
     def take_dirty(self) -> list[Connection]:
         """Return the connections that have something to send or are to be closed."""

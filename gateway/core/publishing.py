@@ -130,7 +130,6 @@ class Publisher:
             if (
                 connection.writable
                 and connection.forwarded_bytes <= FORWARDED_BYTES_MAX
-                and connection.greeted
                 and (connection.version == 5) == is_5
                 and packet.properties is None
                 and not connection.maximum_packet_size_bytes

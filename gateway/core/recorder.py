@@ -5,10 +5,19 @@ changes unrecorded. Facts about clean sessions change the state only. Observatio
 `seal` ends the batch: one blob, to be committed with one fsync.
 """
 
-from typing import Final
 from zlib import crc32
 
+from librt.strings import BytesWriter
+
 from gateway.core import facts
+from gateway.core.record_writing import (
+    write_contents,
+    write_delivery,
+    write_exchange,
+    write_head,
+    write_u32,
+    write_u64,
+)
 from gateway.core.session import (
     KEY_SHIFT,
     THROUGH_ONE,
@@ -22,14 +31,6 @@ from gateway.core.session import (
 )
 from gateway.core.state import State
 
-# Bound once: looking them up again costs a third of the packing.
-_PACK_HELD: Final = facts.HELD_RECORD.pack
-_PACK_RELEASED: Final = facts.RELEASED_RECORD.pack
-_PACK_PUBLISHED: Final = facts.PUBLISHED_RECORD.pack
-_PACK_QUEUED: Final = facts.QUEUED_RECORD.pack
-_PACK_STARTED: Final = facts.STARTED_RECORD.pack
-_PACK_OUTBOUND: Final = facts.OUTBOUND_RECORD.pack
-
 
 class Recorder:
     """Collects the facts of the batch that is being made."""
@@ -42,7 +43,7 @@ class Recorder:
         self.boot = boot
         self.batch_number = batch_number
         self.next_sequence = next_sequence
-        self.records = bytearray()
+        self.records = BytesWriter()
         self.record_count = 0
         self.names = bytearray()
 
@@ -64,10 +65,10 @@ class Recorder:
             len(self.names),
             len(self.records),
         )
-        body = b"".join((header, self.names, self.records))
+        body = b"".join((header, self.names, self.records.getvalue()))
         self.next_sequence += self.record_count
         self.record_count = 0
-        self.records = bytearray()
+        self.records = BytesWriter()
         self.names = bytearray()
         return body + facts.CRC.pack(crc32(body))
 
@@ -93,7 +94,7 @@ class Recorder:
     def _connected(self, kind: int, session: Session, connection: Connection) -> None:
         number = self._name(session)
         address = connection.address.encode()[:255]
-        self.records += (
+        self.records.write(
             facts.CONNECT_RECORD.pack(
                 kind,
                 number,
@@ -108,24 +109,26 @@ class Recorder:
 
     def session_closed(self, session: Session, reason: int, time_ms: int) -> None:
         number = self._name(session)
-        self.records += facts.REASON_RECORD.pack(facts.SESSION_CLOSED, number, reason)
+        self.records.write(facts.REASON_RECORD.pack(facts.SESSION_CLOSED, number, reason))
         self.state.session_closed(session, time_ms)
 
     def session_ended(self, session: Session, reason: int) -> None:
         number = self._name(session)
-        self.records += facts.REASON_RECORD.pack(facts.SESSION_ENDED, number, reason)
+        self.records.write(facts.REASON_RECORD.pack(facts.SESSION_ENDED, number, reason))
         self.state.session_ended(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
         number = self._name(session)
-        self.records += facts.EXPIRY_RECORD.pack(facts.EXPIRY_CHANGED, number, expiry_seconds)
+        self.records.write(facts.EXPIRY_RECORD.pack(facts.EXPIRY_CHANGED, number, expiry_seconds))
         self.state.expiry_changed(session, expiry_seconds)
 
     def session_owned(self, session: Session, username: str) -> None:
         if session.durable:
             text = username.encode()
             number = self._name(session)
-            self.records += facts.OWNED_RECORD.pack(facts.SESSION_OWNED, number, len(text)) + text
+            self.records.write(
+                facts.OWNED_RECORD.pack(facts.SESSION_OWNED, number, len(text)) + text
+            )
         self.state.session_owned(session, username)
 
     # -- subscriptions
@@ -133,7 +136,7 @@ class Recorder:
     def subscribed(self, session: Session, subscription: Subscription) -> None:
         number = self._name(session)
         text = subscription.topic_filter.encode()
-        self.records += (
+        self.records.write(
             facts.SUBSCRIBED_RECORD.pack(
                 facts.SUBSCRIBED, number, subscription.options, subscription.identifier, len(text)
             )
@@ -144,7 +147,7 @@ class Recorder:
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
         number = self._name(session)
         text = topic_filter.encode()
-        self.records += facts.FILTER_RECORD.pack(facts.UNSUBSCRIBED, number, len(text)) + text
+        self.records.write(facts.FILTER_RECORD.pack(facts.UNSUBSCRIBED, number, len(text)) + text)
         self.state.unsubscribed(session, topic_filter)
 
     # -- receiving
@@ -152,51 +155,46 @@ class Recorder:
     def message_held(self, held: Held) -> None:
         if held.session.durable:
             message = held.message
-            topic = message.topic_field[2:]
-            payload = message.payload
-            properties = properties_of(message)
-            self.records += _PACK_HELD(
-                facts.MESSAGE_HELD,
-                self._name(held.session),
-                held.packet_id,
-                message.number,
+            session = self._name(held.session)
+            records = self.records
+            write_exchange(records, facts.MESSAGE_HELD, session, held.packet_id, message.number)
+            write_contents(
+                records,
                 message.qos | (4 if message.retain else 0),
-                len(topic),
-                len(payload),
-                len(properties),
+                message.topic_field[2:],
+                message.payload,
+                properties_of(message),
             )
-            self.records += topic
-            self.records += payload
-            self.records += properties
         self.state.message_held(held)
 
     def duplicate_suppressed(self, held: Held) -> None:
         if held.session.durable:
-            self.records += facts.INBOUND_RECORD.pack(
-                facts.DUPLICATE_SUPPRESSED,
-                self._name(held.session),
-                held.packet_id,
-                held.message.number,
+            self.records.write(
+                facts.INBOUND_RECORD.pack(
+                    facts.DUPLICATE_SUPPRESSED,
+                    self._name(held.session),
+                    held.packet_id,
+                    held.message.number,
+                )
             )
 
     def message_released(self, held: Held, matched: int) -> None:
         if held.session.durable:
-            self.records += _PACK_RELEASED(
-                facts.MESSAGE_RELEASED,
-                self._name(held.session),
-                held.packet_id,
-                held.message.number,
-                matched,
-            )
+            session = self._name(held.session)
+            number = held.message.number
+            write_exchange(self.records, facts.MESSAGE_RELEASED, session, held.packet_id, number)
+            write_u32(self.records, matched)
         self.state.message_released(held)
 
     def message_abandoned(self, held: Held) -> None:
         if held.session.durable:
-            self.records += facts.INBOUND_RECORD.pack(
-                facts.MESSAGE_ABANDONED,
-                self._name(held.session),
-                held.packet_id,
-                held.message.number,
+            self.records.write(
+                facts.INBOUND_RECORD.pack(
+                    facts.MESSAGE_ABANDONED,
+                    self._name(held.session),
+                    held.packet_id,
+                    held.message.number,
+                )
             )
         self.state.message_released(held)
 
@@ -204,113 +202,111 @@ class Recorder:
         self, session: Session, message: Message, origin: int, matched: int
     ) -> None:
         """A message that was not held goes out: it is in the blob before anything refers to it."""
-        topic = message.topic_field[2:]
-        payload = message.payload
-        properties = properties_of(message)
-        self.records += _PACK_PUBLISHED(
-            facts.MESSAGE_PUBLISHED,
-            self._name(session),
-            origin,
-            matched,
-            message.number,
+        records = self.records
+        write_head(records, facts.MESSAGE_PUBLISHED, self._name(session))
+        records.append(origin)
+        write_u32(records, matched)
+        write_u64(records, message.number)
+        write_contents(
+            records,
             message.qos | (4 if message.retain else 0),
-            len(topic),
-            len(payload),
-            len(properties),
+            message.topic_field[2:],
+            message.payload,
+            properties_of(message),
         )
-        self.records += topic
-        self.records += payload
-        self.records += properties
 
     # -- delivering
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
         if delivery.session.durable:
-            self.records += _PACK_QUEUED(
-                facts.MESSAGE_QUEUED,
-                self._name(delivery.session),
-                delivery.message_number,
-                delivery.flags & 0xFF,
-                delivery.position,
-            )
-            if delivery.flags & THROUGH_ONE:
-                self.records += facts.KEY.pack(delivery.flags >> KEY_SHIFT)
+            write_head(self.records, facts.MESSAGE_QUEUED, self._name(delivery.session))
+            write_u64(self.records, delivery.message_number)
+            self._place(delivery)
         self.state.message_queued(delivery, size_bytes)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
         if delivery.session.durable:
-            self.records += _PACK_STARTED(
-                facts.DELIVERY_STARTED,
-                self._name(delivery.session),
-                packet_id,
-                delivery.message_number,
-                delivery.flags & 0xFF,
-                delivery.position,
-            )
-            if delivery.flags & THROUGH_ONE:
-                self.records += facts.KEY.pack(delivery.flags >> KEY_SHIFT)
+            session = self._name(delivery.session)
+            number = delivery.message_number
+            write_exchange(self.records, facts.DELIVERY_STARTED, session, packet_id, number)
+            self._place(delivery)
         self.state.delivery_started(delivery, packet_id)
 
     def delivery_resent(self, delivery: Delivery, pubrel: bool) -> None:
         if delivery.session.durable:
-            self.records += facts.RESENT_RECORD.pack(
-                facts.DELIVERY_RESENT,
-                self._name(delivery.session),
-                delivery.packet_id,
-                delivery.message_number,
-                1 if pubrel else 0,
+            self.records.write(
+                facts.RESENT_RECORD.pack(
+                    facts.DELIVERY_RESENT,
+                    self._name(delivery.session),
+                    delivery.packet_id,
+                    delivery.message_number,
+                    1 if pubrel else 0,
+                )
             )
 
     def delivery_received(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self.records += _PACK_OUTBOUND(
-                facts.DELIVERY_RECEIVED,
-                self._name(delivery.session),
-                delivery.packet_id,
-                delivery.message_number,
-            )
+            self._exchange(facts.DELIVERY_RECEIVED, delivery)
         self.state.delivery_received(delivery)
 
     def delivery_completed(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self.records += _PACK_OUTBOUND(
-                facts.DELIVERY_COMPLETED,
-                self._name(delivery.session),
-                delivery.packet_id,
-                delivery.message_number,
-            )
+            self._exchange(facts.DELIVERY_COMPLETED, delivery)
         self.state.delivery_completed(delivery)
+
+    def _place(self, delivery: Delivery) -> None:
+        """Write where in its queue a delivery stands, and how it came there."""
+        flags = delivery.flags
+        write_delivery(
+            self.records,
+            flags & 0xFF,
+            delivery.position,
+            flags >> KEY_SHIFT,
+            flags & THROUGH_ONE != 0,
+        )
+
+    def _exchange(self, kind: int, delivery: Delivery) -> None:
+        """Write OUTBOUND_RECORD."""
+        session = self._name(delivery.session)
+        number = delivery.message_number
+        write_exchange(self.records, kind, session, delivery.packet_id, number)
 
     def delivered_at_qos0(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self.records += facts.QOS0_RECORD.pack(
-                facts.DELIVERED_AT_QOS0,
-                self._name(delivery.session),
-                delivery.message_number,
-                delivery.position,
+            self.records.write(
+                facts.QOS0_RECORD.pack(
+                    facts.DELIVERED_AT_QOS0,
+                    self._name(delivery.session),
+                    delivery.message_number,
+                    delivery.position,
+                )
             )
         self.state.delivery_skipped(delivery)
 
     def message_dropped(self, session: Session, message_number: int, reason: int) -> None:
         """A message never entered a durable session's queue."""
         if session.durable:
-            self.records += facts.DROPPED_RECORD.pack(
-                facts.MESSAGE_DROPPED,
-                self._name(session),
-                message_number,
-                reason,
-                facts.NEVER_QUEUED,
+            self.records.write(
+                facts.DROPPED_RECORD.pack(
+                    facts.MESSAGE_DROPPED,
+                    self._name(session),
+                    message_number,
+                    reason,
+                    facts.NEVER_QUEUED,
+                )
             )
 
     def waiting_dropped(self, delivery: Delivery, reason: int) -> None:
         """The front of the queue is dropped."""
         if delivery.session.durable:
-            self.records += facts.DROPPED_RECORD.pack(
-                facts.MESSAGE_DROPPED,
-                self._name(delivery.session),
-                delivery.message_number,
-                reason,
-                delivery.position,
+            self.records.write(
+                facts.DROPPED_RECORD.pack(
+                    facts.MESSAGE_DROPPED,
+                    self._name(delivery.session),
+                    delivery.message_number,
+                    reason,
+                    delivery.position,
+                )
             )
         self.state.delivery_skipped(delivery)
 
@@ -319,7 +315,7 @@ class Recorder:
     def retained_set(self, message: Message) -> None:
         topic = message.topic_field[2:]
         self.record_count += 1
-        self.records += (
+        self.records.write(
             facts.RETAINED_RECORD.pack(facts.RETAINED_SET, message.number, len(topic)) + topic
         )
         self.state.retained_set(message.topic, message)
@@ -327,29 +323,31 @@ class Recorder:
     def retained_cleared(self, topic: str) -> None:
         text = topic.encode()
         self.record_count += 1
-        self.records += facts.CLEARED_RECORD.pack(facts.RETAINED_CLEARED, len(text)) + text
+        self.records.write(facts.CLEARED_RECORD.pack(facts.RETAINED_CLEARED, len(text)) + text)
         self.state.retained_cleared(topic)
 
     def will_set(self, session: Session, will: Will) -> None:
         topic = will.topic_field[2:]
-        self.records += facts.WILL_RECORD.pack(
-            facts.WILL_SET,
-            self._name(session),
-            will.qos | (4 if will.retain else 0),
-            will.delay_seconds,
-            will.expiry_seconds,
-            len(topic),
-            len(will.payload),
-            len(will.forwarded),
+        self.records.write(
+            facts.WILL_RECORD.pack(
+                facts.WILL_SET,
+                self._name(session),
+                will.qos | (4 if will.retain else 0),
+                will.delay_seconds,
+                will.expiry_seconds,
+                len(topic),
+                len(will.payload),
+                len(will.forwarded),
+            )
         )
-        self.records += topic
-        self.records += will.payload
-        self.records += will.forwarded
+        self.records.write(topic)
+        self.records.write(will.payload)
+        self.records.write(will.forwarded)
         self.state.will_set(session, will)
 
     def will_cleared(self, session: Session, reason: int) -> None:
         number = self._name(session)
-        self.records += facts.REASON_RECORD.pack(facts.WILL_CLEARED, number, reason)
+        self.records.write(facts.REASON_RECORD.pack(facts.WILL_CLEARED, number, reason))
         self.state.will_cleared(session)
 
     # -- observations
@@ -363,25 +361,29 @@ class Recorder:
             self.record_count += 1
         first = subject.encode("utf-8", "replace")[:1000]
         second = detail.encode("utf-8", "replace")[:1000]
-        self.records += facts.OBSERVED_RECORD.pack(
-            facts.OBSERVED, number, facts.OBSERVATIONS.index(event), len(first), len(second)
+        self.records.write(
+            facts.OBSERVED_RECORD.pack(
+                facts.OBSERVED, number, facts.OBSERVATIONS.index(event), len(first), len(second)
+            )
         )
-        self.records += first
-        self.records += second
+        self.records.write(first)
+        self.records.write(second)
 
     def broker_started(self, recovery: str, version: str, previous_boot: str) -> None:
         self.record_count += 1
         first = version.encode()[:255]
         second = previous_boot.encode()[:255]
-        self.records += facts.BROKER_STARTED_RECORD.pack(
-            facts.BROKER_STARTED, facts.RECOVERIES.index(recovery), len(first), len(second)
+        self.records.write(
+            facts.BROKER_STARTED_RECORD.pack(
+                facts.BROKER_STARTED, facts.RECOVERIES.index(recovery), len(first), len(second)
+            )
         )
-        self.records += first
-        self.records += second
+        self.records.write(first)
+        self.records.write(second)
 
     def broker_stopped(self) -> None:
         self.record_count += 1
-        self.records += facts.BROKER_STOPPED_RECORD.pack(facts.BROKER_STOPPED)
+        self.records.write(facts.BROKER_STOPPED_RECORD.pack(facts.BROKER_STOPPED))
 
 
 def properties_of(message: Message) -> bytes:

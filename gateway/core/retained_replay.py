@@ -16,7 +16,7 @@ from gateway.core.session import CONNECTED, Connection, Message, Session, Subscr
 from gateway.core.state import State
 from gateway.core.timers import RETAINED, Timer, Timers
 
-SLICE_MESSAGES: Final = 500
+SLICE_MESSAGES: int = 500
 """Retained messages handled before the loop gets its turn: about a millisecond."""
 
 SLICE_BYTES: Final = 1024 * 1024

@@ -8,6 +8,8 @@ from collections import deque
 from typing import Final
 from zlib import crc32
 
+from mypy_extensions import mypyc_attr
+
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet
 from gateway.wire.topics import is_shared_filter, validate_shared_filter
@@ -29,6 +31,7 @@ KEY_SHIFT: Final = 8
 STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
 
 
+@mypyc_attr(acyclic=True)
 class Message:
     """An application message as its publisher sent it. One object serves all its receivers."""
 
@@ -120,6 +123,7 @@ class Will:
         self.forwarded = forwarded
 
 
+@mypyc_attr(acyclic=True)
 class Held:
     """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
 
@@ -132,6 +136,7 @@ class Held:
         """A row of it may be in the tables."""
 
 
+@mypyc_attr(acyclic=True)
 class Delivery:
     """A message on its way to one session: first waiting in its queue, then in flight."""
 
@@ -333,7 +338,9 @@ class Connection:
         self.last_received = now
         self.outgoing: list[bytes] = []
         self.forwarded_bytes = 0
-        """QoS 0 in `outgoing`: what one turn of the loop has in store for this client."""
+        """QoS 0 in `outgoing` and `early`: what is in store for this client, whatever it reads."""
+        self.early: list[bytes] = []
+        """What needs no fact, but came before CONNACK was durable."""
         self.withheld: list[bytes] = []
         self.withheld_batch = -1
         """The youngest batch that bytes of this connection wait for."""

@@ -108,7 +108,7 @@ class State:
         for topic_filter in session.subscriptions:
             changes.subscriptions.pop((session.number, topic_filter), None)
         for held in session.inbound.values():
-            changes.held.discard(held)
+            changes.held.pop(held, None)
             changes.orphans.add(held.message.number)
         for delivery in session.outbound.values():
             self._forget_delivery(delivery)
@@ -119,7 +119,7 @@ class State:
 
     def _forget_delivery(self, delivery: Delivery) -> None:
         delivery.state = DONE
-        self.changes.deliveries.discard(delivery)
+        self.changes.deliveries.pop(delivery, None)
         self.changes.orphans.add(delivery.message_number)
 
     # -- subscriptions
@@ -155,7 +155,7 @@ class State:
         session.inbound[held.packet_id] = held
         session.inbound_bytes += held.message.size_bytes()
         if held.session.durable:
-            self.changes.held.add(held)
+            self.changes.held[held] = None
 
     def message_released(self, held: Held) -> None:
         """Its PUBREL came (or was given up): the packet identifier is free again."""
@@ -165,7 +165,7 @@ class State:
         if session.durable:
             changes = self.changes
             if held in changes.held:
-                changes.held.discard(held)
+                del changes.held[held]
                 if not held.stored:
                     return
             changes.released.add((session.number, held.packet_id))
@@ -180,7 +180,7 @@ class State:
             session.next_position = delivery.position + 1
         session.enqueue(delivery, size_bytes)
         if session.durable:
-            self.changes.deliveries.add(delivery)
+            self.changes.deliveries[delivery] = None
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
@@ -201,7 +201,7 @@ class State:
             if position < session.frozen_position and delivery not in changes.deliveries:
                 delivery.stored = True
                 changes.trimmed.add(session)
-            changes.deliveries.add(delivery)
+            changes.deliveries[delivery] = None
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
@@ -216,7 +216,7 @@ class State:
             changes = self.changes
             if delivery not in changes.deliveries:
                 delivery.stored = True
-                changes.deliveries.add(delivery)
+                changes.deliveries[delivery] = None
 
     def delivery_completed(self, delivery: Delivery) -> None:
         """PUBACK or PUBCOMP came: the packet identifier is free again."""
@@ -226,7 +226,7 @@ class State:
         if session.durable:
             changes = self.changes
             if delivery in changes.deliveries:
-                changes.deliveries.discard(delivery)
+                del changes.deliveries[delivery]
                 if not delivery.stored:
                     return
             changes.completed.add((session.number, delivery.packet_id))
@@ -240,7 +240,7 @@ class State:
         if session.durable:
             changes = self.changes
             if delivery in changes.deliveries:
-                changes.deliveries.discard(delivery)
+                del changes.deliveries[delivery]
             else:
                 changes.trimmed.add(session)
                 changes.orphans.add(delivery.message_number)

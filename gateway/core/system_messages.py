@@ -77,10 +77,7 @@ class SystemMessages:
             return
         self.statistics.sent_qos0 += 1
         self.statistics.publish_bytes_sent += len(message.payload)
-        if connection.greeted:
-            self.output.forward(connection, frame)
-        else:
-            self.output.withhold(connection, frame)
+        self.output.forward(connection, frame)
 
 
 def _message_of(topic: str, payload: bytes) -> Message:

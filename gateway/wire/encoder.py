@@ -6,6 +6,8 @@ encoded for it. A packet that cannot be encoded at all is our own mistake, and a
 
 from typing import Final
 
+from librt.strings import BytesWriter
+
 from gateway.wire.connect_encoder import encode_connect
 from gateway.wire.kinds import (
     AUTH,
@@ -104,15 +106,24 @@ def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
         first |= 0x01
     if dup:
         first |= 0x08
-    middle = properties_field
-    remaining = len(topic_field) + len(payload) + len(middle)
+    remaining = len(topic_field) + len(payload) + len(properties_field)
     if qos:
         assert 0 < packet_id <= PACKET_ID_MAX, f"packet identifier {packet_id}: expected 1 to 65535"
         remaining += 2
-        middle = BYTE[packet_id >> 8] + BYTE[packet_id & 0xFF] + middle
+    frame = BytesWriter()
+    frame.append(first)
     if remaining < 128:
-        return b"".join((BYTE[first], BYTE[remaining], topic_field, middle, payload))
-    return b"".join((BYTE[first], variable_byte_integer(remaining), topic_field, middle, payload))
+        frame.append(remaining)
+    else:
+        frame.write(variable_byte_integer(remaining))
+    frame.write(topic_field)
+    if qos:
+        frame.append(packet_id >> 8)
+        frame.append(packet_id & 0xFF)
+    if properties_field:
+        frame.write(properties_field)
+    frame.write(payload)
+    return frame.getvalue()
 
 
 def encode(packet: Packet, version: int) -> bytes:  # noqa: PLR0911 - one for each packet

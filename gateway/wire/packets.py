@@ -5,6 +5,8 @@ bytes, except that a Publish keeps the ones that can be sent on as they came. ``
 reason codes other than 0 exist in MQTT 5.0 only. Secrets never show in ``repr``.
 """
 
+from mypy_extensions import mypyc_attr
+
 from gateway.wire.kinds import (
     AUTH,
     CONNACK,
@@ -53,6 +55,7 @@ __all__ = [
 ]
 
 
+@mypyc_attr(acyclic=True)
 class Will(Value):
     def __init__(
         self,
@@ -78,6 +81,7 @@ class Will(Value):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Connect(Packet):
     """`clean_start` is the clean session flag of MQTT 3.1 and 3.1.1."""
 
@@ -116,6 +120,7 @@ class Connect(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Connack(Packet):
     """`reason_code` is the return code of MQTT 3.1 and 3.1.1."""
 
@@ -136,6 +141,7 @@ class Connack(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Publish(Packet):
     """`packet_id` is 0 for QoS 0. `topic_field` is the topic as on the wire. `frame` is the
     whole packet as it was received at QoS 0, so that it can be forwarded unchanged; else
@@ -177,6 +183,7 @@ class Publish(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Acknowledgement(Packet):
     """What PUBACK, PUBREC, PUBREL and PUBCOMP have in common."""
 
@@ -195,22 +202,27 @@ class Acknowledgement(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Puback(Acknowledgement):
     kind: int = PUBACK
 
 
+@mypyc_attr(acyclic=True)
 class Pubrec(Acknowledgement):
     kind: int = PUBREC
 
 
+@mypyc_attr(acyclic=True)
 class Pubrel(Acknowledgement):
     kind: int = PUBREL
 
 
+@mypyc_attr(acyclic=True)
 class Pubcomp(Acknowledgement):
     kind: int = PUBCOMP
 
 
+@mypyc_attr(acyclic=True)
 class Pingreq(Packet):
     kind: int = PINGREQ
 
@@ -218,6 +230,7 @@ class Pingreq(Packet):
         return []
 
 
+@mypyc_attr(acyclic=True)
 class Pingresp(Packet):
     kind: int = PINGRESP
 
@@ -225,6 +238,7 @@ class Pingresp(Packet):
         return []
 
 
+@mypyc_attr(acyclic=True)
 class Disconnect(Packet):
     kind: int = DISCONNECT
 
@@ -236,6 +250,7 @@ class Disconnect(Packet):
         return [("reason_code", self.reason_code), ("properties", self.properties)]
 
 
+@mypyc_attr(acyclic=True)
 class Auth(Packet):
     """MQTT 5.0 only."""
 

@@ -1,10 +1,13 @@
 """SUBSCRIBE, UNSUBSCRIBE and their acknowledgements. Import them from gateway.wire.packets."""
 
+from mypy_extensions import mypyc_attr
+
 from gateway.wire.kinds import SUBACK, SUBSCRIBE, UNSUBACK, UNSUBSCRIBE
 from gateway.wire.properties import Properties
 from gateway.wire.values import Packet, Value
 
 
+@mypyc_attr(acyclic=True)
 class Subscription(Value):
     """One topic filter of a SUBSCRIBE. The last three are options of MQTT 5.0."""
 
@@ -32,6 +35,7 @@ class Subscription(Value):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Subscribe(Packet):
     kind: int = SUBSCRIBE
 
@@ -53,6 +57,7 @@ class Subscribe(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Suback(Packet):
     """`reason_codes`: one for each subscription, in order (0x80 is MQTT 3.1.1's only failure)."""
 
@@ -73,6 +78,7 @@ class Suback(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Unsubscribe(Packet):
     kind: int = UNSUBSCRIBE
 
@@ -91,6 +97,7 @@ class Unsubscribe(Packet):
         ]
 
 
+@mypyc_attr(acyclic=True)
 class Unsuback(Packet):
     """`reason_codes` is empty in MQTT 3.1 and 3.1.1, where the packet has no payload."""
 

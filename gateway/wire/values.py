@@ -3,6 +3,8 @@ secrets."""
 
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 PAYLOAD_SHOWN_BYTES_MAX: Final = 32
 
 
@@ -21,6 +23,7 @@ def _shown(name: str, value: object) -> str:
     return f"{name}={value!r}"
 
 
+@mypyc_attr(acyclic=True)
 class Value:  # noqa: PLW1641 - mutable, so not to be hashed
     """Equal when of one class and equal in every field."""
 
@@ -37,5 +40,6 @@ class Value:  # noqa: PLW1641 - mutable, so not to be hashed
         return f"{type(self).__name__}({shown})"
 
 
+@mypyc_attr(acyclic=True)
 class Packet(Value):
     kind: int = 0

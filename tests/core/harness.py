@@ -74,7 +74,7 @@ class Harness:
         self._open()
 
     def _open(self) -> None:
-        self.store = Store(self.data_dir)
+        self.store = Store(self.data_dir, wal_length_bytes=0)  # a start writes nothing for later
         opened = self.store.open(self.logged, self.now)
         self.recovery = opened.recovery
         self.damage = opened.damage

@@ -6,6 +6,8 @@ from gateway.core.broker import Batch
 from gateway.wire.packets import (
     Connack,
     Connect,
+    Pingreq,
+    Pingresp,
     Puback,
     Pubcomp,
     Publish,
@@ -142,6 +144,43 @@ def test_qos_0_and_pingresp_wait_for_nothing(harness: Harness) -> None:
     harness.flush()
     assert payloads(subscriber.take()) == [b"0"]
     assert [packet.kind for packet in publisher.take()] == [13]
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+def test_granted_qos_0_a_message_that_needs_no_disk_waits_behind_one_that_does(
+    harness: Harness, qos: int
+) -> None:
+    subscriber = harness.subscriber("s", "t", 0, clean=True)
+    publisher = harness.connect("p", clean=True)
+    for packet_id, retain in ((1, True), (2, False)):
+        publisher.send(Publish("t", b"%d" % packet_id, qos, retain, False, packet_id))
+    for packet_id in (1, 2):
+        if qos == 2:
+            publisher.send(Pubrel(packet_id))
+    harness.flush()
+    harness.commit()
+    # [MQTT-4.6.0-6] the same topic, publisher and QoS: only the first was recorded
+    assert payloads(subscriber.take()) == [b"1", b"2"]
+
+
+def test_qos_0_that_came_before_connack_was_durable_leaves_right_behind_it(
+    harness: Harness,
+) -> None:
+    harness.lose(harness.subscriber("s", "t", 0))
+    harness.commit()
+    publisher = harness.connect("p", clean=True)
+    back = harness.open_connection()
+    back.send(Connect(4, "s", False, 0, None, None, None))
+    back.send(Pingreq())
+    connack = harness.broker.seal(harness.time_ms, 0)
+    publisher.send(Publish("t", b"1", 0, False, False, 0))
+    harness.broker.committed(connack)
+    publisher.send(Publish("t", b"2", 0, False, False, 0))
+    harness.flush()
+    seen = back.take()
+    assert [type(packet) for packet in seen] == [Connack, Pingresp, Publish, Publish]
+    assert payloads(seen) == [b"1", b"2"]
+    harness.commit()
 
 
 def test_what_was_withheld_for_a_connection_never_reaches_the_next_one(harness: Harness) -> None:
