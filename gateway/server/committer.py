@@ -8,7 +8,9 @@ A failed commit ends the process: nothing untrue has been said.
 
 import asyncio
 import logging
+import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +21,11 @@ from gateway.core.session import Session
 from gateway.server import clock
 from gateway.server.figures import CommitFigures
 from gateway.store.recovery import Recovered
-from gateway.store.store import WAL_BYTES, Store
+from gateway.store.store import Store
 
 logger = logging.getLogger(__name__)
 
-EVICTION_SECONDS = 0.004
+EVICTION_SECONDS = 0.001
 """How long queues are let go of after a checkpoint, before sockets get their turn."""
 
 
@@ -31,12 +33,19 @@ QUICK_COMMIT_SECONDS = 0.0005
 """A disk that commits within this time is not worth a thread, which takes a good part of it to be
 asked and to answer. Nobody notices that the loop stood still meanwhile."""
 
-QUICK_COMMITS = 100
-"""So many quick commits in a row make a quick disk; one that was not, and the thread is back. A
-card takes 5 ms and more and never comes here."""
+QUICK_COMMITS = 16
+"""Commits over which the time is averaged, so that one that was slow does not make a quick disk a
+slow one for long. A card takes 5 ms and more and never comes here."""
 
-QUICK_BLOB_BYTES = 16 * 1024
-"""Larger batches go to the thread: the next one is decoded while the disk works."""
+QUICK_BLOB_BYTES = 1024
+"""Larger batches, which are those of more than a message or two, go to the thread: the next one is
+decoded, and QoS 0 passes, while the disk works."""
+
+COPYING_NICENESS = 10
+"""Of the thread that copies the WAL: a tenth of a core that the event loop would fill."""
+
+WAL_LOOK_COMMITS = 16
+"""Commits between two looks at the WAL; those of a slow client are some 20 KiB together."""
 
 
 class StoreFailed(OSError):
@@ -67,10 +76,10 @@ class Committer:
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._commits = ThreadPoolExecutor(1, "commit")
-        self._copies = ThreadPoolExecutor(1, "wal")
+        self._copies = ThreadPoolExecutor(1, "wal", initializer=_give_way)
         self._busy = False
-        self._quick_commits = 0
-        """Commits in a row that took less than QUICK_COMMIT_SECONDS."""
+        self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
+        """What a commit takes on average; a disk is slow until it has shown that it is not."""
         self._ended = False
         self._started_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -99,6 +108,10 @@ class Committer:
         elif self.broker.recorder.record_count:
             # Nobody waits for these facts: they may share a later fsync.
             self._commit_after(self.limits.lazy_commit_delay, lazy=True)
+
+    def wants_turn(self) -> bool:
+        """Return whether `turn` would find something to do, a commit in flight aside."""
+        return bool(self._drop_wanted or self._finish_wal or self._has_work())
 
     def _commit_after(self, delay_seconds: float, *, lazy: bool) -> None:
         if delay_seconds <= 0:
@@ -139,13 +152,14 @@ class Committer:
             return
         try:
             store.begin(first_sequence, batch.blob)
-            written = store.step_checkpoint()
+            written = store.step_checkpoint(amid_traffic=bool(batch.withheld))
             if self._drop_wanted:
                 self._drop_blobs()
         except sqlite3.Error as error:
             self._fail(error)
             return
-        if self._quick_commits >= QUICK_COMMITS and len(batch.blob or b"") <= QUICK_BLOB_BYTES:
+        is_quick = self._commit_seconds < QUICK_COMMIT_SECONDS
+        if is_quick and len(batch.blob or b"") <= QUICK_BLOB_BYTES:
             self._commit_here(batch, written)
             return
         self._busy = True
@@ -197,9 +211,12 @@ class Committer:
 
     def _speak(self, batch: Batch, written: set[Session] | None, seconds: float) -> None:
         """The batch is durable: let its bytes go."""
-        self._quick_commits = self._quick_commits + 1 if seconds < QUICK_COMMIT_SECONDS else 0
+        self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.figures.add(seconds, 0 if batch.blob is None else len(batch.blob))
         self.broker.committed(batch)
+        if self.figures.batches % WAL_LOOK_COMMITS == 0:
+            # On a connection of its own: the next commit need not wait for it.
+            self._copy_wal()
         if written is not None:
             self._evictable = list(written)
             self._evict()
@@ -240,13 +257,10 @@ class Committer:
         self.store.exported_sequence = max(self.store.exported_sequence, sequence)
 
     def tick(self, journal_bytes_max: int) -> None:
-        """Once a second: checkpoints that are due, blobs to drop, the WAL to copy."""
+        """Once a second: checkpoints that are due, blobs to drop."""
         self.clock_quality = clock.quality()
         if self.failure is not None:
             return
-        # A busy broker is in the middle of a commit at nearly every tick: what has a connection
-        # of its own does not wait for a quiet one.
-        self._copy_wal()
         self._journal_bytes_max = journal_bytes_max
         try:
             if self.store.journal_total_bytes > journal_bytes_max or self.store.has_droppable():
@@ -263,12 +277,12 @@ class Committer:
 
     def _wants_checkpoint(self, now: float) -> bool:
         # A new one says anew how far the tables hold each queue: first the old word is used up.
-        changes = self.broker.state.changes.count()
+        changes = self.broker.state.changes
         interval = self.limits.checkpoint_interval
         return not self._evictable and self.store.wants_checkpoint(changes, interval, now)
 
     def _copy_wal(self) -> None:
-        if not self._copying_wal and self.store.wal_bytes() > WAL_BYTES:
+        if not self._copying_wal and self.store.is_wal_full():
             self._copying_wal = True
             future = self._loop.run_in_executor(self._copies, self.store.checkpoint_wal)
             future.add_done_callback(self._wal_copied)
@@ -331,3 +345,9 @@ class Committer:
             or self.broker.recorder.record_count
             or self.store.checkpointing
         )
+
+
+def _give_way() -> None:
+    """Copy the WAL when nobody else wants the core: no client waits for it."""
+    if sys.platform == "linux":  # elsewhere the whole process would give way
+        os.nice(COPYING_NICENESS)

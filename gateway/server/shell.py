@@ -65,7 +65,7 @@ class Shell:
             store,
             recovered,
             batch_limits,
-            spoken=self.schedule,
+            spoken=self._batch_spoken,
             failed=self._fail,
         )
         self._loop = asyncio.get_running_loop()
@@ -75,6 +75,8 @@ class Shell:
         self._protocols: dict[Connection, MqttProtocol] = {}
         self._overloaded: set[MqttProtocol] = set()
         self._scheduled = False
+        self._turning = False
+        """The committer has its turn."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = float("inf")
         self._page_requests: list[PageRequest] = []
@@ -141,6 +143,11 @@ class Shell:
             self._scheduled = True
             self._loop.call_soon(self._turn)
 
+    def _batch_spoken(self) -> None:
+        """A batch may be told. Within a turn that is what the turn does next."""
+        if not self._turning or self.committer.wants_turn():
+            self.schedule()
+
     def _turn(self) -> None:
         self._scheduled = False
         broker = self.broker
@@ -150,9 +157,13 @@ class Shell:
         self._load_pages()
         for request in broker.take_authentication_requests():
             self.authentications.begin(request)
-        self.committer.turn()
         if broker.system_messages.requests and self.system_topics is not None:
             self.system_topics.answer()
+        # What may be said already does not wait until the next batch is on its way.
+        self._write_out()
+        self._turning = True
+        self.committer.turn()
+        self._turning = False
         if self.hooks is not None:
             self.hooks.release()
         self._write_out()

@@ -3,10 +3,11 @@
 import fcntl
 import os
 import sqlite3
+import struct
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sqlite_utils import Database
 
@@ -19,11 +20,27 @@ DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
 """What was saved from a damaged database, until it takes that database's place."""
 
-PAGE_BYTES = 4_096
-"""SQLite's page, its default."""
+PAGE_BYTES = 1_024
+"""SQLite's page. Most commits change one: with its default of 4,096 bytes a message at a low rate
+would cost the card half as much again, and the WAL would be full after a quarter of the commits."""
+
+WAL_FRAME_HEADER_BYTES = 24
+"""Before each page in the WAL."""
+
+SPILLING_CACHE_PAGES = 16
+"""A cache so small that a transaction goes into the WAL before it is committed."""
 
 CACHE_KIBIBYTES = 8_192
 """SQLite's page cache: holds the tables of a small gateway, and a burst's dirty pages."""
+
+DATABASE_BYTES_MAX = 1 << 40
+"""A header that speaks of more is damaged itself."""
+
+KEY_MAX = 1 << 62
+"""Beyond any number that a row has."""
+
+DAMAGED_KEYS_MAX = 100_000
+"""Attempts to go on behind rows that cannot be read: some seconds."""
 
 BUSY_MILLISECONDS = 5_000
 """How long a reader waits where another process recovers the WAL."""
@@ -112,6 +129,7 @@ def fsync_folder(folder: Path) -> None:
 def connect(path: Path) -> sqlite3.Connection:
     """Open the writing connection: WAL, every COMMIT fsynced, transactions begun by hand."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; others keep theirs
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     # SQLite's own checkpoint would run inside a COMMIT that a client waits for.
@@ -127,6 +145,64 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
     return connection
+
+
+def grow_wal(connection: sqlite3.Connection, path: Path, size_bytes: int) -> None:
+    """Give the WAL its length before commits need it, and make that durable.
+
+    A commit into a file that grows has the file system write the new length too: twice the
+    time of one that overwrites what is there, which SQLite does from its second round on.
+
+    Raises:
+        sqlite3.OperationalError: an error of the disk, but not that it is full.
+    """
+    wal = path.with_name(path.name + "-wal")
+    if wal.exists() and wal.stat().st_size >= size_bytes:
+        return
+    connection.execute(f"PRAGMA cache_size={SPILLING_CACHE_PAGES}")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        # Frames that no COMMIT follows count for nothing, and later ones overwrite them.
+        connection.execute("INSERT INTO meta VALUES ('room', zeroblob(?))", (size_bytes,))
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+            raise
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
+    descriptor = os.open(wal, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class WalIndex:
+    """How much of the WAL is in use: its file keeps its length when writing begins anew.
+
+    SQLite's own account, the `-shm` file (https://sqlite.org/walformat.html, section 2.1).
+    """
+
+    def __init__(self, path: Path) -> None:
+        # Open as long as SQLite is: closing it would let go of the locks of this process.
+        self._file = path.with_name(path.name + "-shm").open("rb", buffering=0)
+
+    def used_bytes(self) -> tuple[int, bool]:
+        """Return the bytes of the WAL from its start, and whether the database file has them."""
+        head = os.pread(self._file.fileno(), _WAL_INDEX.size, 0)
+        if len(head) < _WAL_INDEX.size:
+            return 0, True
+        page_bytes, frames, copied_frames = _WAL_INDEX.unpack(head)
+        return frames * (WAL_FRAME_HEADER_BYTES + page_bytes), frames == copied_frames
+
+    def close(self) -> None:
+        """Let go of it, after all connections."""
+        self._file.close()
+
+
+_WAL_INDEX = struct.Struct("=14xHI76xI")
+"""szPage, mxFrame and nBackfill."""
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -202,6 +278,7 @@ def finish_salvage(path: Path) -> bool:
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     """Copy every row that can still be read; return the rows saved by table."""
     saved = dict.fromkeys(TABLES, 0)
+    _lengthen_cut_off(damaged)
     try:
         source = sqlite3.connect(damaged, isolation_level=None)
     except sqlite3.DatabaseError:
@@ -214,22 +291,94 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     return saved
 
 
+def _lengthen_cut_off(path: Path) -> None:
+    """Put zeros where the end of the file was cut off.
+
+    SQLite reads nothing of a file that is shorter than its header says, and all but the zeros of
+    one that is not.
+    """
+    with path.open("r+b") as file:
+        header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size or not header.startswith(b"SQLite format 3\0"):
+            return
+        page_bytes, pages = _HEADER.unpack(header)
+        length = pages * (65_536 if page_bytes == 1 else page_bytes)
+        if path.stat().st_size < length <= DATABASE_BYTES_MAX:
+            file.truncate(length)
+
+
+_HEADER = struct.Struct(">16xH10xI")
+"""Page size and number of pages (https://sqlite.org/fileformat2.html, section 1.3)."""
+
+
 def _salvage_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> int:
     before = target.total_changes
-    # From both ends: a damaged page in the middle must not cost what lies behind it.
-    for order in ("ASC", "DESC"):
-        try:
-            columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")]
-            keys = [row[1] for row in source.execute(f"PRAGMA table_info({table})") if row[5]]
-            if not columns:
-                return 0
-            ordering = ", ".join(f"{key} {order}" for key in keys)
-            marks = ", ".join("?" for _ in columns)
-            rows = source.execute(f"SELECT * FROM {table} ORDER BY {ordering}")
-            insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
-            while (row := rows.fetchone()) is not None:
-                target.execute(insert, row)
-        except sqlite3.DatabaseError:
-            continue  # the damage lies here: the other end may still be read
-        break
+    try:
+        columns = source.execute(f"PRAGMA table_info({table})").fetchall()
+    except sqlite3.DatabaseError:
+        return 0
+    keys = [column[1] for column in columns if column[5]]
+    if not keys:
+        return 0
+    marks = ", ".join("?" for _ in columns)
+    insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
+    upwards, downwards = (
+        f"SELECT * FROM {table} ORDER BY " + ", ".join(f"{key} {order}" for key in keys)
+        for order in ("ASC", "DESC")
+    )
+    whole, _ = _copy(source, upwards, (), target, insert)
+    if not whole:
+        if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
+            behind = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
+            _copy_around_damage(source, behind, target, insert)
+        # From the other end too: what could not be gone around must not cost what lies behind it.
+        _copy(source, downwards, (), target, insert)
     return target.total_changes - before
+
+
+def _copy_around_damage(
+    source: sqlite3.Connection, query: str, target: sqlite3.Connection, insert: str
+) -> None:
+    """Copy rows in the order of their first column, a number, and begin again behind damage.
+
+    A page that cannot be read holds a few rows that are next to each other, or, above them, many:
+    so the steps grow until something can be read again.
+    """
+    last = -1
+    step = 1
+    for _ in range(DAMAGED_KEYS_MAX):
+        whole, row = _copy(source, query, (last,), target, insert)
+        if whole or last >= KEY_MAX:
+            return
+        # What damage makes up need not be in order, nor a number.
+        if row is not None and isinstance(row[0], int) and row[0] > last:
+            last = row[0]
+            step = 1
+        else:
+            step += (step + 7) // 8
+        last += step
+
+
+def _copy(
+    source: sqlite3.Connection,
+    query: str,
+    parameters: tuple[int, ...],
+    target: sqlite3.Connection,
+    insert: str,
+) -> tuple[bool, Any]:
+    """Copy rows up to the first that cannot be read; return whether there was none, and the last
+    row that could be."""
+    last = None
+    try:
+        rows = source.execute(query, parameters)
+        row = rows.fetchone()
+    except sqlite3.DatabaseError:
+        return False, last
+    while row is not None:
+        target.execute(insert, row)
+        last = row
+        try:
+            row = rows.fetchone()
+        except sqlite3.DatabaseError:
+            return False, last
+    return True, last

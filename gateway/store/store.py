@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from gateway.core.changes import Changes
 from gateway.core.session import Delivery, Message, Session
 from gateway.store import database
 from gateway.store.checkpoint import Checkpoint
@@ -20,7 +21,10 @@ from gateway.store.recovery import Recovered, load_contents, recover
 CHECKPOINT_STEP_SECONDS = 0.004
 """How long checkpoint rows may be written before the event loop gets its turn."""
 
-CHECKPOINT_BYTES = 4 * 1024 * 1024
+CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS = 0.001
+"""The same where clients wait for the batch: it is not the last one, and each takes some rows."""
+
+CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Journal bytes that call for a checkpoint at once: they are what a restart has to replay."""
 
 CHECKPOINT_CHANGES = 2_000
@@ -29,8 +33,9 @@ CHECKPOINT_CHANGES = 2_000
 CHECKPOINT_IDLE_SECONDS = 60.0
 """A small change waits this long: fewer pages are written, and a restart replays little."""
 
-WAL_BYTES = 4 * 1024 * 1024
-"""WAL size from which its pages are copied into the database file."""
+WAL_BYTES = 1024 * 1024
+"""Length of the WAL; when so much of it is in use its pages are copied into the database file. The
+kernel writes them back in one go, which on a single core takes a millisecond for each MiB."""
 
 DROP_BLOBS_MAX = 64
 """Exported blobs removed in one batch's transaction."""
@@ -55,14 +60,18 @@ class Opened:
 class Store:
     """The broker's database."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, wal_length_bytes: int = WAL_BYTES) -> None:
         self.data_dir = data_dir
+        self.wal_length_bytes = wal_length_bytes
         self.path = data_dir / database.DATABASE_NAME
         self._lock: IO[str] = database.lock(data_dir)
         self._running = data_dir / database.RUNNING_NAME
         self._writer: sqlite3.Connection
         self._reader: sqlite3.Connection
         self._wal_copier: sqlite3.Connection
+        self._wal_index: database.WalIndex
+        self._wal_tried_bytes = 0
+        """What was in use when it was last copied: it can go on growing while somebody reads."""
         self._checkpoint: Checkpoint | None = None
         self._sweep = False
         self._checkpointed_at = 0.0
@@ -109,6 +118,8 @@ class Store:
         damage.extend(recovered.damage)
         if damage:
             recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
+        database.grow_wal(self._writer, self.path, self.wal_length_bytes)
+        self._wal_index = database.WalIndex(self.path)
         self._reader = database.connect_read_only(self.path)
         self._wal_copier = database.connect(self.path)
         self._sweep = unclean or bool(damage)
@@ -180,7 +191,7 @@ class Store:
 
     # -- checkpoints
 
-    def wants_checkpoint(self, changes: int, interval_seconds: float, now: float) -> bool:
+    def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
         """Return whether it is time to begin a checkpoint."""
         if self._checkpoint is not None:
             return False
@@ -189,7 +200,8 @@ class Store:
         since = now - self._checkpointed_at
         if since < interval_seconds:
             return False
-        return changes >= CHECKPOINT_CHANGES or (changes > 0 and since >= CHECKPOINT_IDLE_SECONDS)
+        count = changes.count()
+        return count >= CHECKPOINT_CHANGES or (count > 0 and since >= CHECKPOINT_IDLE_SECONDS)
 
     @property
     def checkpointing(self) -> bool:
@@ -204,7 +216,7 @@ class Store:
         self._checkpointed_at = now
         self.journal_bytes = 0
 
-    def step_checkpoint(self) -> set[Session] | None:
+    def step_checkpoint(self, *, amid_traffic: bool = False) -> set[Session] | None:
         """Write rows into the open transaction for a few milliseconds.
 
         Returns:
@@ -214,7 +226,9 @@ class Store:
         checkpoint = self._checkpoint
         if checkpoint is None:
             return None
-        deadline = time.monotonic() + CHECKPOINT_STEP_SECONDS
+        deadline = time.monotonic() + (
+            CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS if amid_traffic else CHECKPOINT_STEP_SECONDS
+        )
         while not checkpoint.step():
             if time.monotonic() >= deadline:
                 return None
@@ -272,13 +286,19 @@ class Store:
 
     # -- the WAL
 
+    def is_wal_full(self) -> bool:
+        """Return whether the write-ahead log is to be copied, if it can, before it has to grow."""
+        used_bytes, is_copied = self._wal_index.used_bytes()
+        if is_copied:
+            return False
+        if used_bytes <= self.wal_length_bytes:
+            self._wal_tried_bytes = 0
+        return used_bytes - self._wal_tried_bytes > self.wal_length_bytes
+
     def wal_bytes(self) -> int:
-        """Return the size of the write-ahead log."""
-        wal = self.path.with_name(self.path.name + "-wal")
-        try:
-            return wal.stat().st_size
-        except FileNotFoundError:
-            return 0
+        """Return the bytes of the write-ahead log that are in use and not all copied."""
+        used_bytes, is_copied = self._wal_index.used_bytes()
+        return 0 if is_copied else used_bytes
 
     def checkpoint_wal(self) -> tuple[int, int]:
         """Copy WAL pages into the database file, on a thread and connection of its own.
@@ -288,6 +308,7 @@ class Store:
             anew with the next commit.
         """
         row = self._wal_copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        self._wal_tried_bytes, _ = self._wal_index.used_bytes()
         return row[1], row[2]
 
     # -- pages
@@ -313,6 +334,7 @@ class Store:
         self._reader.close()
         self._wal_copier.close()
         self._writer.close()
+        self._wal_index.close()
         if clean:
             self._running.unlink(missing_ok=True)
             database.fsync_folder(self.data_dir)

@@ -69,7 +69,11 @@ class Mqtt5Client:
         """The next packet; None when the broker has closed."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not self._received:
-                data = await self._reader.read(65_536)
+                try:
+                    data = await self._reader.read(65_536)
+                except ConnectionError:
+                    # It closed while we were still writing to it.
+                    return None
                 if not data:
                     return None
                 self._received = self._decoder.feed(data)

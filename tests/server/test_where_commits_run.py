@@ -84,13 +84,18 @@ async def commits_on(data_dir: Path) -> AsyncIterator[Commits]:
 
 async def test_the_loop_waits_for_a_quick_disk_itself_and_for_no_other(tmp_path: Path) -> None:
     async with commits_on(tmp_path) as commits:
-        assert not any([await commits.is_here() for _ in range(QUICK_COMMITS)])
+        assert not await commits.is_here(), "nothing is known of it yet"
+        for _ in range(QUICK_COMMITS):
+            await commits.commit()
         assert await commits.is_here()
         # A batch that takes longer to write leaves the loop free to decode the next.
         assert not await commits.is_here(QUICK_BLOB_BYTES // 900 + 1)
         assert await commits.is_here()
         commits.store.seconds = 2 * QUICK_COMMIT_SECONDS
         assert await commits.is_here(), "nobody knew yet"
+        assert await commits.is_here(), "one slow commit makes no slow disk"
+        for _ in range(2 * QUICK_COMMITS):
+            await commits.commit()
         assert not any([await commits.is_here() for _ in range(2 * QUICK_COMMITS)])
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store.database import DAMAGED_FOLDER, DATABASE_NAME, DataDirectoryInUse
+from gateway.store.database import (
+    DAMAGED_FOLDER,
+    DATABASE_NAME,
+    DataDirectoryInUse,
+    connect,
+    migrate,
+    salvage,
+)
 from gateway.store.store import Store
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness, payloads
@@ -98,11 +105,26 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(tmp_path: Path) -> None:
     harness.close()
 
 
+def test_of_a_database_that_was_cut_short_everything_before_the_cut_is_saved(
+    tmp_path: Path,
+) -> None:
+    make_state(tmp_path, messages=1000)
+    path = tmp_path / DATABASE_NAME
+    whole = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(whole * 9 // 10)
+    with closing(connect(tmp_path / "saved.db")) as target:
+        migrate(target)
+        saved = salvage(path, target)
+    assert saved["messages"] > 300  # nine tenths, unless a page above others was cut off
+    assert path.stat().st_size == whole
+
+
 def test_a_torn_wal_keeps_every_commit_before_the_tear(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     wal = tmp_path / f"{DATABASE_NAME}-wal"
     harness.connect("before")
-    whole = wal.stat().st_size
+    whole = harness.store.wal_bytes()
     harness.connect("after")
     torn = wal.read_bytes()[: whole + 100]
     main = (tmp_path / DATABASE_NAME).read_bytes()
