@@ -60,10 +60,18 @@ class SessionBook:
     epoch: int
     next_position: int | None = 0
     """None: not known, the session is older than the log."""
+    entered_from: int | None = 0
+    """Entries from this position on were made where the log is whole; what is started from before
+    it may have been queued in a hole. None: not known yet."""
     subscriptions: dict[str, int] = field(default_factory=dict)
     held: dict[int, Held] = field(default_factory=dict)
     queue: deque[Waiting] = field(default_factory=deque)
     outbound: dict[int, InFlight] = field(default_factory=dict)
+
+    def lose_track(self) -> None:
+        """The log has a hole, or begins, where entries of the queue may have been made."""
+        self.next_position = None
+        self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
         """What another member of a shared subscription may get when this session ends."""

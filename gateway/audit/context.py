@@ -95,7 +95,7 @@ class Context:
     def _unknown(self, number: int, client_id: str, kind: str) -> SessionBook:
         # Without a break every session was seen to be opened.
         book = SessionBook(number, client_id, None, True, self.epoch if self.is_whole else -1)
-        book.next_position = None
+        book.lose_track()
         if self.is_whole:
             known = "has ended" if number <= self.highest_session else "was never opened"
             self.report(

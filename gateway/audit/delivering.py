@@ -19,6 +19,8 @@ class Delivering:
         book = context.book_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
         self._enter(book, message, position)
+        if book.entered_from is None:
+            book.entered_from = position
         qos = number_in(event, "qos")
         book.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
@@ -51,6 +53,7 @@ class Delivering:
     def _enter(self, book: SessionBook, message: int, position: int) -> None:
         """A new entry takes the next position of its session's queue."""
         expected = book.next_position
+        is_firm = book.entered_from is not None and position >= book.entered_from
         if expected is None or position >= expected:
             self.fan_out.entry(book, message)
         if expected is not None and position != expected:
@@ -62,7 +65,7 @@ class Delivering:
             self.context.report(
                 "delivery",
                 f"position {position} of the queue, message {message}, {what}",
-                epoch=self.context.epoch,
+                epoch=self.context.epoch if is_firm else self.context.epoch - 1,
                 message=message,
                 session=book,
             )

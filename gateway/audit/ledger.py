@@ -89,7 +89,7 @@ class Ledger:
         self.fan_out.batch_over()
         self.context.epoch += 1
         for book in self.context.sessions.values():
-            book.next_position = None
+            book.lose_track()
 
     def finish(self, *, is_complete: bool) -> None:
         """The log ends here. `is_complete`: the last batch is here to its end."""

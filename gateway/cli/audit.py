@@ -79,6 +79,7 @@ def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[st
     import sqlite3
 
     from gateway.audit.run import Audit
+    from gateway.configuration.identity import known_id
 
     settings = configuration_of(config, gateway__data_dir=data_dir).gateway
     directory = settings.data_dir
@@ -90,21 +91,13 @@ def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[st
         )
     audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
     try:
-        return audit_run.data_directory(directory, settings.id or _id_in(directory)).as_json()
+        return audit_run.data_directory(directory, settings.id or known_id(directory)).as_json()
     except sqlite3.Error as error:
         raise CommandFailed(
             f"oncegate audit: {directory / 'broker.db'}: {line_of(error)}: if the broker does not "
             "start either, its log says what is damaged",
             exit_code=EXIT_NOTHING_PROVEN,
         ) from error
-
-
-def _id_in(directory: Path) -> str:
-    """The gateway's id, as far as it has one: an audit makes none."""
-    try:
-        return (directory / "gateway-id").read_text("ascii").strip()
-    except FileNotFoundError:
-        return ""
 
 
 def _audit_tables(root: str, say: Say) -> dict[str, Any]:

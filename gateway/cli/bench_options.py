@@ -59,6 +59,14 @@ RateOption = Annotated[
         rich_help_panel=_HOW,
     ),
 ]
+SpinOption = Annotated[
+    bool,
+    typer.Option(
+        "--spin",
+        help="Never sleep: latencies hold nothing of this side's waking up. Costs a core.",
+        rich_help_panel=_HOW,
+    ),
+]
 OutstandingOption = Annotated[
     int | None,
     typer.Option(

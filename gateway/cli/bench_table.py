@@ -29,6 +29,8 @@ def title_of(scenario: Scenario) -> str:
     if scenario.qos:
         parts.append(f"window {scenario.window}")
         parts.append("persistent" if scenario.persistent else "clean")
+    if scenario.spin:
+        parts.append("never asleep")
     if scenario.rate is not None:
         parts.append(f"{scenario.rate:,.0f} messages/s")
     return ", ".join(parts)

@@ -75,13 +75,3 @@ def read_configuration(config: Path | None, **overrides: object) -> "Configurati
 
     named = {name.replace("__", "."): value for name, value in overrides.items()}
     return load(file_of(config), os.environ, named)
-
-
-def gateway_id_of(configuration: "Configuration") -> str:
-    """The gateway's id, made and kept on the first start. Raises CommandFailed."""
-    from gateway.configuration import ConfigurationError, gateway_id
-
-    try:
-        return gateway_id(configuration)
-    except ConfigurationError as error:
-        raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None

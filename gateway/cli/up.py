@@ -19,7 +19,6 @@ from gateway.cli.options import (
     VerboseOption,
     configuration_of,
     file_of,
-    gateway_id_of,
 )
 
 if TYPE_CHECKING:
@@ -50,10 +49,12 @@ def up(
 
         oncegate up --listen 127.0.0.1:1884 --port 8090 --data-dir /tmp/gateway
     """
+    from gateway.configuration import gateway_id
+
     configuration = _with_free_ports(
         configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
     )
-    gateway_id_of(configuration)
+    gateway_id(configuration)
     environment = environment_of(configuration, os.environ)
     sys.exit(asyncio.run(_run(configuration, environment, file_of(config), verbose=verbose)))
 

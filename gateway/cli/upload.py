@@ -10,7 +10,6 @@ from gateway.cli.options import (
     QuietOption,
     VerboseOption,
     configuration_of,
-    gateway_id_of,
 )
 
 if TYPE_CHECKING:
@@ -58,10 +57,11 @@ def upload(
 
 def history_settings_of(configuration: "Configuration") -> "HistorySettings":
     """The session log's part of the configuration."""
+    from gateway.configuration import gateway_id
     from gateway.history.settings import HistorySettings
 
     return HistorySettings(
-        gateway=gateway_id_of(configuration),
+        gateway=gateway_id(configuration),
         data_dir=configuration.gateway.data_dir,
         control_socket=configuration.control_socket,
         target=configuration.upload_target,

@@ -1,57 +1,142 @@
 """The gateway's id: made once, on the first start, and kept for ever.
 
 `(gateway, boot, sequence)` names an event for ever, so an id that changed by itself would cut the
-gateway's history in two. It is on the disk before anyone hears it.
+gateway's history in two. It is on the disk before anyone hears it. An id that the disk lost or
+damaged keeps nothing from starting: the session log beside it carries it too, and where that does
+not either, a new one is made and the log says so (docs/decisions/0041).
 """
 
+import errno
+import fcntl
+import hashlib
+import json
+import logging
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.configuration.problems import ConfigurationError
 from gateway.configuration.sections import Configuration
+
+_log = logging.getLogger(__name__)
 
 ID_FILE = "gateway-id"
 _ID = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
 
+_UNREADABLE = frozenset({errno.EIO, errno.EBADMSG, errno.EUCLEAN})
+"""What a card answers that cannot give a file back any more: waiting does not mend it."""
+
+# docs/formats/session-log.md: <gateway>.<boot>.<segment>.<first>-<last>.<sha256>.jsonl.zst
+_SEGMENT = re.compile(
+    r"(?P<gateway>[a-z0-9-]{1,64})\.[0-9a-f]{16}\.[0-9]+"
+    r"\.[0-9]+-(?P<last>[0-9]+)\.[0-9a-f]{64}\.jsonl\.zst"
+)
+
 
 def gateway_id(configuration: Configuration) -> str:
-    """`[gateway] id`, else the id kept in the data directory, else a new one, kept from now on.
+    """`[gateway] id`, else the id kept in the data directory, else one that is kept from now on.
 
-    Makes the data directory if it is missing. Raises OSError where it cannot be written, and
-    ConfigurationError where the kept id is damaged.
+    Makes the data directory if it is missing. Raises OSError where it cannot be written.
     """
     if configuration.gateway.id is not None:
         return configuration.gateway.id
     directory = configuration.gateway.data_dir
     directory.mkdir(parents=True, exist_ok=True)
-    kept = directory / ID_FILE
-    if not kept.exists():
-        _keep(kept, f"gw-{secrets.token_hex(4)}")
-    text = kept.read_text(encoding="ascii", errors="replace").strip()
-    if _ID.fullmatch(text) is None:
-        mend = "write the id that its segments carry into it, or set [gateway] id"
-        raise ConfigurationError([f"{kept}: does not hold a gateway id: {mend}"])
-    return text
+    with _alone_in(directory) as descriptor:
+        kept = _kept_in(directory)
+        if kept is not None and _ID.fullmatch(kept):
+            return kept
+        return _begin(directory, descriptor, is_damaged=kept is not None)
 
 
-def _keep(path: Path, text: str) -> None:
-    """Write the file so that it is either there and whole or not there; the first writer wins."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="ascii") as file:
-        file.write(f"{text}\n")
+def known_id(directory: Path) -> str:
+    """The id of the gateway whose data directory this is, or nothing: a reader makes none."""
+    kept = _kept_in(directory)
+    if kept is not None and _ID.fullmatch(kept):
+        return kept
+    return _id_in_session_log(directory / "log") or ""
+
+
+@contextmanager
+def _alone_in(directory: Path) -> Iterator[int]:
+    """Several processes start together: one makes the id, the others read what it has fsynced."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _kept_in(directory: Path) -> str | None:
+    try:
+        return (directory / ID_FILE).read_text(encoding="ascii", errors="replace").strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno not in _UNREADABLE:
+            raise
+        return ""
+
+
+def _begin(directory: Path, descriptor: int, *, is_damaged: bool) -> str:
+    """Keep the id that the session log carries, or a new one, and tell where one was lost."""
+    former = _id_in_session_log(directory / "log")
+    chosen = former or f"gw-{secrets.token_hex(4)}"
+    path = directory / ID_FILE
+    if is_damaged:
+        # A second name, not another one: a cut before the new file must find the damage again.
+        aside = path.with_name(f"{ID_FILE}.damaged")
+        aside.unlink(missing_ok=True)
+        os.link(path, aside)
+    partial = path.with_name(f"{ID_FILE}.partial")
+    with partial.open("w", encoding="ascii") as file:
+        file.write(f"{chosen}\n")
         file.flush()
         os.fsync(file.fileno())
+    partial.replace(path)
+    os.fsync(descriptor)
+    trouble = "does not hold a gateway id" if is_damaged else "is gone"
+    if former is not None:
+        _log.error("%s %s: it is %s again, as the session log says", path, trouble, former)
+    elif is_damaged:
+        _log.error(
+            "%s %s, and no session log says which it was: this gateway is %s from now on; to go on "
+            "under its former id, write that into the file and restart",
+            path,
+            trouble,
+            chosen,
+        )
+    return chosen
+
+
+def _id_in_session_log(log_dir: Path) -> str | None:
+    """The id under which the newest segment was sealed."""
+    return _id_in_chain(log_dir / "chain.json") or _id_in_names(log_dir)
+
+
+def _id_in_chain(path: Path) -> str | None:
+    """Two lines: JSON and its sha256. The newest head is the last one."""
     try:
-        # Several processes start together: a link, unlike a rename, never replaces another's id.
-        os.link(temporary, path)
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+        text, _, checksum = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    if checksum.strip() != hashlib.sha256(text).hexdigest().encode("ascii"):
+        return None
+    heads = json.loads(text)["heads"]
+    found = heads[-1]["gateway"] if heads else ""
+    return found if _ID.fullmatch(found) else None
+
+
+def _id_in_names(log_dir: Path) -> str | None:
+    names = [
+        match
+        for directory in ("sealed", "sent")
+        if (log_dir / directory).is_dir()
+        for path in (log_dir / directory).iterdir()
+        if (match := _SEGMENT.fullmatch(path.name)) is not None
+    ]
+    newest = max(names, key=lambda match: int(match["last"]), default=None)
+    return newest["gateway"] if newest is not None else None

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
 
-from gateway.history.damage import set_aside
+from gateway.history.damage import is_set_aside, set_aside
 from gateway.history.durable import make_directory, write_durably
 from gateway.history.names import SegmentName, segments_in
 from gateway.history.settings import BOOTS_KEPT, HEADS_KEPT
@@ -98,11 +99,17 @@ class Chain:
         return [name for name in segments_in(directory) if name.gateway == self._gateway]
 
     def _is_whole(self, name: SegmentName) -> bool:
+        """Whether a listed segment is, or was when the uploader moved it away in the meantime."""
         path = self._log_dir / "sealed" / str(name)
         try:
             load_segment(path)
+        except FileNotFoundError:
+            # What was whole went to log/sent, and may be pruned by now; the rest to log/damaged.
+            is_sent = (self._log_dir / "sent" / str(name)).exists()
+            return is_sent or not is_set_aside(self._log_dir, path)
         except DamagedSegment as damage:
-            set_aside(self._log_dir, path)
+            with suppress(FileNotFoundError):
+                set_aside(self._log_dir, path)
             _log.error(
                 "segment %d was damaged after it was sealed and is in log/damaged: %s; "
                 "its events are exported again as far as the journal has them",

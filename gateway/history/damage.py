@@ -17,6 +17,11 @@ def set_aside(log_dir: Path, path: Path) -> None:
     move_durably(path, directory / path.name)
 
 
+def is_set_aside(log_dir: Path, path: Path) -> bool:
+    """Whether a file of this name was moved to log/damaged."""
+    return (log_dir / "damaged" / path.name).exists()
+
+
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
     """Write damaged bytes to log/damaged under ``name``."""
     path = _directory_with_room(log_dir) / name
@@ -28,6 +33,6 @@ def _directory_with_room(log_dir: Path) -> Path:
     make_directory(directory)
     files = sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)
     for path in files[: max(0, len(files) - DAMAGED_FILES_MAX + 1)]:
-        path.unlink()
+        path.unlink(missing_ok=True)
         _log.warning("log/damaged is full: %s was removed", path.name)
     return directory

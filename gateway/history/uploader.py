@@ -12,6 +12,7 @@ import errno
 import logging
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 from gateway.history.damage import set_aside
@@ -125,6 +126,10 @@ class Uploader:
         path = self._sealed_dir / str(name)
         try:
             data = await asyncio.to_thread(load_segment_bytes, path)
+        except FileNotFoundError:
+            # The exporter found it damaged since it was listed, set it aside and said so.
+            self._sealed = None
+            return
         except DamagedSegment as damage:
             self._give_up(path, str(damage))
             return
@@ -145,7 +150,9 @@ class Uploader:
 
     def _give_up(self, path: Path, reason: str) -> None:
         """One segment that the card lost must not keep all others on the device."""
-        set_aside(self._settings.log_dir, path)
+        with suppress(FileNotFoundError):
+            # The exporter may have found the same damage at the same time.
+            set_aside(self._settings.log_dir, path)
         self._sealed = None
         _log.error(
             "%s cannot be uploaded and is in log/damaged, the chain shows a gap: %s",

@@ -1,14 +1,11 @@
 """Where values come from, in which order they win, and what they become."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from gateway.configuration import Configuration, ConfigurationError, gateway_id, load
+from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.loading import FILE_BYTES_MAX, variables
 
 
@@ -178,38 +175,3 @@ def test_a_file_that_is_no_configuration_is_refused_in_one_line(
 def test_a_missing_file_is_refused_with_its_name(file: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
         load(file, {}, {})
-
-
-def test_the_gateways_id_is_made_once_and_kept(tmp_path: Path) -> None:
-    configuration = load(None, {}, {"gateway.data_dir": tmp_path / "var"})
-    made = gateway_id(configuration)
-    assert made.startswith("gw-")
-    assert len(made) == 11
-    assert gateway_id(configuration) == made
-    assert os.listdir(tmp_path / "var") == ["gateway-id"]
-
-
-def test_a_configured_id_is_taken_and_nothing_is_written(tmp_path: Path) -> None:
-    options = {"gateway.data_dir": tmp_path / "var", "gateway.id": "cellar-7"}
-    assert gateway_id(load(None, {}, options)) == "cellar-7"
-    assert not (tmp_path / "var").exists()
-
-
-def test_a_damaged_id_is_refused_instead_of_replaced(tmp_path: Path) -> None:
-    (tmp_path / "gateway-id").write_text("\0\0\0\0")
-    with pytest.raises(ConfigurationError, match="does not hold a gateway id"):
-        gateway_id(load(None, {}, {"gateway.data_dir": tmp_path}))
-
-
-def test_processes_that_start_together_agree_on_the_id(tmp_path: Path) -> None:
-    program = (
-        "import sys; from pathlib import Path; from gateway.configuration import gateway_id, load;"
-        "print(gateway_id(load(None, {}, {'gateway.data_dir': Path(sys.argv[1])})))"
-    )
-    starts = [
-        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
-        for _ in range(4)
-    ]
-    ids = {start.communicate(timeout=60)[0] for start in starts}
-    assert len(ids) == 1
-    assert json.dumps(ids.pop().decode().strip()).startswith('"gw-')

@@ -83,6 +83,31 @@ async def test_a_newest_segment_that_the_disk_lost_is_written_again_from_the_jou
     assert three.sequences() == list(range(1, 21))
 
 
+# A dangling link is what a listing has of a file that is moved away before it is opened.
+
+
+async def test_a_segment_that_is_sent_between_listing_and_reading_keeps_its_place(
+    three: Stage,
+) -> None:
+    before = loaded(three).head
+    newest = segments_in(three.log_dir / "sent")[-1]
+    (three.log_dir / "sealed" / str(newest)).symlink_to("moved away")
+    assert loaded(three).head == before
+    # Pruned as well.
+    (three.log_dir / "sent" / str(newest)).unlink()
+    assert loaded(three).head == before
+
+
+async def test_a_segment_that_is_given_up_between_listing_and_reading_is_written_again(
+    three: Stage,
+) -> None:
+    newest = segments_in(three.log_dir / "sent")[-1]
+    (three.log_dir / "damaged").mkdir()
+    (three.log_dir / "sent" / str(newest)).rename(three.log_dir / "damaged" / str(newest))
+    (three.log_dir / "sealed" / str(newest)).symlink_to("moved away")
+    assert loaded(three).next_segment == newest.segment
+
+
 async def test_state_and_journal_both_gone_begin_a_new_chain_after_what_is_there(
     stage: Stage,
 ) -> None:

@@ -108,6 +108,17 @@ async def test_a_damaged_segment_is_set_aside_and_does_not_hold_up_the_others(
     assert f"{first.name} cannot be uploaded" in caplog.text
 
 
+async def test_a_segment_that_is_set_aside_between_listing_and_reading_is_no_trouble(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    await with_three_segments(stage)
+    newest = sorted((stage.log_dir / "sent").iterdir())[-1]
+    # What a listing has of a file that is moved away before it is opened.
+    (stage.log_dir / "sealed" / newest.name).symlink_to("moved away")
+    await stage.run_once()
+    assert "fails" not in caplog.text
+
+
 async def test_other_files_beside_the_segments_are_left_alone(stage: Stage) -> None:
     (stage.log_dir / "sealed").mkdir(parents=True)
     (stage.log_dir / "sealed" / "notes.txt").write_text("by hand")
