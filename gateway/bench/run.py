@@ -41,7 +41,7 @@ def run(
 ) -> Result:
     """`broker_pid` names a process on this machine whose usage is read too."""
     clients = Clients(scenario)
-    with Loop() as loop:
+    with Loop(spin=scenario.spin) as loop:
         try:
             clients.connect()
             loop.add(clients)

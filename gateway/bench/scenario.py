@@ -50,7 +50,8 @@ class Scenario:
     ends the run. `rate` is messages/s of all publishers together, None: as fast as possible.
     `patience_seconds`: nothing has moved for so long, then what is missing does not come any more.
     `outstanding`: messages of one publisher that have not come to all of its subscribers, None: as
-    many as no broker drops.
+    many as no broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing
+    of what its core takes to wake up; it costs that core.
     """
 
     host: str = "127.0.0.1"
@@ -64,6 +65,7 @@ class Scenario:
     window: int = 20
     outstanding: int | None = None
     persistent: bool = False
+    spin: bool = False
     rate: float | None = None
     warm_up_seconds: float = 1.0
     duration_seconds: float = 10.0

@@ -1,5 +1,6 @@
 """The load generator against the real broker: every message of every kind is accounted for."""
 
+import dataclasses
 from collections.abc import Iterator
 
 import pytest
@@ -74,6 +75,19 @@ def test_a_rate_is_kept_and_every_message_of_it_is_timed(broker: BrokerProcess) 
     assert result.limit == "rate"
     assert list(result.delivery_ms) == ["p50", "p90", "p99", "p99.9", "max"]
     assert result.timeline
+
+
+def test_a_generator_that_never_sleeps_keeps_to_its_plan_and_costs_a_core(
+    broker: BrokerProcess,
+) -> None:
+    scenario = Scenario(
+        port=broker.port, rate=200.0, spin=True, warm_up_seconds=0.0, duration_seconds=1.0
+    )
+    result = run(scenario)
+    assert result.is_clean
+    assert result.sent == pytest.approx(200, abs=20)
+    asleep = run(dataclasses.replace(scenario, spin=False))
+    assert asleep.generator_share * 2 < result.generator_share
 
 
 def test_publishers_alone_are_measured_by_their_acknowledgements(broker: BrokerProcess) -> None:

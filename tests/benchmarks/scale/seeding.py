@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from gateway.core.changes import Changes
 from gateway.core.limits import Limits
 from gateway.wire.packets import Connect, Properties, Publish, Subscribe, Subscription
 from tests.core.harness import Client, Harness
@@ -41,7 +42,7 @@ def seed(directory: Path, sessions: int, queued: int, expiry_seconds: int) -> No
             publisher.send(Publish(f"device/{number}/in", PAYLOAD, 1, False, False, 1))
         if number % 500 == 0:
             harness.seal()
-            if harness.store.wants_checkpoint(0, 1e9, 0.0):
+            if harness.store.wants_checkpoint(Changes(), 1e9, 0.0):
                 harness.checkpoint()
                 harness.store.checkpoint_wal()
     harness.lose(publisher)
