@@ -3,19 +3,54 @@
 A damaged file is set aside (kept, with a time stamp) and what can be read of it goes into a new
 one. Which exchanges the broker still knows is then uncertain, so their readings wait again and the
 broker's session is given up: after damage a reading may come twice, none that is readable is lost.
+
+A new file is made under another name and takes its place whole, so that a power cut on the way
+costs nothing: either the damage is found again, or the new file is found complete::
+
+    outbox.db.new -> outbox.db.salvaged; outbox.db -> outbox.db.damaged-...; -> outbox.db
 """
 
 import contextlib
+import json
 import logging
+import os
 import sqlite3
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from firmware_bridge.accepted_sequences import AcceptedSequences
 from firmware_bridge.outbox_store import OutboxStore
 
 logger = logging.getLogger(__name__)
+
+# SQLite's page, its default.
+_PAGE_BYTES = 4096
+# https://www.sqlite.org/fileformat.html: magic 16 bytes | ... | at 28: pages u32, big-endian
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+_HEADER_PAGES = struct.Struct(">28xI")
+_COMPANIONS = ("-wal", "-shm", "-journal")
+
+# What says nothing about the file's contents: setting it aside would mend nothing.
+_CIRCUMSTANCES = (
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+)
+# A card that cannot give a page back any more: waiting does not mend it.
+_UNREADABLE = (
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+)
 
 
 class OutboxError(RuntimeError):
@@ -25,61 +60,170 @@ class OutboxError(RuntimeError):
 def open_outbox_store(path: Path) -> OutboxStore:
     """Raises `OutboxError` where not even a new file can be made."""
     try:
+        _finish_replacement(path)
+        if not path.exists():
+            _replace(path, None)
+        _lengthen_emptied(path)
         try:
             return OutboxStore(path)
-        except sqlite3.OperationalError:
-            raise  # Locked, not writable, disk full: the file itself is not to blame.
         except sqlite3.DatabaseError as error:
-            return _rebuild(path, str(error))
+            if not _is_damage(error):
+                raise
+            _replace(path, str(error))
+            return OutboxStore(path)
     except (sqlite3.Error, OSError) as error:
         raise OutboxError(
             f"cannot open the outbox {path}: {error}; check the disk and the directory's rights"
         ) from error
 
 
-def _rebuild(path: Path, damage: str) -> OutboxStore:
-    aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}")
-    for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            part.rename(aside.with_name(aside.name + suffix))
-    store = OutboxStore(path)
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return code is None or code in _UNREADABLE or code & 0xFF not in _CIRCUMSTANCES
+
+
+def _lengthen_emptied(path: Path) -> None:
+    """A file system that loses a file's size leaves zero bytes.
+
+    SQLite would take that for a new database and delete the WAL beside it, which may hold every
+    page. One page of zeros is damage to it, or, with such a WAL, as good as the whole.
+    """
+    if path.stat().st_size == 0:
+        with path.open("r+b") as file:
+            file.truncate(_PAGE_BYTES)
+
+
+def _lengthen_cut_off(path: Path) -> None:
+    """SQLite reads nothing of a file that is shorter than its header says.
+
+    With zeros behind it only what was cut off is missing.
+    """
+    with path.open("r+b") as file:
+        header = file.read(_HEADER_BYTES)
+        (pages,) = _HEADER_PAGES.unpack_from(header.ljust(_HEADER_BYTES, b"\0"))
+        if header.startswith(_MAGIC) and path.stat().st_size < pages * _PAGE_BYTES:
+            file.truncate(pages * _PAGE_BYTES)
+
+
+def _replace(path: Path, damage: str | None) -> None:
+    """Put a new outbox in its place, filled with what a damaged one there still says."""
+    new = path.with_name(f"{path.name}.new")
+    for leftover in _files_of(new):
+        leftover.unlink()
+    count = _fill(new, path if damage is not None else None)
+    _fsync(new)
+    new.replace(_salvaged(path))
+    _fsync(path.parent)
+    aside = _finish_replacement(path)
+    if damage is not None:
+        logger.error(
+            "the outbox was damaged (%s): %d readings salvaged, the old file is kept as %s",
+            damage,
+            count,
+            aside,
+        )
+
+
+def _finish_replacement(path: Path) -> Path | None:
+    """Let what was made take its place; the name under which the old file is kept, if any was."""
+    salvaged = _salvaged(path)
+    if not salvaged.exists():
+        return None
+    aside = _free_name(path)
+    old = _files_of(path)
+    # All of them, before the new file comes: SQLite would read the old one's WAL into it.
+    for part in old:
+        part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
+    salvaged.rename(path)
+    _fsync(path.parent)
+    return aside if old else None
+
+
+def _salvaged(path: Path) -> Path:
+    return path.with_name(f"{path.name}.salvaged")
+
+
+def _free_name(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    aside, count = path.with_name(f"{path.name}.damaged-{stamp}"), 1
+    while _files_of(aside):
+        count += 1
+        aside = path.with_name(f"{path.name}.damaged-{stamp}-{count}")
+    return aside
+
+
+def _files_of(path: Path) -> list[Path]:
+    """The database file and its companions, as far as they are there."""
+    names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
+    return [name for name in names if name.exists()]
+
+
+def _fsync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _fill(new: Path, damaged_path: Path | None) -> int:
+    """Make an outbox with what can be read of another; how many readings that was."""
+    store = OutboxStore(new)
+    count = starts = 0
     store.begin()
-    # Numbers given before must not come again; seconds since 1970 are above any count of starts.
-    store.set_property("starts", str(int(time.time())))
-    with contextlib.closing(sqlite3.connect(aside)) as damaged:
-        count = _salvage_readings(damaged, store)
-        _salvage_boards(damaged, store)
+    if damaged_path is not None:
+        _lengthen_cut_off(damaged_path)
+        with contextlib.closing(sqlite3.connect(damaged_path)) as damaged:
+            count = _salvage_readings(damaged, store)
+            _salvage_boards(damaged, store)
+            starts = _salvage_starts(damaged)
+    # Numbers that a lost outbox gave must not come again: a new one begins its starts above them.
+    # Seconds since 1970 are above any count; a clock that went back is not above the last one.
+    store.set_property("starts", str(max(starts + 1, int(time.time()))))
     store.commit()
     store.close()
-    logger.error(
-        "the outbox was damaged (%s): %d readings salvaged, the old file is kept as %s",
-        damage,
-        count,
-        aside,
-    )
-    return OutboxStore(path)
+    return count
 
 
 def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
-    count = highest = 0
+    count = torn = highest = 0
     # From both ends: a broken page in the middle hides neither the oldest nor the newest rows.
     for order in ("ASC", "DESC"):
         query = f"SELECT number, topic, payload FROM readings ORDER BY number {order}"  # noqa: S608
         for number, topic, payload in _readable(damaged, query):
             if order == "DESC" and number <= highest:
                 break
-            if isinstance(topic, str) and isinstance(payload, bytes):
-                store.restore(number, topic, payload)
-                count += 1
+            if _is_whole(topic, payload):
+                count += store.restore(number, topic, payload)
+            else:
+                torn += 1
             if order == "ASC":
-                highest = number
+                highest = max(highest, number)
+    if torn:
+        logger.warning("%d readings of the damaged outbox are torn and were left out", torn)
     return count
+
+
+def _is_whole(topic: object, payload: object) -> bool:
+    """A page that is zeros from somewhere on leaves rows that end in zeros."""
+    if not (isinstance(topic, str) and isinstance(payload, bytes)):
+        return False
+    try:
+        return all(topic.startswith(f"sensors/{each['device']}/") for each in json.loads(payload))
+    except (ValueError, TypeError, KeyError):
+        return False
 
 
 def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
     for row in _readable(damaged, "SELECT device, boot, accepted, heard FROM boards"):
-        store.save_boards([row])
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
+            AcceptedSequences(row[2])
+            store.save_boards([row])
+
+
+def _salvage_starts(damaged: sqlite3.Connection) -> int:
+    rows = _readable(damaged, "SELECT value FROM properties WHERE name = 'starts'")
+    return max((int(value) for (value,) in rows if str(value).isdecimal()), default=0)
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:

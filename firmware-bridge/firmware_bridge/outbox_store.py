@@ -79,12 +79,13 @@ class OutboxStore:
         )
         self.last_number += len(publications)
 
-    def restore(self, number: int, topic: str, payload: bytes) -> None:
-        """A reading out of a damaged outbox, under the number it had."""
-        self._connection.execute(
-            "INSERT INTO readings (number, topic, payload) VALUES (?, ?, ?)",
+    def restore(self, number: int, topic: str, payload: bytes) -> bool:
+        """A reading out of a damaged outbox, under the number it had; False if that is taken."""
+        inserted = self._connection.execute(
+            "INSERT OR IGNORE INTO readings (number, topic, payload) VALUES (?, ?, ?)",
             (number, topic, payload),
         )
+        return inserted.rowcount == 1
 
     def start(self, exchanges: Iterable[Exchange]) -> None:
         self._connection.executemany(

@@ -1,6 +1,11 @@
 """A damaged outbox never keeps the bridge from starting."""
 
+import json
+import random
+import shutil
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +14,16 @@ from firmware_bridge.outbox_store import OutboxStore
 from firmware_bridge.publications import Publication
 
 COUNT = 2000
+PAGE_BYTES = 4096
+
+
+def reading(number: int) -> Publication:
+    record = {"n": f"d/{number}", "vs": "x" * 60, "device": "d", "boot": 1, "sequence": number}
+    return Publication(f"sensors/d/{number}", json.dumps([record]).encode())
+
+
+def payloads(store: OutboxStore) -> set[bytes]:
+    return {payload for _, _, payload in store.waiting_after(0, 10 * COUNT)}
 
 
 @pytest.fixture
@@ -16,7 +31,7 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "outbox.db"
     store = OutboxStore(path)
     store.begin()
-    store.insert([Publication(f"sensors/d/{n}", b"x" * 100) for n in range(COUNT)])
+    store.insert([reading(n) for n in range(COUNT)])
     store.save_boards([(42, 1, "1-5", 1)])
     store.set_property("starts", "7")
     store.set_property("session", "bridge@broker")
@@ -27,6 +42,24 @@ def path(tmp_path: Path) -> Path:
 
 def topics(store: OutboxStore) -> list[str]:
     return [topic for _, topic, _ in store.waiting_after(0, 10 * COUNT)]
+
+
+def kept_aside(path: Path) -> list[Path]:
+    return list(path.parent.glob("outbox.db.damaged-*[0-9]"))
+
+
+def with_everything_in_the_wal(path: Path) -> Path:
+    """The outbox as a cut leaves it before anything was copied out of the WAL."""
+    copy = path.with_name("copy") / path.name
+    copy.parent.mkdir()
+    store = OutboxStore(copy)
+    store.begin()
+    store.insert([reading(n) for n in range(50)])
+    store.commit()
+    for suffix in ("", "-wal"):
+        shutil.copy(copy.with_name(copy.name + suffix), path.with_name(path.name + suffix))
+    store.close()
+    return path
 
 
 def test_a_sound_outbox_is_opened_as_it_is(path: Path) -> None:
@@ -45,7 +78,7 @@ def test_a_file_that_is_no_database_is_set_aside_and_a_new_one_begun(
     assert int(store.property("starts") or 0) >= int(time.time()) - 60, "above any count of starts"
     assert store.property("session") is None
     store.close()
-    (aside,) = path.parent.glob("outbox.db.damaged-*[0-9]")
+    (aside,) = kept_aside(path)
     assert aside.read_bytes().startswith(b"rubbish")
     assert "the outbox was damaged" in caplog.text
 
@@ -62,6 +95,108 @@ def test_readings_before_and_behind_a_broken_page_are_salvaged_in_order(path: Pa
     assert found[-1] == COUNT - 1
     assert COUNT - 100 < len(found) < COUNT
     assert store.boards() == [(42, 1, "1-5")]
+    store.close()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_of_an_outbox_that_was_cut_off_nearly_everything_before_the_cut_is_kept(
+    path: Path, share: float
+) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    store = open_outbox_store(path)
+    assert share - 0.1 < store.count / COUNT <= share
+    assert payloads(store) <= {reading(n).payload for n in range(COUNT)}, "none is torn"
+    numbers = [int(topic.rpartition("/")[2]) for topic in topics(store)]
+    assert numbers == sorted(set(numbers))
+    store.close()
+
+
+def test_an_emptied_outbox_is_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path.write_bytes(b"")
+    store = open_outbox_store(path)
+    assert store.count == 0
+    assert int(store.property("starts") or 0) >= int(time.time()) - 60
+    store.close()
+    assert len(kept_aside(path)) == 1
+    assert "the outbox was damaged" in caplog.text
+
+
+def test_an_emptied_outbox_costs_nothing_while_its_wal_has_everything(path: Path) -> None:
+    with_everything_in_the_wal(path).write_bytes(b"")
+    store = open_outbox_store(path)
+    assert topics(store) == [f"sensors/d/{n}" for n in range(50)]
+    store.close()
+
+
+def test_the_very_first_outbox_is_no_damage(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_outbox_store(tmp_path / "outbox.db")
+    # Numbers that an outbox before it gave, lost without a trace, do not come again.
+    assert int(store.property("starts") or 0) >= int(time.time()) - 60
+    store.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["outbox.db"]
+    assert not caplog.text
+
+
+def test_starts_go_on_above_those_of_the_damaged_outbox_whatever_the_clock_says(
+    path: Path,
+) -> None:
+    ahead = int(time.time()) + 10**9
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE properties SET value = ? WHERE name = 'starts'", (str(ahead),))
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2 // PAGE_BYTES * PAGE_BYTES
+    content[middle : middle + PAGE_BYTES] = bytes(PAGE_BYTES)
+    path.write_bytes(content)
+    store = open_outbox_store(path)
+    assert store.property("starts") == str(ahead + 1)
+    store.close()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_is_cut_off_zeroed_or_torn_what_is_readable_is_kept_in_order(
+    path: Path, caplog: pytest.LogCaptureFixture, seed: int
+) -> None:
+    dice = random.Random(seed)  # noqa: S311
+    content = bytearray(path.read_bytes())
+    for _ in range(dice.randint(1, 4)):
+        at = dice.randrange(len(content)) // 512 * 512
+        match dice.choice(("cut off", "page", "sector", "noise")):
+            case "cut off":
+                del content[max(at, 512) :]
+            case "page":
+                at -= at % PAGE_BYTES
+                content[at : at + PAGE_BYTES] = bytes(len(content[at : at + PAGE_BYTES]))
+            case "sector":
+                content[at : at + 512] = bytes(len(content[at : at + 512]))
+            case _:
+                content[at : at + 512] = dice.randbytes(len(content[at : at + 512]))
+    path.write_bytes(content)
+    store = open_outbox_store(path)
+    numbers = [int(topic.rpartition("/")[2]) for topic in topics(store) if topic.isascii()]
+    assert numbers == sorted(set(numbers))
+    was_told = "the outbox was damaged" in caplog.text
+    assert was_told == bool(kept_aside(path))
+    assert was_told or len(numbers) == COUNT
+    store.close()
+    open_outbox_store(path).close()
+    assert caplog.text.count("the outbox was damaged") == was_told
+
+
+@pytest.mark.parametrize("moved", [(), ("",), ("", "-wal")])
+def test_a_replacement_that_was_cut_short_is_finished(path: Path, moved: tuple[str, ...]) -> None:
+    made = path.with_name("outbox.db.salvaged")
+    path.rename(made)
+    with_everything_in_the_wal(path)
+    for suffix in moved:
+        path.with_name(path.name + suffix).unlink()
+    # And one that was not.
+    path.with_name("outbox.db.new").write_bytes(b"half")
+    store = open_outbox_store(path)
+    assert store.count == COUNT
+    assert not made.exists()
     store.close()
 
 

@@ -67,16 +67,18 @@ async def test_a_line_of_text_becomes_a_reading(
         shown = room.port("sensor")["devices"][0]
     (record,) = subscriber.records()
     assert record.pop("t") > 1.7e9
+    # A new outbox begins to count its starts at the time of day.
+    boot = record.pop("boot")
+    assert boot > 1.7e9
     assert record == {
         "topic": "sensors/kettle/temperature",
         "n": "kettle/temperature",
         "u": "Cel",
         "v": 21.5,
         "device": "kettle",
-        "boot": 1,
         "sequence": 1,
     }
-    assert (shown["device"], shown["boot"], shown["sequence"]) == ("kettle", 1, 1)
+    assert (shown["device"], shown["boot"], shown["sequence"]) == ("kettle", boot, 1)
     assert shown["quantities"][0]["value"] == 21.5
 
 
@@ -116,7 +118,8 @@ async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
             await terminal.write(b'{"a":1}\n{"a":2}\n')
             await subscriber.arrival_of(2 * start)
     numbers = [(record["boot"], record["sequence"]) for record in subscriber.records()]
-    assert numbers == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    first = numbers[0][0]
+    assert numbers == [(first, 1), (first, 2), (first + 1, 1), (first + 1, 2)]
 
 
 async def test_a_lost_port_is_told_once_and_recovers_without_a_restart(
