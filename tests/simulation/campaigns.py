@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gateway.server.compiled import COMPILED
 from tests.simulation.plan import Plan
 from tests.simulation.random_plans import plan_of
 from tests.simulation.runs import Outcome, run
@@ -67,11 +68,15 @@ class PairsOfCuts:
 
 Job = Seeds | SingleCuts | PairsOfCuts
 
+BUILD = "compiled" if COMPILED else "plain Python"
+
 
 def how_to_repeat(plan: Plan) -> str:
     """Return the command that runs a plan of a campaign again."""
+    build = "--compiled " if COMPILED else ""
     if plan.seed.isdigit():
-        return f"make simulate SEEDS=1 FIRST={plan.seed}"
+        arguments = f" ARGUMENTS={build.strip()}" if build else ""
+        return f"make simulate SEEDS=1 FIRST={plan.seed}{arguments}"
     names = [scenario.seed for scenario in SCENARIOS]
     cuts = " ".join(map(str, plan.power_cuts))
-    return f'make simulate ARGUMENTS="--scenario {names.index(plan.seed)} --at {cuts}"'
+    return f'make simulate ARGUMENTS="{build}--scenario {names.index(plan.seed)} --at {cuts}"'

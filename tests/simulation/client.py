@@ -29,6 +29,7 @@ from gateway.wire.packets import (
     Unsuback,
     Unsubscribe,
 )
+from tests.simulation.aliases import Aliases
 from tests.simulation.connecting import Connecting
 from tests.simulation.incoming import Incoming
 from tests.simulation.ledger import Message
@@ -64,7 +65,11 @@ class Client:
         self.world = world
         self.subscriptions = Subscriptions()
         self.sightings = Sightings(
-            plan.name, world.ledger, self.subscriptions, drops=world.queues_overflow
+            plan.name,
+            world.ledger,
+            self.subscriptions,
+            drops=world.queues_overflow,
+            ended_count=lambda: world.witness.ended_count,
         )
         self.connecting = Connecting(self, world)
         self.wanted: dict[str, int] = dict(plan.filters)
@@ -73,6 +78,7 @@ class Client:
         self.backlog: deque[Message] = deque()
         self.outgoing: dict[int, Outgoing] = {}
         self.incoming = Incoming(self)
+        self.aliases = Aliases(plan, world.count)
         self.asked: dict[int, tuple[bool, str]] = {}
         """SUBSCRIBE and UNSUBSCRIBE without an answer on this connection."""
         self.server_receive_maximum = 65_535
@@ -118,6 +124,7 @@ class Client:
         """A connection was made: what belonged to the one before is over."""
         self._decoder = Decoder(1 << 20, self.plan.version, "client")
         self.incoming.begin_connection()
+        self.aliases.begin_connection()
         self.asked.clear()
 
     def forget_session(self) -> None:
@@ -159,10 +166,12 @@ class Client:
         link.send(PINGREQ)
 
     def _send_publish(self, packet_id: int, message: Message, *, dup: bool) -> None:
+        topic, alias = self.aliases.shortened(message.topic)
         properties = None
-        if message.expiry_seconds is not None and self.plan.version == 5:
+        if self.plan.version == 5 and (alias or message.expiry_seconds is not None):
             properties = Properties()
             properties.message_expiry_interval_seconds = message.expiry_seconds
+            properties.topic_alias = alias or None
         if message.first_sent is None:
             message.first_sent = self.world.moment
             message.first_sent_ms = self.world.wall_ms
@@ -170,7 +179,7 @@ class Client:
         message.temporary = message.temporary or not self.connecting.is_durable()
         self.send(
             Publish(
-                message.topic,
+                topic,
                 message.payload,
                 message.qos,
                 message.retain,
@@ -184,7 +193,8 @@ class Client:
         packet_id = self._other_id()
         self.asked[packet_id] = (True, topic_filter)
         qos = self.granted[topic_filter]
-        self.subscriptions.subscribe_sent(topic_filter, qos, self.world.moment)
+        temporary = not self.connecting.is_durable()
+        self.subscriptions.subscribe_sent(topic_filter, qos, self.world.moment, temporary=temporary)
         self.send(Subscribe(packet_id, [Subscription(topic_filter, qos)]))
 
     def _send_unsubscribe(self, topic_filter: str) -> None:

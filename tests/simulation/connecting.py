@@ -135,6 +135,7 @@ class Connecting:
             wanted = Properties()
             wanted.session_expiry_interval_seconds = plan.expiry_seconds
             wanted.receive_maximum = plan.receive_maximum or None
+            wanted.topic_alias_maximum = plan.topic_alias_maximum or None
         packet = Connect(
             plan.version,
             plan.name,
@@ -199,8 +200,9 @@ class Connecting:
         self.kept_since = attempt.link
         self._clean_wanted = False
         self.connected = True
-        granted = packet.properties.receive_maximum if packet.properties is not None else None
-        self.client.server_receive_maximum = granted or 65_535
+        granted = packet.properties if packet.properties is not None else Properties()
+        self.client.server_receive_maximum = granted.receive_maximum or 65_535
+        self.client.aliases.grant(granted.topic_alias_maximum or 0)
         if self.plan.keep_alive_seconds:
             self.world.at(self.world.now + 1.0, self._look_alive, attempt)
         self.client.resume()

@@ -18,6 +18,9 @@ from gateway.store import database
 from gateway.store.store import Opened, Store
 from tests.simulation.virtual_loop import Timeline
 
+WAL_LENGTH_BYTES = 60_000
+"""So short that it is copied again and again."""
+
 ROOM_PAGES = 1 << 30
 """What a database with room may grow to, in pages."""
 
@@ -35,7 +38,7 @@ class SimulatedStore(Store):
     """The store, on a disk whose COMMIT may fail."""
 
     def __init__(self, data_dir: Path, disk: "Disk") -> None:
-        super().__init__(data_dir)
+        super().__init__(data_dir, WAL_LENGTH_BYTES)
         self.disk = disk
 
     def begin(self, first_sequence: int, blob: bytes | None) -> None:

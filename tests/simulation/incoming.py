@@ -47,6 +47,7 @@ class Incoming:
 
     def receive_publish(self, packet: Publish) -> None:
         """Hand a message to the application, unless it is a repeat, and acknowledge it."""
+        self.client.aliases.resolve(packet)
         if not packet.qos:
             self.sightings.see(packet, self.world.moment)
             return

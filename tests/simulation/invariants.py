@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.store import database
 from tests.simulation.client import Client
+from tests.simulation.groups import check_groups
 from tests.simulation.ledger import MUST, NEVER, Message
 from tests.simulation.plan import ClientPlan
 from tests.simulation.violation import require
@@ -39,6 +40,7 @@ def check(world: "World") -> None:
     for client in world.clients.values():
         for message in world.ledger.messages.values():
             _check_delivery(world, client, message, end)
+    check_groups(world, end)
     _check_wills(world)
     world.log.check(world.clients, world.ledger)
     _leave(world, ends_sessions=False)

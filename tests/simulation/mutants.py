@@ -29,7 +29,7 @@ from gateway.wire.encoder import pubrec
 from gateway.wire.packets import Publish
 
 _DELAYED: list[Callable[[], None]] = []
-"""What a split release still has to do."""
+"""What still has to be done of what was taken apart."""
 
 Replace = Callable[[Any], object]
 """Makes the wrong function from the right one."""
@@ -41,6 +41,8 @@ class Mutant:
 
     name: str
     patches: tuple[tuple[type, str, Replace], ...]
+    scenario: str = ""
+    """Whose power cuts show it, where random lives do so too rarely."""
 
     @contextmanager
     def living(self) -> Iterator[None]:
@@ -93,14 +95,18 @@ def _publish_again_after_pubrec(right: Any) -> object:
     return resend
 
 
-def _split_release(right: Any) -> object:
-    def deliver(self: FanOut, *arguments: Any) -> None:
+def later(right: Any) -> object:
+    """Take apart what has to be one batch: this happens when the rest is committed."""
+
+    def put_off(self: object, *arguments: Any) -> None:
         _DELAYED.append(lambda: right(self, *arguments))
 
-    return deliver
+    return put_off
 
 
-def _split_release_second_half(right: Any) -> object:
+def later_when_committed(right: Any) -> object:
+    """Do what was put off."""
+
     def committed(self: Broker, batch: Batch) -> None:
         right(self, batch)
         waiting = _DELAYED.copy()
@@ -266,38 +272,39 @@ def _will_published_after_disconnect(right: Any) -> object:
     return receive_disconnect
 
 
-def _one(name: str, target: type, attribute: str, replace: Replace) -> Mutant:
-    return Mutant(name, ((target, attribute, replace),))
+def one(name: str, target: type, attribute: str, replace: Replace, *, scenario: str = "") -> Mutant:
+    """Return a mutant of one function."""
+    return Mutant(name, ((target, attribute, replace),), scenario)
 
 
 MUTANTS = (
-    _one("speak before commit", Output, "withhold", _speaks_before_commit),
-    _one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
-    _one("new packet identifier on resend", Deliverer, "_resend", _new_identifier_on_resend),
-    _one("PUBLISH again after PUBREC", Deliverer, "_resend", _publish_again_after_pubrec),
+    one("speak before commit", Output, "withhold", _speaks_before_commit),
+    one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
+    one("new packet identifier on resend", Deliverer, "_resend", _new_identifier_on_resend),
+    one("PUBLISH again after PUBREC", Deliverer, "_resend", _publish_again_after_pubrec),
     Mutant(
         "split release",
         (
-            (FanOut, "deliver", _split_release),
-            (Broker, "committed", _split_release_second_half),
+            (FanOut, "deliver", later),
+            (Broker, "committed", later_when_committed),
         ),
     ),
-    _one("one identifier map for both directions", Holding, "receive_publish", _one_identifier_map),
-    _one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
-    _one("forget MessageHeld at recovery", Replay, "_apply_message_record", _forgets_held),
-    _one("deliver a repeat", Holding, "receive_publish", _delivers_repeats),
-    _one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
-    _one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
-    _one("window ignored", Deliverer, "_window_of", _window_ignored),
-    _one("pages reversed", Store, "load_page", _pages_reversed),
-    _one("failed commit ignored", Committer, "_committed", _failed_commit_ignored),
-    _one("identifier reused", Session, "free_packet_id", _identifier_reused),
-    _one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
-    _one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
-    _one("sessions never expire", Ending, "expire", _sessions_never_expire),
-    _one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
-    _one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
-    _one("a repeat does not say so", Frames, "delivery", _no_dup),
-    _one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
-    _one("will after DISCONNECT", Ending, "receive_disconnect", _will_published_after_disconnect),
+    one("one identifier map for both directions", Holding, "receive_publish", _one_identifier_map),
+    one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
+    one("forget MessageHeld at recovery", Replay, "_apply_message_record", _forgets_held),
+    one("deliver a repeat", Holding, "receive_publish", _delivers_repeats),
+    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
+    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
+    one("window ignored", Deliverer, "_window_of", _window_ignored),
+    one("pages reversed", Store, "load_page", _pages_reversed),
+    one("failed commit ignored", Committer, "_committed", _failed_commit_ignored),
+    one("identifier reused", Session, "free_packet_id", _identifier_reused),
+    one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
+    one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
+    one("sessions never expire", Ending, "expire", _sessions_never_expire),
+    one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
+    one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
+    one("a repeat does not say so", Frames, "delivery", _no_dup),
+    one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
+    one("will after DISCONNECT", Ending, "receive_disconnect", _will_published_after_disconnect),
 )

@@ -36,6 +36,10 @@ class ClientPlan:
     """0: says nothing. 5.0 only."""
     window: int = 4
     """QoS 1 and 2 messages it has under way at a time."""
+    aliases: int = 0
+    """Topic aliases it uses where the broker takes as many. 5.0 only, as the next."""
+    topic_alias_maximum: int = 0
+    """Topic aliases it takes."""
     keep_alive_seconds: int = 10
     thinking_seconds: float = 0.0
     """How long it takes to acknowledge a message."""

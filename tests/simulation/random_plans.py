@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.simulation.disk import DiskKind
 from tests.simulation.network import Weather
@@ -31,6 +32,7 @@ from tests.simulation.plan import (
 
 TOPICS = ("t/1", "t/2", "u/1")
 FILTERS = (("t/1", 2), ("t/+", 1), ("t/#", 2), ("u/1", 2), ("u/+", 0), ("#", 1))
+GROUPS = ("$share/g/t/#", "$share/h/t/#", "$share/g/t/1", "$share/g/#")
 
 
 def plan_of(seed: int) -> Plan:
@@ -49,8 +51,86 @@ def plan_of(seed: int) -> Plan:
             steps.append((when, _publish(chance, chance.choice(names))))
         else:
             steps.append((when, chance.choice(troubles)(chance, chance.choice(names))))
+    manners = _manners(chance)
+    everybody = _with_aliases(chance, everybody)
+    if chance.random() < 0.4:
+        everybody = _with_groups(chance, everybody, steps, seconds)
     steps.sort(key=lambda step: step[0])
-    return Plan(str(seed), everybody, tuple(steps), _manners(chance))
+    return Plan(str(seed), everybody, tuple(steps), manners)
+
+
+def _with_aliases(chance: random.Random, clients: tuple[ClientPlan, ...]) -> tuple[ClientPlan, ...]:
+    """Let some clients use topic aliases, and some take them."""
+    return tuple(
+        replace(
+            client,
+            aliases=chance.choice((0, 0, 1, 2, 30)),
+            topic_alias_maximum=chance.choice((0, 0, 1, 2, 30)),
+        )
+        if client.version == 5
+        else client
+        for client in clients
+    )
+
+
+def _with_groups(
+    chance: random.Random,
+    clients: tuple[ClientPlan, ...],
+    steps: list[tuple[float, Step]],
+    seconds: float,
+) -> tuple[ClientPlan, ...]:
+    """Let some clients share subscriptions, and add steps in which they come and go.
+
+    The last of the clients stays, where it is a member: it is owed what the others leave behind.
+    """
+    found = list(clients)
+    for group in chance.sample(GROUPS, chance.choice((1, 1, 2))):
+        members = chance.sample(range(len(found) - 1), chance.randint(1, len(found) - 1))
+        stays = [len(found) - 1] if len(members) == 1 or chance.random() < 0.7 else []
+        for index in (*members, *stays):
+            client, shared = found[index], (group, chance.choice((0, 1, 1, 2, 2, 2, 2, 2)))
+            others = client.filters if chance.random() < 0.4 else ()
+            found[index] = replace(client, filters=(*others, shared))
+            if index in stays:
+                continue
+            for _ in range(chance.choice((0, 0, 1, 2))):
+                when = 0.2 + round(seconds * chance.random(), 3)
+                steps.append((when, _come_or_go(chance, client.name, shared)))
+        if chance.random() < 0.5:
+            when = 0.2 + round(seconds * chance.random(), 3)
+            names = [found[index].name for index in (*stays, *members)]
+            steps += _all_leave(chance, names, [client.name for client in clients], when)
+    return tuple(found)
+
+
+def _all_leave(
+    chance: random.Random, members: list[str], names: list[str], when: float
+) -> list[tuple[float, Step]]:
+    """Let messages pile up for a group that is away, then let a member begin anew, or expire."""
+    seconds = chance.choice((0.3, 1.0, 3.0))
+    steps: list[tuple[float, Step]] = []
+    for name in members:
+        steps.append((when, Leave(name, seconds, says_so=chance.random() < 0.5)))
+    publishers = [name for name in names if name not in members] or names
+    for _ in range(chance.randint(2, 8)):
+        publish = replace(_publish(chance, chance.choice(publishers)), topic="t/1")
+        steps.append((when + 0.1 + round(0.5 * seconds * chance.random(), 3), publish))
+    begins = when + seconds + round(0.1 * chance.random(), 3)
+    goes = chance.choice((TakeOver(members[-1], clean_start=True), Leave(members[-1], 12.0)))
+    return [*steps, (begins, goes)]
+
+
+def _come_or_go(chance: random.Random, name: str, shared: tuple[str, int]) -> Step:
+    return chance.choice(
+        (
+            Subscribe(name, *shared),
+            Unsubscribe(name, shared[0]),
+            TakeOver(name),
+            TakeOver(name, clean_start=True),
+            Leave(name, chance.choice((0.3, 12.0)), ends_session=True),
+            Leave(name, chance.choice((3.0, 30.0)), says_so=False),
+        )
+    )
 
 
 def _client(chance: random.Random, name: str) -> ClientPlan:

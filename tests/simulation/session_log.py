@@ -21,6 +21,10 @@ class SessionLog:
         self.owners: dict[int, str] = {}
         """Sessions by number: whose they are."""
         self.ended: set[int] = set()
+        self.ended_counts: Counter[str] = Counter()
+        """By client: how many of its sessions have ended."""
+        self.left_behind: set[tuple[str, bytes]] = set()
+        """QoS 2 messages that were in flight to a client when its session ended."""
         self.held: dict[tuple[int, int], int] = {}
         self.released: Counter[bytes] = Counter()
         self.matched_nobody: set[bytes] = set()
@@ -32,6 +36,13 @@ class SessionLog:
         self.completed: dict[str, Counter[tuple[bytes, int]]] = defaultdict(Counter)
         self.dropped: dict[tuple[str, bytes], str] = {}
         self._qos: dict[tuple[int, int], int] = {}
+        self._batch = 0
+        """The first event of the batch that is being read."""
+        self._routed: dict[int, int] = {}
+        """In which batch a message found its receivers."""
+        self._receivers: set[tuple[int, int]] = set()
+        """Sessions and messages: who was to have it."""
+        self._retained: set[int] = set()
 
     def take(self, batch: JournalBatch) -> None:
         """Read a batch's events, those that were not read yet."""
@@ -40,6 +51,7 @@ class SessionLog:
             "the session log has no gap",
             f"event {batch.first_sequence} follows event {self.last_sequence}",
         )
+        self._batch = batch.first_sequence
         for event in batch.events[self.last_sequence + 1 - batch.first_sequence :]:
             self.last_sequence += 1
             self._take(event)
@@ -50,8 +62,7 @@ class SessionLog:
         if name in {"session_resumed", "session_opened"}:
             self.owners[_number(event, "session")] = str(event["client_id"])
         elif name == "session_ended":
-            self.ended.add(_number(event, "session"))
-            self.counts[f"session_ended: {_text(event, 'reason')}"] += 1
+            self._take_end(event)
         elif name in ("session_closed", "will_cleared"):
             self.counts[f"{name}: {_text(event, 'reason')}"] += 1
         elif name == "delivery_resent":
@@ -62,6 +73,16 @@ class SessionLog:
         elif name.startswith("delivery_"):
             self._take_delivery(name, event)
 
+    def _take_end(self, event: Event) -> None:
+        session = _number(event, "session")
+        client = self.owners[session]
+        self.ended.add(session)
+        self.ended_counts[client] += 1
+        self.counts[f"session_ended: {_text(event, 'reason')}"] += 1
+        for packet_id, (message, _) in self.outbound[session].items():
+            if self._qos[session, packet_id] == 2:
+                self.left_behind.add((client, self.keys[message]))
+
     def _take_message(self, name: str, event: Event) -> None:
         message = _number(event, "message")
         if name in ("message_held", "message_published"):
@@ -69,6 +90,8 @@ class SessionLog:
             assert isinstance(payload, bytes)
             self._require(message not in self.keys, event, "its number was used before")
             self.keys[message] = key_of(payload)
+            if event["retain"]:
+                self._retained.add(message)
         key = self.keys.get(message, b"")
         self._require(bool(key), event, "its contents were never told")
         session = _number(event, "session")
@@ -86,10 +109,14 @@ class SessionLog:
             if not event["matched"]:
                 self.matched_nobody.add(key)
         elif name == "message_published":
-            self.published[key] += 1
+            # A copy for another member of a group is no second message.
+            self.published[key] += event["origin"] != "gateway"
+            self.counts["handed over by a clean session"] += event["origin"] == "gateway"
         elif name == "message_dropped":
             self.counts[f"message_dropped: {_text(event, 'reason')}"] += 1
             self.dropped[self.owners[session], key] = str(event["reason"])
+        elif name == "message_queued":
+            self._count_receiver(session, message)
 
     def _take_delivery(self, name: str, event: Event) -> None:
         session, message = _number(event, "session"), _number(event, "message")
@@ -100,6 +127,7 @@ class SessionLog:
             self._require(packet_id not in flight, event, "the identifier is in use")
             self._require(bool(key), event, "its contents were never told")
             flight[packet_id] = (message, False)
+            self._count_receiver(session, message)
             self._qos[session, packet_id] = _number(event, "qos")
             self.started[client][key, _number(event, "qos")] += 1
         elif packet_id:
@@ -109,6 +137,14 @@ class SessionLog:
             else:
                 del flight[packet_id]
                 self.completed[client][key, self._qos[session, packet_id]] += 1
+
+    def _count_receiver(self, session: int, message: int) -> None:
+        """Count what one member of a group had and another gets, in a later batch."""
+        if (session, message) not in self._receivers:
+            self._receivers.add((session, message))
+            routed = self._routed.setdefault(message, self._batch)
+            if routed != self._batch and message not in self._retained:
+                self.counts["handed over to another member of a group"] += 1
 
     def _check_resent(self, event: Event) -> None:
         flight = self.outbound[_number(event, "session")]

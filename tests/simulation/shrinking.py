@@ -13,6 +13,18 @@ from tests.simulation.runs import Outcome, run
 RUNS_MAX = 400
 """Candidates tried: some ten seconds."""
 
+PLAINER = (
+    "will",
+    "thinking_seconds",
+    "receive_maximum",
+    "aliases",
+    "topic_alias_maximum",
+    "window",
+    "version",
+    "clean",
+)
+"""What a client may do without, in this order: aliases go before the version that has them."""
+
 Run = Callable[[Plan], Outcome]
 
 
@@ -70,7 +82,7 @@ def _plainer(client: ClientPlan) -> Iterator[ClientPlan]:
     for index in range(len(client.filters)):
         yield replace(client, filters=client.filters[:index] + client.filters[index + 1 :])
     plain = ClientPlan(client.name)
-    for name in ("will", "thinking_seconds", "receive_maximum", "window", "version", "clean"):
+    for name in PLAINER:
         if getattr(client, name) != getattr(plain, name):
             yield replace(client, **{name: getattr(plain, name)})
 

@@ -2,10 +2,13 @@
 
 At QoS 2 a message comes once. At QoS 1 it comes again only with DUP, or because its publisher sent
 it again. What comes for the first time comes in the order it was published, for each publisher,
-topic, and QoS. Retained messages that a SUBSCRIBE asked for are counted apart.
+topic, and QoS. Retained messages that a SUBSCRIBE asked for are counted apart. Each group that it
+is a member of may bring one more copy (`groups` looks at all members), and out of order what
+another member left behind.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gateway.wire.packets import Publish
@@ -28,7 +31,13 @@ class Sightings:
     """One client's."""
 
     def __init__(
-        self, name: str, ledger: Ledger, subscriptions: Subscriptions, *, drops: bool
+        self,
+        name: str,
+        ledger: Ledger,
+        subscriptions: Subscriptions,
+        *,
+        drops: bool,
+        ended_count: Callable[[], int],
     ) -> None:
         self.name = name
         self.seen: dict[bytes, list[Sighting]] = {}
@@ -38,6 +47,8 @@ class Sightings:
         self._ledger = ledger
         self._drops = drops
         """Queues are so short that they may overflow."""
+        self._ended_count = ended_count
+        """How many sessions have ended: what they left behind goes to others of their groups."""
         self._subscriptions = subscriptions
         self._last: dict[tuple[str, str, int, int], Message] = {}
 
@@ -77,8 +88,11 @@ class Sightings:
     def _see_live(self, message: Message, packet: Publish, now: int) -> None:
         before = self.seen.setdefault(message.key, [])
         assert message.first_sent is not None
-        granted = self._subscriptions.possible_qos(
-            message.topic, message.first_sent, None if message.is_will else message.acknowledged
+        last = None if message.is_will else message.acknowledged
+        granted = self._subscriptions.possible_qos(message.topic, message.first_sent, last)
+        groups = len(self._subscriptions.possible_groups(message.topic, message.first_sent))
+        sources = groups + self._subscriptions.may_get_by_itself(
+            message.topic, message.first_sent, last
         )
         require(
             packet.qos in {min(qos, message.qos) for qos in granted},
@@ -87,29 +101,33 @@ class Sightings:
         )
         if packet.qos == 2:
             require(
-                not any(sighting.qos == 2 for sighting in before),
+                sum(sighting.qos == 2 for sighting in before) < sources,
                 "QoS 2 exactly once",
                 f"{self.name} received {message.key!r} again: {packet!r}",
             )
         originals = sum(not sighting.dup for sighting in before) + (not packet.dup)
         routed_max = message.sent_count if message.qos < 2 and not message.is_will else 1
+        handed_over_max = self._ended_count() if groups else 0
         require(
-            originals <= routed_max,
+            originals <= routed_max * sources + handed_over_max,
             "a repeat says so",
             f"{self.name} received {message.key!r} without DUP {originals} times; its publisher "
-            f"sent it {routed_max} times",
+            f"sent it {routed_max} times, {sources} of its subscriptions may have brought it",
         )
-        if not before and not message.is_will and not self._may_have_lost_a_copy(message):
+        lost = self._may_have_lost_a_copy(message, shared=groups > 0)
+        ordered = not (message.is_will or handed_over_max or lost)
+        if not before and ordered:
             self._check_order(message, packet.qos)
         before.append(Sighting(now, message.key, packet.qos, packet.dup))
 
-    def _may_have_lost_a_copy(self, message: Message) -> bool:
+    def _may_have_lost_a_copy(self, message: Message, *, shared: bool) -> bool:
         """Return whether this may be the second copy of what a publisher sent twice at QoS 1.
 
-        The first may have expired or been dropped in a full queue, and had its place in the order.
+        The first may have expired, been dropped in a full queue, or gone to another member of a
+        group, and had its place in the order.
         """
-        may_drop = message.expiry_seconds is not None or self._drops
-        return message.qos == 1 and message.sent_count > 1 and may_drop
+        may_be_gone = message.expiry_seconds is not None or self._drops or shared
+        return message.qos == 1 and message.sent_count > 1 and may_be_gone
 
     def _check_order(self, message: Message, qos: int) -> None:
         line = (message.publisher, message.topic, message.qos, qos)

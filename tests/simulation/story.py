@@ -42,7 +42,7 @@ def _properties_told(packet: Packet) -> str:
     properties = getattr(packet, "properties", None)
     if properties is None:
         return ""
-    return "".join(f", {name} {value}" for name, value in vars(properties).items() if value)
+    return "".join(f", {name} {value}" for name, value in properties.fields() if value)
 
 
 def _step_told(step: object) -> str:

@@ -48,6 +48,8 @@ class Witness:
         self.keys: dict[int, bytes] = {}
         """The payload's key of each message number."""
         self.published: Counter[bytes] = Counter()
+        self.ended_count = 0
+        """Sessions that have ended."""
         self.known: dict[str, Known] = {}
         self._client_of = client_of
         self._count = count
@@ -68,6 +70,7 @@ class Witness:
             assert isinstance(payload, bytes)
             self.keys[number] = key_of(payload)
             self.published[self.keys[number]] += name == "message_published"
+        self.ended_count += name == "session_ended"
         if name == "session_opened":
             session = event["session"]
             assert isinstance(session, int)

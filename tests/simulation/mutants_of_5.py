@@ -1,0 +1,111 @@
+"""Mutants whose mistakes are with shared subscriptions and topic aliases (MQTT 5.0)."""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gateway.core.arriving import Arriving
+from gateway.core.broker import Broker
+from gateway.core.ending import Ending
+from gateway.core.fan_out import FanOut
+from gateway.core.frames import Frames
+from gateway.core.handing_over import HandingOver
+from gateway.core.routes import Group
+from gateway.core.session import Connection, Message, Session
+from gateway.wire.packets import Publish
+from tests.simulation.mutants import Mutant, later, later_when_committed, one
+
+PILED_UP = "a group's member ends its session while messages wait for it on disk"
+
+_KEPT: WeakKeyDictionary[Session, dict[str, int]] = WeakKeyDictionary()
+"""Topic aliases that outlive their connection."""
+
+
+def _nothing(_: object) -> object:
+    return lambda self, *arguments: None
+
+
+def _hands_over_qos_2(right: Any) -> object:
+    def begin(self: HandingOver, session: Session, now: float) -> None:
+        for delivery in session.outbound.values():
+            if delivery.qos == 2 and delivery.message is not None:
+                self._hand_over(session, session.keys, delivery, delivery.message, now)
+        right(self, session, now)
+
+    return begin
+
+
+def _hands_over_later(right: Any) -> object:
+    put_off: Any = later(right)
+
+    def deliver_shared(self: FanOut, *arguments: Any) -> None:
+        but = arguments[3]
+        (right if but is None else put_off)(self, *arguments)
+
+    return deliver_shared
+
+
+def _keeps_what_it_hands_over(right: Any) -> object:
+    def leave(self: Ending, connection: Connection, reason: int, now: float) -> None:
+        session = connection.session
+        right(self, connection, reason, now)
+        if session is not None and not session.ended and session.connection is None:
+            self.handing_over.begin(session, now)
+
+    return leave
+
+
+def _everybody_gets_it(right: Any) -> object:
+    def deliver_shared(self: FanOut, group: Group, *arguments: Any) -> None:
+        for _ in group.members:
+            right(self, group, *arguments)
+
+    return deliver_shared
+
+
+def _aliases_kept(right: Any) -> object:
+    def qos0(self: Frames, connection: Connection, *arguments: Any) -> object:
+        assert connection.session is not None
+        connection.aliases_out = _KEPT.setdefault(connection.session, connection.aliases_out)
+        return right(self, connection, *arguments)
+
+    return qos0
+
+
+def _alias_never_replaced(right: Any) -> object:
+    def resolve(self: Arriving, connection: Connection, packet: Publish) -> object:
+        assert packet.properties is not None
+        alias = packet.properties.topic_alias
+        before = connection.aliases_in.get(alias or 0)
+        wrong = right(self, connection, packet)
+        if before is not None:
+            connection.aliases_in[alias or 0] = before
+        return wrong
+
+    return resolve
+
+
+def _alias_defined_by_what_waits(right: Any) -> object:
+    def qos0(self: Frames, connection: Connection, message: Message, flags: int, _: bool) -> object:
+        return right(self, connection, message, flags, True)
+
+    return qos0
+
+
+MUTANTS_OF_5 = (
+    one("hand over nothing", HandingOver, "begin", _nothing, scenario=PILED_UP),
+    one("hand over nothing from disk", HandingOver, "finish", _nothing, scenario=PILED_UP),
+    Mutant(
+        "hand over in the next batch",
+        (
+            (FanOut, "deliver_shared", _hands_over_later),
+            (Broker, "committed", later_when_committed),
+        ),
+        PILED_UP,
+    ),
+    one("hand over QoS 2 in flight", HandingOver, "begin", _hands_over_qos_2),
+    one("keep what is handed over", Ending, "_leave", _keeps_what_it_hands_over),
+    one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
+    one("topic aliases kept for the next connection", Frames, "qos0", _aliases_kept),
+    one("topic alias never replaced", Arriving, "_resolve_alias", _alias_never_replaced),
+    one("topic alias defined by what waits", Frames, "qos0", _alias_defined_by_what_waits),
+)
