@@ -30,10 +30,10 @@ def _payload_of(number: int) -> bytes:
     return b"%d" % number + b" " * PAYLOAD_BYTES
 
 
-async def publish_while_it_lasts(stage: Stage) -> int:
-    """Publish until the broker ends; how many were acknowledged, those held before included."""
+async def publish_while_it_lasts(stage: Stage, first: int = HELD_COUNT) -> int:
+    """Publish from this number on until the broker ends; the number that was not acknowledged."""
     publisher = await stage.client("publisher")
-    for number in range(HELD_COUNT, MESSAGES_MAX):
+    for number in range(first, MESSAGES_MAX):
         try:
             await publisher.deliver(stage.topic("a"), _payload_of(number), qos=2)
         except ConnectionEnded:

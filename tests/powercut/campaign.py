@@ -8,7 +8,6 @@ cuts, at instants that may differ. What was on the disk is kept where something 
 import asyncio
 import enum
 import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,29 +19,11 @@ from tests.powercut.clients import (
     WatchfulSubscriber,
     count_losses,
 )
-from tests.powercut.mounted_disk import (
-    AFTER_AN_FSYNC,
-    BEFORE_A_CHANGE,
-    BEFORE_AN_FSYNC,
-    MountedDisk,
-)
+from tests.powercut.machine import BUSY, EARLY_CUTS, STARTING, Cut, Machine
+from tests.powercut.mounted_disk import MountedDisk
 from tests.powercut.subjects import Subject
 from tests.system.raw_client import RawClient
 from tests.system.resuming_clients import Progress
-
-BUSY = ((BEFORE_A_CHANGE, 400), (BEFORE_AN_FSYNC, 20), (AFTER_AN_FSYNC, 20))
-"""Where the power goes while clients are busy, counted up to so many. A batch is some dozens of
-changes and one fsync; copying the WAL is hundreds of changes and two."""
-
-STARTING = ((BEFORE_A_CHANGE, 40), (BEFORE_AN_FSYNC, 8), (AFTER_AN_FSYNC, 8))
-"""The same for a broker on its way up."""
-
-SECONDS_BEFORE_CUT = (0.2, 1.5)
-FSYNC_SECONDS = (0.0, 0.001, 0.005, 0.02)
-"""From a fast disk to an SD card: the slower, the more is unsynced at any instant."""
-
-EARLY_CUTS = 0.15
-"""The share of cuts that meet a broker on its way up."""
 
 DRAIN_DEADLINE_SECONDS = 60.0
 
@@ -53,20 +34,6 @@ class AtAFault(enum.Enum):
     FAIL = enum.auto()
     STOP_CUTTING = enum.auto()
     GO_ON = enum.auto()
-
-
-@dataclass
-class Cut:
-    """One cut, for the report."""
-
-    seed: str
-    at: str
-    loss: dict[str, int]
-    start_seconds: float | None = None
-    """How long the start after it took; None where that start was cut as well."""
-
-    def __str__(self) -> str:
-        return f"cut {self.seed} at {self.at}: {self.loss}"
 
 
 @dataclass
@@ -86,6 +53,10 @@ class Campaign:
     progress: Progress = field(default_factory=Progress)
     is_counted: bool = False
     """Whether the run came to its end, where losses are counted."""
+
+    @property
+    def _machine(self) -> Machine:
+        return Machine(self.disk, self.subject, self.is_lying)
 
     async def run(self, report: Callable[[], None]) -> None:
         """Cut again and again, let all clients finish, and count; the broker runs at the end."""
@@ -111,6 +82,11 @@ class Campaign:
             await self._finish(publishing)
         count_losses(self.publishers, self.subscribers, self.verdict)
         self.is_counted = True
+
+    @property
+    def published(self) -> int:
+        """How many QoS 2 messages were published."""
+        return sum(publisher.published[2] for publisher in self.publishers)
 
     def story(self) -> str:
         """What was found, and the last cuts before it."""
@@ -157,41 +133,28 @@ class Campaign:
         ]
 
     async def _start(self) -> float:
-        started = time.monotonic()
-        self.subject.spawn()
-        await asyncio.to_thread(self.subject.await_ready)
+        seconds = await self._machine.start()
         damage = await asyncio.to_thread(self.subject.damage)
         if damage is not None:
             self.verdict.damaged += 1
             self.verdict.note(damage)
-        return time.monotonic() - started
+        return seconds
 
     async def _cut_and_start(self, number: int) -> None:
-        dice = self._dice(str(number))
-        self._arm(dice, BUSY)
+        dice, machine = self._dice(str(number)), self._machine
+        machine.arm(dice, BUSY)
         await self._cut(f"{self.seed}/{number}")
         while dice.random() < EARLY_CUTS:
-            await self._switch_on(dice)
-            self._arm(dice, STARTING)
+            await machine.switch_on(dice)
+            machine.arm(dice, STARTING)
             self.subject.spawn()
             await self._cut(f"{self.seed}/{number}/early")
-        await self._switch_on(dice)
+        await machine.switch_on(dice)
         self.cuts[-1].start_seconds = await self._start()
-
-    def _arm(self, dice: random.Random, instants: tuple[tuple[str, int], ...]) -> None:
-        instant, count_max = dice.choice(instants)
-        self.disk.arm(instant, dice.randint(1, count_max), dice.uniform(*SECONDS_BEFORE_CUT))
-
-    async def _switch_on(self, dice: random.Random) -> None:
-        seconds = dice.choice(FSYNC_SECONDS)
-        await asyncio.to_thread(self.disk.switch_on, fsync_seconds=seconds, is_lying=self.is_lying)
 
     async def _cut(self, seed: str) -> None:
         at = await asyncio.to_thread(self.disk.await_dark)
-        self.subject.die()
-        loss = await asyncio.to_thread(self.disk.cut, seed)
-        await asyncio.to_thread(self.subject.bury)
-        self.cuts.append(Cut(seed, at, loss))
+        self.cuts.append(Cut(seed, at, await self._machine.cut(seed)))
 
     async def _finish(self, publishing: list["asyncio.Task[None]"]) -> None:
         for publisher in self.publishers:

@@ -29,6 +29,9 @@ class Verdict:
     gaps: int = 0
     """Numbers that were passed over: lost, or about to come out of order."""
 
+    torn: int = 0
+    """Readings that are not what a sensor said, or only a part of it."""
+
     damaged: int = 0
     """Starts that found damage. What was synced is whole: on an honest disk there is none."""
 
@@ -36,8 +39,8 @@ class Verdict:
 
     def is_clean(self) -> bool:
         """Whether nothing was found."""
-        wrong = (self.lost, self.doubled, self.forgotten, self.disordered, self.gaps, self.damaged)
-        return not any(wrong)
+        wrong = (self.lost, self.doubled, self.forgotten, self.disordered, self.gaps, self.torn)
+        return not any(wrong) and not self.damaged
 
     def note(self, sentence: str) -> None:
         """Keep a sentence for the report."""

@@ -15,9 +15,7 @@ from tests.system.stage import Stage
 __all__ = ["pytest_runtest_makereport"]
 
 
-@pytest.fixture
-def disk() -> Iterator[MountedDisk]:
-    """A disk that is not switched on yet."""
+def _mounted_disk() -> Iterator[MountedDisk]:
     reason = why_not()
     if reason is not None:
         pytest.skip(reason)
@@ -27,6 +25,18 @@ def disk() -> Iterator[MountedDisk]:
     finally:
         disk.remove()
         disk.forget()
+
+
+@pytest.fixture
+def disk() -> Iterator[MountedDisk]:
+    """A disk that is not switched on yet."""
+    yield from _mounted_disk()
+
+
+@pytest.fixture
+def bridge_disk() -> Iterator[MountedDisk]:
+    """The bridge's own."""
+    yield from _mounted_disk()
 
 
 @pytest.fixture

@@ -134,7 +134,10 @@ class MountedDisk:
 
     def _await(self, event: str) -> dict[str, Any]:
         while True:
-            answer = self._answers.get(timeout=ANSWER_DEADLINE_SECONDS)
+            try:
+                answer = self._answers.get(timeout=ANSWER_DEADLINE_SECONDS)
+            except queue.Empty:
+                raise AssertionError(f"the drive does not say {event!r}") from None
             assert answer is not None, f"the drive ended: {self._log.read_text()}"
             if answer["event"] == event:
                 return answer

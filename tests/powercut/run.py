@@ -2,6 +2,7 @@
 
 make powercut CUTS=500                        Oncegate, on a disk that keeps what was fsynced
 make powercut SEED=4711                       the dice of an earlier run
+make powercut ARGUMENTS="--peer bridge"       sensors, bridge and broker, cut together and alone
 make powercut ARGUMENTS="--disk lying"        how it looks when fsync is a lie
 make powercut ARGUMENTS="--peer mosquitto"    the same cuts for Debian's Mosquitto
 """
@@ -12,7 +13,6 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from statistics import median
 from typing import Annotated
 
 import typer
@@ -21,11 +21,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from tests.powercut.aftermath import examine
-from tests.powercut.campaign import AtAFault, Campaign, workplace
-from tests.powercut.clients import WatchfulSubscriber
-from tests.powercut.mounted_disk import MountedDisk, new_directory, why_not
-from tests.powercut.subjects import Mosquitto, Oncegate
+from tests.powercut.mounted_disk import why_not
+from tests.powercut.trials import BrokerTrial, SerialTrial, Trial
 
 console = Console()
 
@@ -43,6 +40,7 @@ class Peer(enum.StrEnum):
     """Whose power is cut."""
 
     ONCEGATE = "oncegate"
+    BRIDGE = "bridge"
     MOSQUITTO = "mosquitto"
 
 
@@ -58,45 +56,37 @@ def main(
         console.print(f"cannot mount the disk: {reason}")
         raise typer.Exit(2)
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
-    # Kept where something was lost: it holds the disks of the last cuts.
-    directory = new_directory()
-    mounted = MountedDisk(directory)
-    subject: Oncegate | Mosquitto
-    if peer is Peer.ONCEGATE:
-        subject = Oncegate(workplace(directory))
+    is_lying = disk is DiskKind.LYING
+    trial: Trial
+    if peer is Peer.BRIDGE:
+        trial = SerialTrial(chosen, cuts, is_lying=is_lying)
     else:
-        subject = Mosquitto(workplace(directory), directory)
-    # Anything wrong ends the run of what must be right; of the others everything is counted.
-    must_hold = peer is Peer.ONCEGATE and disk is DiskKind.HONEST
-    campaign = Campaign(
-        mounted,
-        subject,
-        chosen,
-        cuts,
-        is_lying=disk is DiskKind.LYING,
-        at_a_fault=AtAFault.FAIL if must_hold else AtAFault.GO_ON,
-    )
+        is_mosquitto = peer is Peer.MOSQUITTO
+        trial = BrokerTrial(chosen, cuts, is_mosquitto=is_mosquitto, is_lying=is_lying)
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
     # Whoever ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_broken = False
     try:
-        asyncio.run(_run(campaign, subject if must_hold else None))
+        asyncio.run(_run(trial, cuts))
     except* AssertionError as group:
         is_broken = True
         for failure in _failures_in(group):
             console.print(f"[red]broken:[/red] {escape(str(failure))}")
     finally:
-        is_evidence = is_broken or (must_hold and not campaign.verdict.is_clean())
-        (directory / "broker.log").write_text(subject.log())
-        subject.remove()
-        mounted.remove()
-        _summarise(campaign)
+        is_evidence = is_broken or (trial.must_hold and not trial.verdict.is_clean())
+        trial.remove()
+        for mounted in trial.disks:
+            mounted.remove()
+        _summarise(trial, chosen)
         if is_evidence:
-            console.print(f"evidence: {directory}")
-            console.print(f"again: make powercut CUTS={cuts} SEED={chosen}")
+            # The disks of the last cuts.
+            console.print("evidence:", *(str(mounted.directory) for mounted in trial.disks))
+            arguments = f' ARGUMENTS="--peer {peer}"' if peer is not Peer.ONCEGATE else ""
+            console.print(f"again: make powercut CUTS={cuts} SEED={chosen}{arguments}")
         else:
-            mounted.forget()
+            for mounted in trial.disks:
+                mounted.forget()
     raise typer.Exit(1 if is_evidence else 0)
 
 
@@ -108,7 +98,7 @@ def _failures_in(group: BaseExceptionGroup[AssertionError]) -> Iterator[Assertio
             yield failure
 
 
-async def _run(campaign: Campaign, oncegate: Oncegate | Mosquitto | None) -> None:
+async def _run(trial: Trial, cut_count: int) -> None:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -116,67 +106,41 @@ async def _run(campaign: Campaign, oncegate: Oncegate | Mosquitto | None) -> Non
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("cuts", total=campaign.cut_count)
+        bar = progress.add_task("cuts", total=cut_count)
 
         def report() -> None:
-            verdict = campaign.verdict
-            progress.update(
-                bar,
-                advance=1,
-                description=f"{verdict.acknowledged} acknowledged, {verdict.doubled} doubled, "
-                f"{verdict.forgotten} forgotten",
-            )
+            progress.update(bar, advance=1, description=trial.progress())
 
-        await campaign.run(report)
-    if isinstance(oncegate, Oncegate) and campaign.verdict.is_clean():
-        log = await examine(campaign, oncegate)
-        console.print(f"session log: {log.event_count} events, no gap, every message once")
+        session_log = await trial.run(report)
+    if session_log is not None:
+        console.print(f"session log: {session_log}")
 
 
-def _summarise(campaign: Campaign) -> None:
-    verdict, cuts = campaign.verdict, campaign.cuts
+def _summarise(trial: Trial, seed: int) -> None:
+    cuts = trial.cuts
     if not cuts:
         return
-    starts = [cut.start_seconds for cut in cuts if cut.start_seconds is not None]
-    instants = Counter(cut.at.split()[0] for cut in cuts)
     total = Counter[str]()
     for cut in cuts:
         total.update(cut.loss)
-    table = Table(title=f"{len(cuts)} power cuts, seed {campaign.seed}", show_header=False)
+    instants = Counter(cut.at.split()[0] for cut in cuts)
+    table = Table(title=f"{len(cuts)} power cuts, seed {seed}", show_header=False)
     table.add_row("the power went before", ", ".join(f"{n} {at}" for at, n in instants.items()))
     table.add_row(
         "unsynced at the cuts",
         f"{total['sectors_kept']} sectors kept, {total['sectors_lost']} lost; "
         f"{total['names_kept']} names kept, {total['names_lost']} lost",
     )
-    if starts:
-        table.add_row(
-            "start after a cut", f"{median(starts):.1f} s median, {max(starts):.1f} s max"
-        )
-    table.add_row("messages acknowledged", str(verdict.acknowledged))
-    table.add_row("given to subscribers", str(sum(map(_taken, campaign.subscribers))))
-    if campaign.is_counted:
-        _count_row(table, "acknowledged and lost", verdict.lost)
-    else:
-        table.add_row("acknowledged and lost", "not counted: the run was not finished")
-    for name, count in (
-        ("QoS 2 doubled", verdict.doubled),
-        ("sessions forgotten", verdict.forgotten),
-        ("out of order", verdict.disordered),
-        ("starts that found damage", verdict.damaged),
-    ):
-        _count_row(table, name, count)
+    for name, told in trial.rows():
+        table.add_row(name, told)
+    for name, count in trial.counts():
+        if count is None:
+            table.add_row(name, "not counted: the run was not finished")
+        else:
+            table.add_row(name, str(count), style="red" if count else "green")
     console.print(table)
-    for note in verdict.notes[:NOTES_SHOWN]:
+    for note in trial.verdict.notes[:NOTES_SHOWN]:
         console.print(note, markup=False, highlight=False)
-
-
-def _count_row(table: Table, name: str, count: int) -> None:
-    table.add_row(name, str(count), style="red" if count else "green")
-
-
-def _taken(subscriber: WatchfulSubscriber) -> int:
-    return sum(len(numbers) for numbers in subscriber.seen.values())
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
+from tests.powercut.machine import Powered
 from tests.system.broker_process import BrokerProcess, free_port
 from tests.system.session_log import Uploader
 
@@ -19,30 +20,18 @@ START_DEADLINE_SECONDS = 20.0
 STOP_DEADLINE_SECONDS = 15.0
 
 
-class Subject(Protocol):
+class Subject(Powered, Protocol):
     """A broker under test."""
 
     port: int
     merges_overlapping_filters: bool
     """Whether a message that two filters of a client match comes once, with the higher QoS."""
 
-    def spawn(self) -> None:
-        """Start and wait for nothing."""
-
-    def await_ready(self) -> None:
-        """Wait until clients are served; AssertionError where that does not come."""
-
     def damage(self) -> str | None:
         """What the running broker says of damage that it found at its start."""
 
     def log(self) -> str:
         """What the broker wrote in all its lives."""
-
-    def die(self) -> None:
-        """Kill everything, wait for nothing."""
-
-    def bury(self) -> None:
-        """Wait for what was killed."""
 
     def remove(self) -> None:
         """Leave nothing behind."""
@@ -62,10 +51,12 @@ class Oncegate:
 
     merges_overlapping_filters = True
 
-    def __init__(self, data_directory: Path) -> None:
-        self.broker = BrokerProcess(data_directory=data_directory)
+    def __init__(self, data_directory: Path, settings: str | None = None) -> None:
+        self.broker = BrokerProcess(settings, data_directory=data_directory)
         self.port = self.broker.port
-        self.uploader = CutUploader(data_directory)
+        self._uploader_log = self.broker.directory / "uploader.log"
+        self._uploader_log.touch()
+        self.uploader = CutUploader(data_directory, self._uploader_log)
         self._readiness: socket.socket | None = None
 
     def spawn(self) -> None:
@@ -84,20 +75,27 @@ class Oncegate:
                 except TimeoutError:
                     continue
             else:
-                raise AssertionError(f"no start after a cut: {self.broker.standard_error()}")
+                ended = f"exit code {self.broker.exit_code}"
+                said = self.broker.standard_error()
+                raise AssertionError(f"no start after a cut ({ended}): {said}")
 
     def damage(self) -> str | None:
         detail: str | None = self.broker.ask("status")["store"]["detail"]
         return detail
 
     def log(self) -> str:
-        return self.broker.standard_error()
+        return self.broker.standard_error() + self.uploader_log()
+
+    def uploader_log(self) -> str:
+        """What the uploader wrote in all its lives."""
+        return self._uploader_log.read_text(errors="replace")
 
     def die(self) -> None:
         self.broker.signal(signal.SIGKILL)
         self.uploader.die()
 
     def bury(self) -> None:
+        self.uploader.die()
         self.broker.kill()
         self.uploader.kill()
         if self._readiness is not None:

@@ -145,3 +145,16 @@ async def test_damage_found_while_starting_after_a_clean_stop_is_salvaged_too(
     zero_page(database, root)
     await put_back(disk, stage)
     await damage_is_told(disk, stage)
+
+
+@pytest.mark.slow
+async def test_an_emptied_gateway_id_is_told_and_keeps_nothing_from_starting(
+    disk: MountedDisk, stage: Stage
+) -> None:
+    before = (await stage.status())["gateway"]
+    (await take_out(disk, stage, "cut") / "gateway-id").write_bytes(b"")
+    await put_back(disk, stage)
+    # No segment was sealed yet that would have known it.
+    assert (await stage.status())["gateway"] != before
+    assert "gateway-id does not hold a gateway id" in stage.broker.standard_error()
+    assert await numbers_kept(stage) == list(range(HELD_COUNT))

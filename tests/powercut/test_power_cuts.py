@@ -35,7 +35,7 @@ async def test_power_cuts_under_load_lose_nothing_double_nothing_and_forget_nobo
     assert campaign.verdict.acknowledged > 0
     # The cuts were real: they met writes that were under way, and took some of them.
     assert sum(cut.loss["sectors_lost"] for cut in campaign.cuts) > 0
-    log = await examine(campaign, subject)
+    log = await examine(subject, published=campaign.published)
     print(f"{campaign.verdict.acknowledged} messages, {log.event_count} events")
 
 

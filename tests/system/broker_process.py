@@ -139,6 +139,11 @@ class BrokerProcess:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def exit_code(self) -> int | None:
+        """How the process ended, the negative number of a signal; None while it is alive."""
+        return None if self._process is None else self._process.poll()
+
+    @property
     def process_id(self) -> int:
         """The id of the running process."""
         assert self._process is not None

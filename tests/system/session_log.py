@@ -4,6 +4,7 @@ The log is read as docs/formats/session-log.md describes it, without the product
 the segments can check that each message was received once, released once and delivered once.
 """
 
+import contextlib
 import io
 import json
 import signal
@@ -25,19 +26,25 @@ EXPORT_DEADLINE_SECONDS = 60.0
 
 
 class Uploader:
-    """`oncegate upload` on a data directory; it seals every half second, to be met busy."""
+    """`oncegate upload` on a data directory; it seals every half second, to be met busy.
 
-    def __init__(self, data_directory: Path) -> None:
+    What it logs goes to a file that is named, else to where the test's own words go.
+    """
+
+    def __init__(self, data_directory: Path, log: Path | None = None) -> None:
         self._data_directory = data_directory
+        self._log = log
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process; it waits for the broker by itself."""
-        self._process = subprocess.Popen(
-            [*oncegate_command(), "upload", "--data-dir", str(self._data_directory), "--quiet"],
-            stdin=subprocess.DEVNULL,
-            env={"PATH": "/usr/bin:/bin", "ONCEGATE_SESSION_LOG_SEAL_AFTER": "500ms"},
-        )
+        with contextlib.ExitStack() as files:
+            self._process = subprocess.Popen(
+                [*oncegate_command(), "upload", "--data-dir", str(self._data_directory), "--quiet"],
+                stdin=subprocess.DEVNULL,
+                stderr=files.enter_context(self._log.open("ab")) if self._log else None,
+                env={"PATH": "/usr/bin:/bin", "ONCEGATE_SESSION_LOG_SEAL_AFTER": "500ms"},
+            )
 
     def kill(self) -> None:
         """Stop it with SIGKILL, if it runs."""

@@ -1,0 +1,102 @@
+"""`oncegate bridge` on a machine whose power may go."""
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+from tests.system.broker_process import oncegate_command
+
+START_DEADLINE_SECONDS = 20.0
+STOP_DEADLINE_SECONDS = 15.0
+
+COMPLAINTS = ("the outbox was damaged", "has lost our session", "Traceback")
+"""What an honest disk never makes it say."""
+
+
+class BridgeProcess:
+    """`serial` is the configuration's TOML for its ports."""
+
+    def __init__(self, data_directory: Path, broker_port: int, serial: str) -> None:
+        self.data_directory = data_directory
+        self._directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
+        self._log = self._directory / "stderr"
+        self._log.touch()
+        self._said = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._configuration = self._directory / "gateway.toml"
+        self._configuration.write_text(
+            f'[gateway]\ndata_dir = "{data_directory}"\n'
+            f'[bridge]\nbroker = "127.0.0.1:{broker_port}"\n{serial}'
+        )
+
+    def spawn(self) -> None:
+        self._said = len(self.log())
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*oncegate_command(), "bridge", "--config", str(self._configuration)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            )
+
+    def await_ready(self) -> None:
+        self._await("bridge started")
+
+    def await_connected(self) -> None:
+        """Wait until its last word about the broker is that it is connected."""
+        self._await("connected to the broker", unless_followed_by="no connection to the broker")
+
+    def _await(self, words: str, *, unless_followed_by: str | None = None) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + START_DEADLINE_SECONDS
+        while True:
+            _, found, behind = self.said_since_start().rpartition(words)
+            if found and (unless_followed_by is None or unless_followed_by not in behind):
+                return
+            assert self._process.poll() is None, f"the bridge ended: {self.log()[-2000:]}"
+            assert time.monotonic() < deadline, f"waited for {words!r}: {self.log()[-2000:]}"
+            time.sleep(0.01)  # A process can only be asked again.
+
+    def said_since_start(self) -> str:
+        """What it wrote since it was spawned last."""
+        return self.log()[self._said :]
+
+    def damage(self) -> str | None:
+        """What it complains of since its start, if of anything."""
+        lines = self.said_since_start().splitlines()
+        return next((line for line in lines if any(word in line for word in COMPLAINTS)), None)
+
+    def log(self) -> str:
+        """What it wrote in all its lives."""
+        return self._log.read_text(errors="replace")
+
+    def readings_waiting(self) -> int:
+        """The rows of its outbox."""
+        with closing(sqlite3.connect(self.data_directory / "outbox.db")) as connection:
+            return int(connection.execute("SELECT count(*) FROM readings").fetchone()[0])
+
+    def stop(self) -> int:
+        """Stop it with SIGTERM; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def die(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    def bury(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        self.bury()
+        shutil.rmtree(self._directory, ignore_errors=True)
