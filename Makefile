@@ -59,14 +59,16 @@ run: $(VENV)/.ready-run
 test: static
 	@mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	outcome=0; $(BIN)/python -m pytest $(ARGUMENTS) || outcome=$$?; \
-	echo "The tests of wire, core and store on the compiled build:"; \
+	echo "The tests of wire, core, store and simulation on the compiled build:"; \
 	wait $$compiled && tail -n 1 build/test-compiled.log || { cat build/test-compiled.log; outcome=1; }; \
 	exit $$outcome
 
-# The rooms that are compiled, and the store, which drives them: the same tests, the other build.
+# The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
+# left out: nothing can take the place of a compiled function.
 test-compiled: $(VENV)/.ready-test build/compiled/.ready
 	@PYTHONPATH="$(CURDIR)/build/compiled:$(CURDIR)" exec $(BIN)/python -P -m pytest --compiled -q \
-		-o pythonpath= tests/wire tests/core tests/store $(ARGUMENTS)
+		-o pythonpath= tests/wire tests/core tests/store tests/simulation \
+		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
 
 check: static
 	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
@@ -104,9 +106,12 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 	@cp -r gateway firmware-bridge/firmware_bridge api cloud_jobs build/compiled/
 	@touch $@
 
-# FIRST=4711 SEEDS=1 runs a seed again, SCENARIO=3 AT="17 40" a scenario with its power cuts.
-simulate: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
+# FIRST=4711 SEEDS=1 runs a seed again, ARGUMENTS="--scenario 3 --at 17 40" a scenario with its power
+# cuts; --compiled among the ARGUMENTS takes the compiled build.
+simulate: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
+	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
+		exec $(BIN)/python -P -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
+
 powercut: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
