@@ -82,7 +82,6 @@ class Journal(Told):
     commit_ms_mean: Annotated[float, Field(ge=0)]
     """How long the disk takes for one."""
     commit_ms_max: Annotated[float, Field(ge=0)]
-    wal_bytes: Count
 
 
 class Store(Told):

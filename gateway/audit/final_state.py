@@ -5,6 +5,8 @@ that the log leaves waiting and that is not there is lost, whatever else was rec
 """
 
 import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
 
 from gateway.audit.books import Held, InFlight, SessionBook, Waiting
 from gateway.audit.context import Context
@@ -16,10 +18,27 @@ Open = dict[tuple[str, int], int]
 """Messages by where they are: `held` and `in flight` by packet identifier, `queue` by position."""
 
 
-def compare(ledger: Ledger, connection: sqlite3.Connection) -> None:
-    """The law `state`. Raises `sqlite3.Error`."""
+@dataclass(frozen=True)
+class Database:
+    """The tables of one moment, and the journal until a later one."""
+
+    connection: sqlite3.Connection
+    data_dir: Path
+    end_sequence: int
+    """Behind the last event that was judged."""
+
+
+def compare(ledger: Ledger, database: Database) -> None:
+    """The law `state`. Raises `OSError`, `sqlite3.Error`."""
     context = ledger.context
-    recovered = recover(connection, [], 0.0)
+    connection = database.connection
+    recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
+    if recovered.damage:
+        # Too long an audit beside too busy a broker, or damage: a start would tell which.
+        context.add(
+            "inconclusive", "state", f"the journal behind the tables: {recovered.damage[0]}"
+        )
+        return
     numbers = {session.number: session for session in recovered.state.sessions.values()}
     for book in context.sessions.values():
         if book.durable is False:

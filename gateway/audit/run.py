@@ -1,16 +1,16 @@
 """A gateway's data directory: its segments, its journal, and what the log leaves open against the
 database. It is read while the broker runs or when it has stopped; nothing is written.
 
-Journal and tables are read in one transaction, so that both are of the same moment. It is begun
-when all segments have been judged: a transaction that lasts would keep the broker's WAL growing.
+The tables are read in one transaction, begun when all segments have been judged (one that lasts
+would keep the broker's WAL growing), and the journal behind it: the journal tells all that the
+tables have, and from the tables on it leads to the moment at which it was read.
 """
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from gateway.audit.final_state import compare
+from gateway.audit.final_state import Database, compare
 from gateway.audit.findings import Findings, LawException
 from gateway.audit.segments import in_order, segments_below, stretch_of
 from gateway.audit.walk import Stretch, Walk
@@ -18,6 +18,7 @@ from gateway.core.journal import DamagedBlob, decode
 from gateway.history.names import SegmentName
 from gateway.history.verify import DamagedSegment
 from gateway.store.database import DATABASE_NAME, connect_read_only
+from gateway.store.journal_files import FOLDER_NAME, boot_of, journal_files, sequence_of
 
 Progress = Callable[[int, str], None]
 """Called with the events judged so far and what is being read."""
@@ -54,8 +55,8 @@ class Audit:
             connection.execute("SELECT count(*) FROM meta").fetchone()
             self._segments(directories)
             walk = self._walk_of(gateway)
-            self._journal(connection, walk)
-            self._finish(walk, connection)
+            end_sequence = self._journal(data_dir, directories, walk)
+            self._finish(walk, Database(connection, data_dir, end_sequence))
         for other in self._walks.values():
             if other is not walk:
                 self._finish(other)
@@ -88,24 +89,39 @@ class Audit:
                 LawException("inconclusive", "log", "", "", detail, segment=path.name)
             )
 
-    def _journal(self, connection: sqlite3.Connection, walk: Walk) -> None:
-        """The batches that are in no segment yet."""
-        exported_until = self._exported_until(connection, walk)
-        for sequence, blob in connection.execute(
-            "SELECT sequence, blob FROM journal ORDER BY sequence"
-        ):
-            try:
-                # Damage to the file can leave anything in a column, NULL too.
-                batch = decode(blob if isinstance(blob, bytes) else b"")
-            except DamagedBlob as damage:
-                if walk.ledger is None or sequence >= walk.ledger.next_sequence:
-                    walk.damaged("journal", f"the batch at sequence {sequence}: {damage}")
+    def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
+        """The batches that are in no segment yet; return the sequence number behind them."""
+        files = journal_files(data_dir / FOLDER_NAME)
+        # The last batch of a start of the broker that the segments know: none before it is new.
+        exported_until = 0
+        for file in files:
+            for blob in file.blobs(is_newest=file is files[-1]) or ():
+                if walk.knows(boot_of(blob)):
+                    exported_until = max(exported_until, sequence_of(blob))
+        end_sequence = 1
+        for file in files:
+            blobs = file.blobs(is_newest=file is files[-1])
+            if blobs is None:
+                # Dropped while we read, so it is in a segment by now.
+                self._segments(directories)
                 continue
-            end = batch.first_sequence + len(batch.events) - 1
-            if walk.has_seen(batch.store, batch.boot, end):
-                continue
-            if sequence <= exported_until and walk.is_behind(batch.store, end):
-                continue  # it was in a segment that is missing: told where the gap was met
+            for blob in blobs:
+                end_sequence = max(end_sequence, self._batch(walk, blob, exported_until))
+        return end_sequence
+
+    def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
+        """One batch of the journal; return the sequence number behind it."""
+        sequence = sequence_of(blob)
+        try:
+            batch = decode(blob)
+        except DamagedBlob as damage:
+            if walk.ledger is None or sequence >= walk.ledger.next_sequence:
+                walk.damaged("journal", f"the batch at sequence {sequence}: {damage}")
+            return 0
+        last = batch.first_sequence + len(batch.events) - 1
+        is_exported = sequence <= exported_until and walk.is_behind(batch.store, last)
+        # If it was in a segment that is missing, that was told where the gap was met.
+        if not walk.has_seen(batch.store, batch.boot, last) and not is_exported:
             for event in batch.events:
                 event["time"] = batch.time_ms
             walk.take(
@@ -119,25 +135,15 @@ class Audit:
                 )
             )
             self._progress(self.findings.counts.events, "journal")
+        return last + 1
 
-    @staticmethod
-    def _exported_until(connection: sqlite3.Connection, walk: Walk) -> int:
-        """The journal's last batch of a boot that the segments know: none before it is new."""
-        last = 0
-        for sequence, boot in connection.execute(
-            "SELECT sequence, hex(substr(blob, 13, 8)) FROM journal ORDER BY sequence"
-        ):
-            if walk.knows(boot.lower()):
-                last = sequence
-        return last
-
-    def _finish(self, walk: Walk, connection: sqlite3.Connection | None = None) -> None:
+    def _finish(self, walk: Walk, database: Database | None = None) -> None:
         ledger = walk.end()
         if ledger is None:
             return
-        ledger.finish(is_complete=connection is not None)
-        if connection is None:
+        ledger.finish(is_complete=database is not None)
+        if database is None:
             ledger.doubt("events behind it are missing", also_firm=False)
         else:
             self._progress(self.findings.counts.events, "the database")
-            compare(ledger, connection)
+            compare(ledger, database)

@@ -1,8 +1,8 @@
 """Speak only after the commit: this module is the durability argument.
 
-A batch is sealed, its blob and some rows of a checkpoint go into one transaction, COMMIT runs in
-its own thread (on a quick disk and for a small batch: at once), and only then may the batch's bytes
-leave. What arrives meanwhile is the next batch.
+A batch is sealed, its blob goes into the journal and is fsynced on a thread of its own (on a quick
+disk and for a small batch: at once), some rows of a checkpoint with it, and only then may the
+batch's bytes leave. What arrives meanwhile is the next batch.
 A failed commit ends the process: nothing untrue has been said.
 """
 
@@ -42,10 +42,7 @@ QUICK_BLOB_BYTES = 1024
 decoded, and QoS 0 passes, while the disk works."""
 
 COPYING_NICENESS = 10
-"""Of the thread that copies the WAL: a tenth of a core that the event loop would fill."""
-
-WAL_LOOK_COMMITS = 16
-"""Commits between two looks at the WAL; those of a slow client are some 20 KiB together."""
+"""Of the thread that finishes checkpoints: a tenth of a core that the event loop would fill."""
 
 
 class StoreFailed(OSError):
@@ -76,7 +73,7 @@ class Committer:
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._commits = ThreadPoolExecutor(1, "commit")
-        self._copies = ThreadPoolExecutor(1, "wal", initializer=_give_way)
+        self._copies = ThreadPoolExecutor(1, "checkpoint", initializer=_give_way)
         self._busy = False
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
         """What a commit takes on average; a disk is slow until it has shown that it is not."""
@@ -85,13 +82,12 @@ class Committer:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_lazy = False
         self._drop_wanted = False
+        self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
         """What the last checkpoint wrote and memory still holds: the next one has to wait."""
         self._journal_bytes_max = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._copying_wal = False
-        self._finish_wal = False
 
     # -- when
 
@@ -99,9 +95,7 @@ class Committer:
         """Commit now, later, or not at all: called whenever the core may have something new."""
         if self._busy or self._ended or self.failure is not None:
             return
-        if self._finish_wal:
-            self._copy_rest_of_wal()
-        elif self.broker.output.waits():
+        if self.broker.output.waits():
             self._commit_after(self.limits.commit_delay, lazy=False)
         elif self.store.checkpointing or self._drop_wanted:
             self._commit()
@@ -111,7 +105,7 @@ class Committer:
 
     def wants_turn(self) -> bool:
         """Return whether `turn` would find something to do, a commit in flight aside."""
-        return bool(self._drop_wanted or self._finish_wal or self._has_work())
+        return self._drop_wanted or self._has_work()
 
     def _commit_after(self, delay_seconds: float, *, lazy: bool) -> None:
         if delay_seconds <= 0:
@@ -155,7 +149,7 @@ class Committer:
             written = store.step_checkpoint(amid_traffic=bool(batch.withheld))
             if self._drop_wanted:
                 self._drop_blobs()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             self._fail(error)
             return
         is_quick = self._commit_seconds < QUICK_COMMIT_SECONDS
@@ -172,7 +166,7 @@ class Committer:
         """Commit on the loop's thread: this disk is done before a thread would have begun."""
         try:
             seconds = self.store.fsync_commit()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             self._fail(error)
             return
         self._speak(batch, written, seconds)
@@ -196,7 +190,7 @@ class Committer:
                 *lost,
             )
             self.broker.recorder.observed(None, "log_truncated", str(lost[0]), str(lost[1]))
-        self._drop_wanted = dropped > 0 or lost is not None
+        self._drop_wanted = dropped or lost is not None
 
     def _committed(
         self, done: "asyncio.Future[float]", batch: Batch, written: set[Session] | None
@@ -214,10 +208,8 @@ class Committer:
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.figures.add(seconds, 0 if batch.blob is None else len(batch.blob))
         self.broker.committed(batch)
-        if self.figures.batches % WAL_LOOK_COMMITS == 0:
-            # On a connection of its own: the next commit need not wait for it.
-            self._copy_wal()
         if written is not None:
+            self._finish_checkpoint()
             self._evictable = list(written)
             self._evict()
         self._spoken()
@@ -232,9 +224,10 @@ class Committer:
                 return
 
     def _fail(self, error: BaseException) -> None:
+        what = self.store.path.name if isinstance(error, sqlite3.Error) else "the journal"
         self._end_with(
-            f"cannot write {self.store.path.name}: {error}; nothing that was not on disk has been "
-            "acknowledged. Look at the disk (full? read-only? failing?), then start again"
+            f"cannot write {what}: {error}; nothing that was not on disk has "
+            "been acknowledged. Look at the disk (full? read-only? failing?), then start again"
         )
 
     def halt(self, error: BaseException) -> None:
@@ -262,12 +255,9 @@ class Committer:
         if self.failure is not None:
             return
         self._journal_bytes_max = journal_bytes_max
-        try:
-            if self.store.journal_total_bytes > journal_bytes_max or self.store.has_droppable():
-                self._drop_wanted = True
-        except sqlite3.Error as error:
-            self._fail(error)
-            return
+        is_too_long = self.store.journal_total_bytes > journal_bytes_max
+        if is_too_long or self.store.has_droppable():
+            self._drop_wanted = True
         if self._busy:
             return
         if self._wants_checkpoint(self._loop.time()):
@@ -281,55 +271,39 @@ class Committer:
         interval = self.limits.checkpoint_interval
         return not self._evictable and self.store.wants_checkpoint(changes, interval, now)
 
-    def _copy_wal(self) -> None:
-        if not self._copying_wal and self.store.is_wal_full():
-            self._copying_wal = True
-            future = self._loop.run_in_executor(self._copies, self.store.checkpoint_wal)
-            future.add_done_callback(self._wal_copied)
+    def _finish_checkpoint(self) -> None:
+        """Have rows that are all committed fsynced: no client waits for that."""
+        self._finishing = self._loop.run_in_executor(self._copies, self.store.finish_checkpoint)
+        self._finishing.add_done_callback(self._checkpoint_finished)
 
-    def _wal_copied(self, done: "asyncio.Future[tuple[int, int]]") -> None:
-        error = done.exception()
-        if error is not None:
-            self._copying_wal = False
-            self._fail(error)
-            return
-        # What was written meanwhile is copied between two commits; then the WAL begins anew.
-        self._finish_wal = True
-        self.turn()
-
-    def _copy_rest_of_wal(self) -> None:
-        self._finish_wal = False
-        self._busy = True
-        self._quiet.clear()
-        self._started_at = self._loop.time()
-        future = self._loop.run_in_executor(self._commits, self.store.checkpoint_wal)
-        future.add_done_callback(self._rest_of_wal_copied)
-
-    def _rest_of_wal_copied(self, done: "asyncio.Future[tuple[int, int]]") -> None:
-        self._busy = False
-        self._quiet.set()
-        self._copying_wal = False
+    def _checkpoint_finished(self, done: "asyncio.Future[int]") -> None:
         error = done.exception()
         if error is not None:
             self._fail(error)
             return
-        self.turn()
+        self.store.checkpoint_finished(done.result())
 
     async def drain(self) -> None:
         """Commit everything, write the tables whole, and end the threads."""
         await self._commit_while(self._has_work)
         self._evictable.clear()  # the memory goes with the process
+        await self._checkpoints_finished()
         if self.failure is None:
             now = self._loop.time()
             next_sequence = self.broker.recorder.next_sequence
             self.store.begin_checkpoint(self.recovered, next_sequence, now)
             await self._commit_while(lambda: self.store.checkpointing)
+        await self._checkpoints_finished()
         # Upkeep that is still wanted is for the next run: the threads are gone.
         self._ended = True
         if self._timer is not None:
             self._timer.cancel()
         self._commits.shutdown()
         self._copies.shutdown()
+
+    async def _checkpoints_finished(self) -> None:
+        if self._finishing is not None:
+            await asyncio.wait([self._finishing])
 
     async def _commit_while(self, wanted: Callable[[], bool]) -> None:
         await self._quiet.wait()

@@ -25,9 +25,13 @@ from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.server.status import Identity, status_of
 from gateway.server.system_topics import SystemTopics
+from gateway.store.journal import FILE_BYTES
 from gateway.store.store import Opened, Store
 
 logger = logging.getLogger(__name__)
+
+JOURNAL_FILES = 8
+"""At least so many files of the journal are within `max_journal`."""
 
 Reload = Callable[[], Configuration]
 
@@ -81,7 +85,9 @@ class Running:
         loop = asyncio.get_running_loop()
         users = _users_of(configuration)
         data_dir = configuration.gateway.data_dir
-        store = Store(data_dir)
+        # Beyond max_journal whole files are dropped: no file may be a large part of it.
+        limit = configuration.limits.max_journal // JOURNAL_FILES
+        store = Store(data_dir, min(FILE_BYTES, limit))
         with garbage.ignored():
             opened = store.open(list(configuration.session_log.payload_topics), loop.time())
         boot = secrets.token_bytes(8)

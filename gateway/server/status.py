@@ -101,7 +101,6 @@ def _journal_of(shell: Shell) -> dict[str, Any]:
         "bytes": shell.store.journal_total_bytes,
         "commit_ms_mean": round(figures.mean_ms(), 3),
         "commit_ms_max": round(1000 * figures.seconds_max, 3),
-        "wal_bytes": shell.store.wal_bytes(),
     }
 
 

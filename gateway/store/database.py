@@ -20,15 +20,8 @@ DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
 """What was saved from a damaged database, until it takes that database's place."""
 
-PAGE_BYTES = 1_024
-"""SQLite's page. Most commits change one: with its default of 4,096 bytes a message at a low rate
-would cost the card half as much again, and the WAL would be full after a quarter of the commits."""
-
-WAL_FRAME_HEADER_BYTES = 24
-"""Before each page in the WAL."""
-
-SPILLING_CACHE_PAGES = 16
-"""A cache so small that a transaction goes into the WAL before it is committed."""
+PAGE_BYTES = 4_096
+"""SQLite's page, by default."""
 
 CACHE_KIBIBYTES = 8_192
 """SQLite's page cache: holds the tables of a small gateway, and a burst's dirty pages."""
@@ -127,11 +120,14 @@ def fsync_folder(folder: Path) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the writing connection: WAL, every COMMIT fsynced, transactions begun by hand."""
+    """Open a writing connection: WAL, transactions begun by hand, fsyncs as well.
+
+    A COMMIT is durable when the WAL is fsynced, which nobody waits for: until then the journal has
+    what it says.
+    """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; others keep theirs
     connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA synchronous=NORMAL")
     # SQLite's own checkpoint would run inside a COMMIT that a client waits for.
     connection.execute("PRAGMA wal_autocheckpoint=0")
     connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
@@ -145,64 +141,6 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
     return connection
-
-
-def grow_wal(connection: sqlite3.Connection, path: Path, size_bytes: int) -> None:
-    """Give the WAL its length before commits need it, and make that durable.
-
-    A commit into a file that grows has the file system write the new length too: twice the
-    time of one that overwrites what is there, which SQLite does from its second round on.
-
-    Raises:
-        sqlite3.OperationalError: an error of the disk, but not that it is full.
-    """
-    wal = path.with_name(path.name + "-wal")
-    if wal.exists() and wal.stat().st_size >= size_bytes:
-        return
-    connection.execute(f"PRAGMA cache_size={SPILLING_CACHE_PAGES}")
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        # Frames that no COMMIT follows count for nothing, and later ones overwrite them.
-        connection.execute("INSERT INTO meta VALUES ('room', zeroblob(?))", (size_bytes,))
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
-            raise
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
-    descriptor = os.open(wal, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-class WalIndex:
-    """How much of the WAL is in use: its file keeps its length when writing begins anew.
-
-    SQLite's own account, the `-shm` file (https://sqlite.org/walformat.html, section 2.1).
-    """
-
-    def __init__(self, path: Path) -> None:
-        # Open as long as SQLite is: closing it would let go of the locks of this process.
-        self._file = path.with_name(path.name + "-shm").open("rb", buffering=0)
-
-    def used_bytes(self) -> tuple[int, bool]:
-        """Return the bytes of the WAL from its start, and whether the database file has them."""
-        head = os.pread(self._file.fileno(), _WAL_INDEX.size, 0)
-        if len(head) < _WAL_INDEX.size:
-            return 0, True
-        page_bytes, frames, copied_frames = _WAL_INDEX.unpack(head)
-        return frames * (WAL_FRAME_HEADER_BYTES + page_bytes), frames == copied_frames
-
-    def close(self) -> None:
-        """Let go of it, after all connections."""
-        self._file.close()
-
-
-_WAL_INDEX = struct.Struct("=14xHI76xI")
-"""szPage, mxFrame and nBackfill."""
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -1,34 +1,47 @@
 """The journal as another process reads it: in order, page by page, without disturbing anybody."""
 
 import logging
-import sqlite3
+import os
 from pathlib import Path
 
-from gateway.store.database import DATABASE_NAME, connect_read_only
+from gateway.store.journal_files import (
+    FOLDER_NAME,
+    HEADER_BYTES,
+    JournalFile,
+    frames,
+    is_whole,
+    journal_files,
+    salt_in,
+    sequence_of,
+)
 
 logger = logging.getLogger(__name__)
 
+READ_AHEAD_BYTES = 64 * 1024
+"""Read of the newest file beyond the bytes that are wanted: the rest may be of an earlier use."""
+
 
 class JournalReader:
-    """Reads blobs from a broker's database. Opens it when it is there, again after damage."""
+    """Reads blobs from a data directory, also while a broker writes there."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._path = data_dir / DATABASE_NAME
-        self._connection: sqlite3.Connection | None = None
-        self._file = (0, 0)
+        self._folder = data_dir / FOLDER_NAME
         self._readable = True
+        self._salt: bytes | None = None
+        self._at = HEADER_BYTES
+        """In the file with this salt: where the newest blob that was read begins."""
+        self._sequence = 0
+        """Of that blob."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
         """Return blobs that hold events behind `sequence`, oldest first, about `bytes_max` bytes.
 
-        Nothing comes back while there is no database or it cannot be read just now: the broker may
-        be starting, or setting a damaged file aside.
+        They are durable. Nothing comes back while there is no journal or it cannot be read just
+        now.
         """
         try:
-            connection = self._open()
-            blobs = [] if connection is None else self._read(connection, sequence, bytes_max)
-        except sqlite3.DatabaseError as error:
-            self.close()
+            blobs = self._read(sequence + 1, bytes_max)
+        except OSError as error:
             if self._readable:
                 logger.warning("the journal cannot be read just now: %s", error)
             self._readable = False
@@ -36,41 +49,63 @@ class JournalReader:
         self._readable = True
         return blobs
 
-    def _open(self) -> sqlite3.Connection | None:
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            self.close()
-            return None
-        file = (status.st_dev, status.st_ino)
-        if self._connection is None or file != self._file:
-            # A damaged database is set aside under another name: its successor is what counts.
-            self.close()
-            self._connection = connect_read_only(self._path)
-            self._file = file
-        return self._connection
-
-    def _read(self, connection: sqlite3.Connection, sequence: int, bytes_max: int) -> list[bytes]:
-        # The blob that holds `sequence + 1` begins at or before it.
-        row = connection.execute(
-            "SELECT max(sequence) FROM journal WHERE sequence <= ?", (sequence + 1,)
-        ).fetchone()
-        first = row[0] if row[0] is not None else 0
+    def _read(self, sequence: int, bytes_max: int) -> list[bytes]:
+        files = journal_files(self._folder)
+        # The file that holds `sequence` begins at or before it.
+        first = sum(file.first_sequence <= sequence for file in files) - 1
         blobs: list[bytes] = []
         size_bytes = 0
-        cursor = connection.execute(
-            "SELECT blob FROM journal WHERE sequence >= ? ORDER BY sequence", (first,)
-        )
-        for (blob,) in cursor:
-            blobs.append(blob or b"")  # a damaged row may read NULL: reported as no blob at all
-            size_bytes += len(blobs[-1])
+        for index in range(max(first, 0), len(files)):
+            is_newest = index == len(files) - 1
+            for blob in self._read_file(files[index], sequence, bytes_max - size_bytes, is_newest):
+                blobs.append(blob)
+                size_bytes += len(blob)
             if size_bytes >= bytes_max:
                 break
-        cursor.close()  # an open statement would keep the WAL from being reset
         return blobs
 
-    def close(self) -> None:
-        """Let go of the file; the next read opens it again."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    def _read_file(
+        self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
+    ) -> list[bytes]:
+        """Read from the blob on that holds `sequence`, and see to it that the disk has it."""
+        try:
+            descriptor = os.open(file.path, os.O_RDONLY)
+        except FileNotFoundError:
+            return []  # dropped in this moment: exported, or told as missing
+        try:
+            start = HEADER_BYTES
+            if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
+                start = self._at
+            length = file.size_bytes - start
+            if is_newest:
+                length = min(length, bytes_max + READ_AHEAD_BYTES)
+            data = os.pread(descriptor, length, start)
+            if next(frames(data, 0, file.salt, behind_damage=False), None) is None:
+                data = os.pread(descriptor, file.size_bytes - start, start)
+            # What a broker wrote in this moment it may not have fsynced. Nothing to do, usually.
+            os.fdatasync(descriptor)
+            head = salt_in(os.pread(descriptor, HEADER_BYTES, 0))
+        finally:
+            os.close(descriptor)
+        if (None if head is None else head[0]) != file.salt:
+            return []  # begun anew in this moment
+        found: list[tuple[int, bytes]] = []
+        size_bytes = 0
+        # Behind the newest blob there is nothing but what an earlier use left: not looked through.
+        for at, blob in frames(data, 0, file.salt, behind_damage=not is_newest):
+            if found and sequence_of(blob) <= sequence:
+                # The one before ends before `sequence`.
+                found.clear()
+                size_bytes = 0
+            found.append((start + at, blob))
+            size_bytes += len(blob)
+            if size_bytes >= bytes_max and sequence_of(blob) >= sequence:
+                break
+        if is_newest and found and not is_whole(found[-1][1]):
+            # It is being written, or was when the power went.
+            found.pop()
+        if found:
+            self._salt = file.salt
+            self._at, newest = found[-1]
+            self._sequence = sequence_of(newest)
+        return [blob for _, blob in found]

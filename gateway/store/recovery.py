@@ -5,10 +5,9 @@ wills. Contents of queued messages and of messages in flight stay on disk until 
 """
 
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from gateway.core.journal import Blob, DamagedBlob
 from gateway.core.replay import Replay, properties_in
 from gateway.core.session import (
     RECEIVED,
@@ -20,6 +19,7 @@ from gateway.core.session import (
     Will,
 )
 from gateway.core.state import State
+from gateway.store.journal_files import FOLDER_NAME, JournalReading
 from gateway.wire.values import topic_field_of
 
 CONTENTS_PER_QUERY = 500
@@ -31,6 +31,7 @@ class Recovered:
     """What a start found."""
 
     state: State
+    journal: JournalReading
     covered: int = 1
     """The first sequence that the tables do not cover: from here on the blobs are the state."""
     next_sequence: int = 1
@@ -40,11 +41,18 @@ class Recovered:
     damage: list[str] = field(default_factory=list)
 
 
-def recover(connection: sqlite3.Connection, logged_filters: list[str], now: float) -> Recovered:
-    """Return the state as of the last committed batch."""
+def recover(
+    connection: sqlite3.Connection,
+    data_dir: Path,
+    logged_filters: list[str],
+    now: float,
+    end_sequence: int | None = None,
+) -> Recovered:
+    """Return the state as of the last committed batch, or before the one of `end_sequence`."""
     state = State(logged_filters)
-    recovered = Recovered(state)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    checkpoint = int(meta.get("checkpoint", "1"))
+    recovered = Recovered(state, JournalReading(data_dir / FOLDER_NAME, checkpoint))
     state.next_session_number = _next_number(connection, meta, "next_session", "sessions")
     state.next_message_number = _next_number(connection, meta, "next_message", "messages")
     replay = Replay(state, now, lambda number: load_contents(connection, [number]).get(number))
@@ -56,15 +64,17 @@ def recover(connection: sqlite3.Connection, logged_filters: list[str], now: floa
     _load_wills(connection, state)
     # What was loaded is on disk already: only the journal's facts are changes.
     state.freeze()
-    checkpoint = int(meta.get("checkpoint", "1"))
     replay.next_sequence = checkpoint
-    for blob in _blobs(connection, checkpoint, replay, recovered):
+    for blob in recovered.journal.blobs():
+        if end_sequence is not None and blob.first_sequence >= end_sequence:
+            break
         if blob.first_sequence >= checkpoint:
             replay.apply(blob)
         else:
             replay.note(blob)
     replay.finish()
     _complete(connection, state)
+    recovered.damage.extend(recovered.journal.damage)
     recovered.covered = checkpoint
     recovered.next_sequence = replay.next_sequence
     recovered.next_batch = replay.next_batch
@@ -76,26 +86,6 @@ def recover(connection: sqlite3.Connection, logged_filters: list[str], now: floa
 def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str, table: str) -> int:
     highest = connection.execute(f"SELECT max(number) FROM {table}").fetchone()[0] or 0
     return max(int(meta.get(key, "1")), int(highest) + 1)
-
-
-def _blobs(
-    connection: sqlite3.Connection, checkpoint: int, replay: Replay, recovered: Recovered
-) -> Iterator[Blob]:
-    """Read the blobs behind the checkpoint, and the one before it: it says how far it reached.
-
-    One at a time, and not the many that only wait to be exported: they may be a gigabyte.
-    """
-    for sequence, data in connection.execute(
-        "SELECT sequence, coalesce(blob, x'') FROM journal WHERE sequence >="
-        " coalesce((SELECT max(sequence) FROM journal WHERE sequence < ?), 0) ORDER BY sequence",
-        (checkpoint,),
-    ):
-        try:
-            yield Blob(data)
-        except DamagedBlob as error:
-            recovered.damage.append(f"journal blob at sequence {sequence}: {error}")
-            # Its numbers are taken: no record is shorter than a byte.
-            replay.next_sequence = max(replay.next_sequence, sequence + len(data))
 
 
 def _load_sessions(connection: sqlite3.Connection, state: State) -> None:

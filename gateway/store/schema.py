@@ -13,7 +13,7 @@ SESSION_TABLES = ("sessions", "subscriptions", "inbound", "outbound", "queue", "
 MESSAGE_TABLES = ("inbound", "outbound", "queue", "retained")
 """Tables whose rows refer to a message by its number in the column `message`."""
 
-TABLES = ("meta", "journal", "messages", "retained", *SESSION_TABLES)
+TABLES = ("meta", "messages", "retained", *SESSION_TABLES)
 
 
 @migrations()
@@ -31,8 +31,6 @@ def m002_owners(db: Database) -> None:
 
 _FIRST = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    # The first sequence number of the batch; the blob carries everything else.
-    "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)",
     "CREATE TABLE sessions (number INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
     " protocol INTEGER NOT NULL, first_position INTEGER NOT NULL,"
     " next_position INTEGER NOT NULL, last_packet_id INTEGER NOT NULL,"

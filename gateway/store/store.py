@@ -1,9 +1,11 @@
 """The store's one interface: open, commit a batch, take part in checkpoints, load pages.
 
-Everything but `fsync_commit` and `checkpoint_wal` runs on the caller's thread, in bounded slices.
-While a COMMIT is in flight on its thread nobody else may touch the writing connection.
+Everything but `fsync_commit` and `finish_checkpoint` runs on the caller's thread, in bounded
+slices. While a commit is in flight on its thread nobody else may touch the writing connection or
+the journal.
 """
 
+import os
 import secrets
 import sqlite3
 import time
@@ -15,6 +17,7 @@ from gateway.core.changes import Changes
 from gateway.core.session import Delivery, Message, Session
 from gateway.store import database
 from gateway.store.checkpoint import Checkpoint
+from gateway.store.journal import FILE_BYTES, Journal
 from gateway.store.pages import load_page
 from gateway.store.recovery import Recovered, load_contents, recover
 
@@ -33,16 +36,6 @@ CHECKPOINT_CHANGES = 2_000
 CHECKPOINT_IDLE_SECONDS = 60.0
 """A small change waits this long: fewer pages are written, and a restart replays little."""
 
-WAL_BYTES = 1024 * 1024
-"""Length of the WAL; when so much of it is in use its pages are copied into the database file. The
-kernel writes them back in one go, which on a single core takes a millisecond for each MiB."""
-
-DROP_BLOBS_MAX = 64
-"""Exported blobs removed in one batch's transaction."""
-
-DROP_BYTES_MAX = 4 * 1024 * 1024
-"""The same in bytes: SQLite walks over every page of a large blob to free it."""
-
 MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
 """Message numbers left out after damage: blobs that were lost may have used some."""
 
@@ -60,27 +53,28 @@ class Opened:
 class Store:
     """The broker's database."""
 
-    def __init__(self, data_dir: Path, wal_length_bytes: int = WAL_BYTES) -> None:
+    def __init__(self, data_dir: Path, journal_file_bytes: int = FILE_BYTES) -> None:
         self.data_dir = data_dir
-        self.wal_length_bytes = wal_length_bytes
         self.path = data_dir / database.DATABASE_NAME
         self._lock: IO[str] = database.lock(data_dir)
         self._running = data_dir / database.RUNNING_NAME
+        self.journal = Journal(data_dir, journal_file_bytes)
+        self._pending: tuple[int, bytes] | None = None
+        """First sequence and blob of the batch that was begun."""
         self._writer: sqlite3.Connection
         self._reader: sqlite3.Connection
-        self._wal_copier: sqlite3.Connection
-        self._wal_index: database.WalIndex
-        self._wal_tried_bytes = 0
-        """What was in use when it was last copied: it can go on growing while somebody reads."""
+        self._copier: sqlite3.Connection
+        self._wal: IO[bytes]
         self._checkpoint: Checkpoint | None = None
+        self.written_to = 1
+        """The first sequence that the tables do not cover: rows are written, durable or not."""
         self._sweep = False
         self._checkpointed_at = 0.0
-        self._state_covered = 1
+        self._covered = 1
+        """The same, durably: what the journal has before it may go."""
         self.exported_sequence = 0
         self.journal_bytes = 0
         """Bytes of blobs since the last checkpoint began."""
-        self.journal_total_bytes = 0
-        """Bytes of all blobs that are kept."""
 
     # -- opening
 
@@ -96,6 +90,13 @@ class Store:
             self._lock.close()
             database.refuse_if_unavailable(self.path, error)
             raise
+        except OSError as error:
+            self._lock.close()
+            where = error.filename or self.journal.folder
+            raise database.StoreUnavailable(
+                f"cannot use {where}: {error.strerror}; look at the disk (full? read-only? "
+                "whose is it?), then start again"
+            ) from error
 
     def _open(self, logged_filters: list[str], now: float) -> Opened:
         unclean = self._running.exists()
@@ -115,16 +116,20 @@ class Store:
             database.refuse_if_unavailable(self.path, error)
             damage.append(self._replace(f"it cannot be loaded: {error}"))
             recovered, store = self._load(logged_filters, now)
+        if is_new and recovered.journal.end is not None:
+            damage.append(f"{self.path.name} was missing beside its journal")
         damage.extend(recovered.damage)
         if damage:
             recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
-        database.grow_wal(self._writer, self.path, self.wal_length_bytes)
-        self._wal_index = database.WalIndex(self.path)
+        self.journal.resume(recovered.journal)
         self._reader = database.connect_read_only(self.path)
-        self._wal_copier = database.connect(self.path)
+        self._copier = database.connect(self.path)
+        self._wal = self.path.with_name(self.path.name + "-wal").open("rb")
+        # The id of a new store, before a blob says it.
+        os.fsync(self._wal.fileno())
         self._sweep = unclean or bool(damage)
         self._checkpointed_at = now
-        self._state_covered = recovered.covered
+        self._covered = self.written_to = recovered.covered
         self._running.touch()
         database.fsync_folder(self.data_dir)
         if damage:
@@ -140,9 +145,7 @@ class Store:
         self._writer = database.connect(self.path)
         try:
             database.migrate(self._writer)
-            recovered = recover(self._writer, logged_filters, now)
-            row = self._writer.execute("SELECT sum(length(blob)) FROM journal").fetchone()
-            self.journal_total_bytes = row[0] or 0
+            recovered = recover(self._writer, self.data_dir, logged_filters, now)
             return recovered, self._store_id()
         except BaseException:
             self._writer.close()
@@ -176,24 +179,31 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None) -> None:
-        """Open a transaction and put the batch's blob into it."""
-        self._writer.execute("BEGIN IMMEDIATE")
+        """Take the batch's blob, and open a transaction if a checkpoint is on its way."""
         if blob is not None:
-            self._writer.execute("INSERT INTO journal VALUES (?,?)", (first_sequence, blob))
+            self._pending = (first_sequence, blob)
             self.journal_bytes += len(blob)
-            self.journal_total_bytes += len(blob)
+        if self._checkpoint is not None:
+            self._writer.execute("BEGIN IMMEDIATE")
 
     def fsync_commit(self) -> float:
-        """Make the transaction durable; blocks on the disk. Returns how many seconds that took."""
+        """Make the batch durable; blocks on the disk. Returns how many seconds that took.
+
+        Rows may never be newer than the journal: they are committed when the blob is durable.
+        """
         began = time.monotonic()
-        self._writer.execute("COMMIT")
+        if self._pending is not None:
+            self.journal.append(*self._pending)
+            self._pending = None
+        if self._writer.in_transaction:
+            self._writer.execute("COMMIT")
         return time.monotonic() - began
 
     # -- checkpoints
 
     def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
         """Return whether it is time to begin a checkpoint."""
-        if self._checkpoint is not None:
+        if self._checkpoint is not None or self._covered < self.written_to:
             return False
         if self.journal_bytes >= CHECKPOINT_BYTES:
             return True
@@ -220,8 +230,8 @@ class Store:
         """Write rows into the open transaction for a few milliseconds.
 
         Returns:
-            The sessions it touched once its last row is written (durable with the commit that
-            follows), else None.
+            The sessions it touched once its last row is written, else None. The commit that follows
+            ends the transaction, and `finish_checkpoint` makes it durable.
         """
         checkpoint = self._checkpoint
         if checkpoint is None:
@@ -233,83 +243,56 @@ class Store:
             if time.monotonic() >= deadline:
                 return None
         self._checkpoint = None
-        self._state_covered = checkpoint.next_sequence
+        self.written_to = checkpoint.next_sequence
         return checkpoint.changes.sessions
 
-    def drop_exported(self) -> int:
-        """Delete blobs that are both in the tables and exported; return how many."""
-        return len(self._drop(min(self._state_covered, self.exported_sequence + 1), 0))
+    def finish_checkpoint(self) -> int:
+        """Make committed rows durable and copy them into the database file; blocks on the disk.
+
+        On a thread and connection of its own: nobody waits for it. No other checkpoint begins
+        until it has returned.
+
+        Returns:
+            The first sequence that the tables do not cover, for `checkpoint_finished`.
+        """
+        covered = self.written_to
+        os.fsync(self._wal.fileno())
+        self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return covered
+
+    def checkpoint_finished(self, covered: int) -> None:
+        """The tables cover the journal up to `covered`, whatever happens."""
+        self._covered = max(self._covered, covered)
+
+    # -- what the journal need not keep
+
+    @property
+    def journal_total_bytes(self) -> int:
+        """Bytes of the journal that are kept."""
+        return self.journal.total_bytes
 
     def has_droppable(self) -> bool:
-        """Return whether `drop_exported` would find more than the newest blob."""
-        rows = self._reader.execute(
-            "SELECT sequence FROM journal WHERE sequence < ? ORDER BY sequence LIMIT 2",
-            (min(self._state_covered, self.exported_sequence + 1),),
-        ).fetchall()
-        return len(rows) > 1
+        """Return whether `drop_exported` would drop anything."""
+        return self.journal.has_droppable(self._exported_and_covered())
+
+    def drop_exported(self) -> bool:
+        """Drop what is both in the tables and exported; return whether anything was."""
+        return self.journal.drop(self._exported_and_covered()) is not None
+
+    def _exported_and_covered(self) -> int:
+        return min(self._covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Drop the oldest blobs, exported or not, that the tables cover, beyond `bytes_max`.
+        """Drop the oldest files, exported or not, that the tables cover, beyond `bytes_max`.
 
         Returns:
             First and last sequence number that the session log will lack, or None.
         """
-        dropped = self._drop(self._state_covered, bytes_max)
-        if not dropped:
+        dropped = self.journal.drop(self._covered, bytes_max)
+        if dropped is None:
             return None
-        end = self._writer.execute(
-            "SELECT min(sequence) FROM journal WHERE sequence > ?", (dropped[-1],)
-        ).fetchone()[0]
         first = max(dropped[0], self.exported_sequence + 1)
-        return (first, end - 1) if first < end else None
-
-    def _drop(self, before_sequence: int, bytes_max: int) -> list[int]:
-        """Delete the oldest blobs while the journal holds more than `bytes_max`.
-
-        The newest blob always stays: it tells the next start where the numbering goes on.
-        """
-        dropped: list[int] = []
-        dropped_bytes = 0
-        for sequence, size in self._writer.execute(
-            "SELECT sequence, coalesce(length(blob), 0) FROM journal WHERE sequence < ?"
-            " AND sequence < (SELECT max(sequence) FROM journal) ORDER BY sequence LIMIT ?",
-            (before_sequence, DROP_BLOBS_MAX),
-        ).fetchall():
-            if self.journal_total_bytes <= bytes_max or dropped_bytes >= DROP_BYTES_MAX:
-                break
-            dropped_bytes += size
-            self.journal_total_bytes -= size
-            dropped.append(sequence)
-        if dropped:
-            self._writer.execute("DELETE FROM journal WHERE sequence <= ?", (dropped[-1],))
-        return dropped
-
-    # -- the WAL
-
-    def is_wal_full(self) -> bool:
-        """Return whether the write-ahead log is to be copied, if it can, before it has to grow."""
-        used_bytes, is_copied = self._wal_index.used_bytes()
-        if is_copied:
-            return False
-        if used_bytes <= self.wal_length_bytes:
-            self._wal_tried_bytes = 0
-        return used_bytes - self._wal_tried_bytes > self.wal_length_bytes
-
-    def wal_bytes(self) -> int:
-        """Return the bytes of the write-ahead log that are in use and not all copied."""
-        used_bytes, is_copied = self._wal_index.used_bytes()
-        return 0 if is_copied else used_bytes
-
-    def checkpoint_wal(self) -> tuple[int, int]:
-        """Copy WAL pages into the database file, on a thread and connection of its own.
-
-        Returns:
-            Frames in the WAL and frames copied. Equal, with no writer meanwhile: the WAL begins
-            anew with the next commit.
-        """
-        row = self._wal_copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        self._wal_tried_bytes, _ = self._wal_index.used_bytes()
-        return row[1], row[2]
+        return (first, dropped[1] - 1) if first < dropped[1] else None
 
     # -- pages
 
@@ -332,9 +315,10 @@ class Store:
     def close(self, *, clean: bool) -> None:
         """Close the connections; `clean` says that everything was committed."""
         self._reader.close()
-        self._wal_copier.close()
+        self._copier.close()
         self._writer.close()
-        self._wal_index.close()
+        self._wal.close()
+        self.journal.close()
         if clean:
             self._running.unlink(missing_ok=True)
             database.fsync_folder(self.data_dir)

@@ -45,7 +45,6 @@ def status() -> Json:
             "bytes": 1_254_112,
             "commit_ms_mean": 1.1,
             "commit_ms_max": 9.04,
-            "wal_bytes": 412_000,
         },
         "store": {"recovery": "clean", "detail": None},
         "warnings": [],

@@ -16,6 +16,7 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import Connection, Delivery, Held, Message, Session, Subscription, Will
 from gateway.core.state import State
 from gateway.store.database import migrate
+from gateway.store.journal_files import FRAME, HEADER_BYTES
 from gateway.store.schema import TABLES
 from gateway.wire.decoder import Decoder
 
@@ -200,13 +201,24 @@ def test_the_example_on_the_journal_page_is_a_blob() -> None:
     assert (batch.events[1]["topic"], batch.events[1]["payload"]) == ("sensors/t", b"21.5")
 
 
-def test_the_header_on_the_journal_page_is_as_long_as_the_header() -> None:
-    drawn = re.findall(r"^ *(\d+)  \S.*?  +(\d+)(?:  .*)?$", JOURNAL, re.MULTILINE)
+@pytest.mark.parametrize(
+    ("heading", "size_bytes"),
+    [
+        ("A file begins with", HEADER_BYTES),
+        ("goes on with frames", FRAME.size),
+        ("## A blob", facts.BLOB_HEADER.size),
+    ],
+)
+def test_each_header_on_the_journal_page_is_as_long_as_the_header(
+    heading: str, size_bytes: int
+) -> None:
+    drawing = JOURNAL.split(heading)[1].split("```")[1]
+    drawn = re.findall(r"^ *(\d+)  \S.*?  +(\d+)(?:  .*)?$", drawing, re.MULTILINE)
     at = 0
     for offset, width in drawn:
         assert int(offset) == at
         at += int(width)
-    assert at == facts.BLOB_HEADER.size
+    assert at == size_bytes
 
 
 def test_the_journal_page_has_every_table_with_its_columns() -> None:

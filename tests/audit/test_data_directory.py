@@ -13,6 +13,7 @@ from gateway.audit.run import Audit
 from gateway.core import delivering
 from gateway.wire.packets import Publish, Pubrel
 from tests.core.harness import Harness
+from tests.store.journal_damage import flip, frames_in
 from tests.store.test_wild_lives import Life
 
 STEPS = 300
@@ -75,15 +76,12 @@ def test_a_session_that_the_database_forgot_is_named_with_all_its_messages(
     assert {one.law for one in findings.exceptions} == {"state"}
 
 
-@pytest.mark.parametrize("damage", ["zeroblob(100)", "'text'"])
+@pytest.mark.parametrize("number", [0, -2])
 def test_a_damaged_batch_of_the_journal_makes_what_was_open_inconclusive(
-    left_open: Path, damage: str
+    left_open: Path, number: int
 ) -> None:
-    with closing(sqlite3.connect(left_open / "broker.db")) as connection, connection:
-        connection.execute(
-            f"UPDATE journal SET blob = {damage} WHERE sequence ="  # noqa: S608
-            " (SELECT max(sequence) FROM journal)"
-        )
+    path, offset, length = frames_in(left_open)[number]
+    flip(path, offset + length // 2)
     assert audit_of(left_open).verdict == "inconclusive"
 
 

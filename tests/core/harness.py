@@ -10,6 +10,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection, Session
+from gateway.store.journal import FILE_BYTES
 from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
@@ -61,8 +62,14 @@ class Client:
 class Harness:
     """A broker on a data directory."""
 
-    def __init__(self, data_dir: Path, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        limits: Limits | None = None,
+        journal_file_bytes: int = FILE_BYTES,
+    ) -> None:
         self.data_dir = data_dir
+        self.journal_file_bytes = journal_file_bytes
         self.limits = limits or Limits()
         self.now = 1_000.0
         self.time_ms = 1_700_000_000_000
@@ -74,7 +81,7 @@ class Harness:
         self._open()
 
     def _open(self) -> None:
-        self.store = Store(self.data_dir, wal_length_bytes=0)  # a start writes nothing for later
+        self.store = Store(self.data_dir, self.journal_file_bytes)
         opened = self.store.open(self.logged, self.now)
         self.recovery = opened.recovery
         self.damage = opened.damage
@@ -165,6 +172,9 @@ class Harness:
             self.store.begin(first_sequence, batch.blob)
             done = self._write_chunks(checkpoint_chunks)
             self.store.fsync_commit()
+            if done is not None:
+                covered = self.store.finish_checkpoint()
+                self.store.checkpoint_finished(covered)
         if batch.blob is not None:
             self.blobs.append(batch.blob)
         self.broker.committed(batch)
@@ -177,7 +187,7 @@ class Harness:
         for _ in range(count):
             if checkpoint is not None and checkpoint.step():
                 self.store._checkpoint = None
-                self.store._state_covered = checkpoint.next_sequence
+                self.store.written_to = checkpoint.next_sequence
                 return checkpoint.changes.sessions
         return None
 

@@ -58,13 +58,14 @@ def is_in_order_and_once(numbers: list[int]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
-async def test_a_torn_wal_keeps_everything_before_the_tear(
+async def test_a_torn_journal_keeps_everything_before_the_tear(
     disk: MountedDisk, stage: Stage, seed: int
 ) -> None:
     data = await take_out(disk, stage, "cut")
-    wal = data / "broker.db-wal"
-    whole = wal.read_bytes()
-    wal.write_bytes(whole[: random.Random(seed).randrange(len(whole))])  # noqa: S311
+    journal = next((data / "journal").glob("*.ogj"))
+    whole = journal.read_bytes()
+    used = len(whole.rstrip(b"\0"))
+    journal.write_bytes(whole[: random.Random(seed).randrange(used)])  # noqa: S311
     await put_back(disk, stage)
     kept = await numbers_kept(stage)
     assert kept == list(range(len(kept)))
@@ -110,10 +111,43 @@ async def test_a_first_page_of_zeros_costs_nothing_while_the_wal_has_it(
 
 
 @pytest.mark.slow
-async def test_a_broker_starts_on_a_database_of_zero_bytes(disk: MountedDisk, stage: Stage) -> None:
+async def test_a_database_of_zero_bytes_is_made_again_from_the_journal(
+    disk: MountedDisk, stage: Stage
+) -> None:
     (await take_out(disk, stage, "stopped") / "broker.db").write_bytes(b"")
     await put_back(disk, stage)
+    assert await numbers_kept(stage) == list(range(HELD_COUNT))
+
+
+@pytest.mark.slow
+async def test_a_broker_starts_where_database_and_journal_are_of_zero_bytes(
+    disk: MountedDisk, stage: Stage
+) -> None:
+    data = await take_out(disk, stage, "stopped")
+    (data / "broker.db").write_bytes(b"")
+    for path in (data / "journal").iterdir():
+        path.write_bytes(b"")
+    await put_back(disk, stage)
     assert await numbers_kept(stage) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+async def test_blocks_of_zeros_in_the_journal_cost_what_was_in_them_and_no_order(
+    disk: MountedDisk, stage: Stage, seed: int
+) -> None:
+    data = await take_out(disk, stage, "cut")
+    journal = next((data / "journal").glob("*.ogj"))
+    used = len(journal.read_bytes().rstrip(b"\0"))
+    number = random.Random(seed).randrange(1, used // PAGE_BYTES)  # noqa: S311
+    zero_page(journal, number)
+    await put_back(disk, stage)
+    status = await stage.status()
+    assert status["store"]["recovery"] == "salvaged"
+    assert "journal" in status["store"]["detail"]
+    kept = await numbers_kept(stage)
+    assert is_in_order_and_once(kept)
+    assert 0 < len(kept) < HELD_COUNT
 
 
 @pytest.mark.slow

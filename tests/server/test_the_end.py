@@ -12,7 +12,7 @@ from gateway.core.limits import Limits as CoreLimits
 from gateway.core.recorder import Recorder
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.main import serve
-from gateway.store import store as store_module
+from gateway.store import journal
 from gateway.store.store import Store
 
 DEADLINE_SECONDS = 20
@@ -20,7 +20,7 @@ DEADLINE_SECONDS = 20
 
 async def _drop_while_draining(data_dir: Path) -> None:
     loop = asyncio.get_running_loop()
-    store = Store(data_dir)
+    store = Store(data_dir, journal_file_bytes=300)
     opened = store.open([], loop.time())
     recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
     broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
@@ -43,6 +43,9 @@ async def _drop_while_draining(data_dir: Path) -> None:
     committer.turn()
     await spoken.wait()
     committer.exported(recorder.next_sequence - 1)
+    assert committer._finishing is not None
+    await asyncio.wait([committer._finishing])
+    assert store.has_droppable()
     committer.tick(1 << 30)
     await committer.drain()
     committer.turn()  # as the shell's last turn does
@@ -52,7 +55,7 @@ async def _drop_while_draining(data_dir: Path) -> None:
 def test_a_broker_that_stops_while_it_drops_exported_blobs_stops_cleanly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "DROP_BLOBS_MAX", 1)
+    monkeypatch.setattr(journal, "DROP_FILES_MAX", 1)
     asyncio.run(_drop_while_draining(tmp_path))
     assert not (tmp_path / "broker.running").exists()
 

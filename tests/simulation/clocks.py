@@ -16,7 +16,7 @@ from unittest import mock
 from gateway.core import delivering, retained_replay
 from gateway.core.session import Session
 from gateway.server import clock, committer, shell
-from gateway.store import checkpoint, store
+from gateway.store import checkpoint, journal, store
 from tests.simulation.virtual_loop import Timeline, VirtualLoop
 
 
@@ -83,9 +83,8 @@ def virtual() -> Iterator[None]:
             (store, "CHECKPOINT_CHANGES", 12),
             (store, "CHECKPOINT_IDLE_SECONDS", 4.0),
             (store, "CHECKPOINT_BYTES", 6_000),
-            (store, "DROP_BLOBS_MAX", 7),
+            (journal, "DROP_FILES_MAX", 2),
             (committer, "QUICK_COMMITS", 2),
-            (committer, "WAL_LOOK_COMMITS", 2),
             (checkpoint, "CHUNK_ROWS", 3),
             (delivering, "QUEUE_PAGE_MESSAGES", 4),
             (delivering, "WAITING_IN_MEMORY_MESSAGES", 3),

@@ -1,11 +1,14 @@
 """The disk: keeps exactly what was committed, and may fail, fill up or stall.
 
-The store is the real one on files. A cut copies the database and its WAL as they are at that
-moment, the open transaction is lost with the process, and SQLite itself recovers the copy. COMMIT
-takes two moments: it is durable at the first and told at the second; a cut may come between them.
+The store is the real one on files. A cut copies them as a disk would have them: the journal up to
+the last fsync and perhaps a part of what was being written, the tables as of some moment since the
+last fsync of theirs; and the store itself recovers the copy. A commit takes two moments: it is
+durable at the first and told at the second; a cut may come between them.
 """
 
 import asyncio
+import errno
+import os
 import random
 import shutil
 import sqlite3
@@ -15,11 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from gateway.store import database
+from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
 from gateway.store.store import Opened, Store
 from tests.simulation.virtual_loop import Timeline
 
-WAL_LENGTH_BYTES = 60_000
-"""So short that it is copied again and again."""
+JOURNAL_FILE_BYTES = 3_000
+"""So short that one follows another, and is used again."""
+
+WAL_HEADER_BYTES = 32
+"""Where SQLite's WAL tells one round of writing from the next."""
 
 ROOM_PAGES = 1 << 30
 """What a database with room may grow to, in pages."""
@@ -38,8 +45,9 @@ class SimulatedStore(Store):
     """The store, on a disk whose COMMIT may fail."""
 
     def __init__(self, data_dir: Path, disk: "Disk") -> None:
-        super().__init__(data_dir, WAL_LENGTH_BYTES)
+        super().__init__(data_dir, JOURNAL_FILE_BYTES)
         self.disk = disk
+        self.is_full = False
 
     def begin(self, first_sequence: int, blob: bytes | None) -> None:
         super().begin(first_sequence, blob)
@@ -48,20 +56,37 @@ class SimulatedStore(Store):
     def fsync_commit(self) -> float:
         fails, kept = self.disk.take_failure()
         seconds = 0.0
+        if self.is_full and self._pending is not None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if fails and not kept:
-            self._writer.execute("ROLLBACK")
+            self._pending = None
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
         else:
             super().fsync_commit()
             seconds = self.disk.seconds()
             self.disk.durable()
         if fails:
-            raise sqlite3.OperationalError("disk I/O error")
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
         return seconds
+
+    def finish_checkpoint(self) -> int:
+        covered = super().finish_checkpoint()
+        self.disk.tables_fsynced()
+        return covered
 
     def set_room(self, *, full: bool) -> None:
         """Let the file grow, or not by another page."""
+        self.is_full = full
         pages = self._writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES
         self._writer.execute(f"PRAGMA max_page_count={pages}")
+
+
+_TABLE_FILES = (database.DATABASE_NAME, f"{database.DATABASE_NAME}-wal")
+
+
+def _contents(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
 class Disk:
@@ -97,6 +122,7 @@ class Disk:
         store = SimulatedStore(self.data_dir, self)
         opened = store.open(logged, self.timeline.now)
         self.store = store
+        self.tables_fsynced()
         return store, opened
 
     def seconds(self) -> float:
@@ -123,11 +149,41 @@ class Disk:
         self.generation += 1
         self.data_dir = self.folder / str(self.generation)
         self.data_dir.mkdir()
-        for name in (database.DATABASE_NAME, database.RUNNING_NAME, "broker.db-wal"):
-            if (before / name).exists():
-                shutil.copyfile(before / name, self.data_dir / name)
+        if (before / database.RUNNING_NAME).exists():
+            shutil.copyfile(before / database.RUNNING_NAME, self.data_dir / database.RUNNING_NAME)
+        self._keep_journal(store, before)
+        self._keep_tables(before)
         store.close(clean=False)
         shutil.rmtree(before)
+
+    def tables_fsynced(self) -> None:
+        """What the database and its WAL say now outlives a cut."""
+        self._fsynced = [_contents(self.data_dir / name) for name in _TABLE_FILES]
+
+    def _keep_tables(self, before: Path) -> None:
+        """As they were at the last fsync, as they are, or, of the WAL, a part of that."""
+        contents = self._fsynced
+        fate = self.chance.random()
+        if fate < 2 / 3:
+            contents = [_contents(before / name) for name in _TABLE_FILES]
+        if fate < 1 / 3:
+            fsynced, wal = self._fsynced[1], contents[1]
+            begins_anew = wal[:WAL_HEADER_BYTES] != fsynced[:WAL_HEADER_BYTES]
+            contents[1] = wal[: self.chance.randint(0 if begins_anew else len(fsynced), len(wal))]
+        for name, content in zip(_TABLE_FILES, contents, strict=True):
+            (self.data_dir / name).write_bytes(content)
+
+    def _keep_journal(self, store: SimulatedStore, before: Path) -> None:
+        """What was fsynced, and some of the frame that was being written."""
+        shutil.copytree(before / FOLDER_NAME, self.data_dir / FOLDER_NAME)
+        files = journal_files(self.data_dir / FOLDER_NAME)
+        if self.pending is None or not files or files[-1].salt is None:
+            return
+        frame = frame_of(files[-1].salt, self.pending)
+        torn = frame[: self.chance.randrange(len(frame))]
+        with files[-1].path.open("r+b") as file:
+            file.seek(store.journal._at)
+            file.write(torn)
 
     def release(self) -> None:
         """Let go of the process that had the files open, and leave them as they are."""
@@ -163,7 +219,7 @@ class Disk:
             return  # the process that wanted it is gone
         try:
             result = work()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             self.timeline.at(told, self._tell, generation, done, None, error)
         else:
             self.timeline.at(told, self._tell, generation, done, result, None)
@@ -173,7 +229,7 @@ class Disk:
         generation: int,
         done: "asyncio.Future[Any]",
         result: object,
-        error: sqlite3.Error | None,
+        error: sqlite3.Error | OSError | None,
     ) -> None:
         if self.store is None or generation != self.generation or done.done():
             return

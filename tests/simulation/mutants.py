@@ -171,7 +171,7 @@ def _checkpoint_counts_too_early(right: Any) -> object:
 def _blobs_dropped_too_early(right: Any) -> object:
     def opened(self: Store, *arguments: Any) -> object:
         found = right(self, *arguments)
-        self._state_covered = found.recovered.next_sequence
+        self._covered = found.recovered.next_sequence
         return found
 
     return opened

@@ -171,7 +171,6 @@ class World:
         if life is None:
             return
         if self._reader is None or self._reader[0] != self.disk.data_dir:
-            self._close_reader()
             self._reader = (self.disk.data_dir, JournalReader(self.disk.data_dir))
         for blob in self._reader[1].blobs_after(self.log.last_sequence, EXPORT_BYTES):
             try:
@@ -180,14 +179,8 @@ class World:
                 raise Violation("the session log has no gap", str(error)) from error
         life.shell.committer.exported(self.log.last_sequence)
 
-    def _close_reader(self) -> None:
-        if self._reader is not None:
-            self._reader[1].close()
-            self._reader = None
-
     def end(self) -> None:
         """Close the files."""
-        self._close_reader()
         self.machine.end_of_simulation()
 
     # -- the run

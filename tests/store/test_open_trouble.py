@@ -1,6 +1,5 @@
 """Trouble at a start that is not damage, and damage that must not keep the broker down."""
 
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from gateway.store.database import (
 )
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness, payloads
+from tests.store.journal_damage import flip, frames_in
 
 
 def make_queue(data_dir: Path, *, checkpoint: bool) -> None:
@@ -28,23 +28,35 @@ def make_queue(data_dir: Path, *, checkpoint: bool) -> None:
     harness.close()
 
 
-def flip_newest_blob(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    row = connection.execute("SELECT max(sequence), blob FROM journal").fetchone()
-    damaged = row[1][:-1] + bytes([row[1][-1] ^ 1])
-    connection.execute("UPDATE journal SET blob = ? WHERE sequence = ?", (damaged, row[0]))
-    connection.commit()
-    connection.close()
-
-
 @pytest.mark.parametrize("checkpoint", [False, True])
-def test_a_damaged_newest_blob_costs_its_batch_and_not_the_next_ones(
+def test_a_newest_blob_that_is_not_whole_was_being_written_when_the_power_went(
     tmp_path: Path, checkpoint: bool
 ) -> None:
     make_queue(tmp_path, checkpoint=checkpoint)
-    flip_newest_blob(tmp_path / DATABASE_NAME)
+    path, offset, length = frames_in(tmp_path)[-1]
+    flip(path, offset + length // 2)
     harness = Harness(tmp_path)
-    assert "journal blob" in harness.damage[0]
+    assert harness.damage == []
+    assert payloads(harness.connect("s").take()) == [b"1"]
+    harness.cut()
+    assert len(harness.session("s").outbound) == 1
+    harness.close()
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_damaged_blob_costs_its_batch_and_not_the_next_ones(
+    tmp_path: Path, checkpoint: bool
+) -> None:
+    make_queue(tmp_path, checkpoint=checkpoint)
+    Harness(tmp_path).close()
+    path, offset, length = frames_in(tmp_path)[-1]
+    harness = Harness(tmp_path)
+    harness.connect("another")
+    harness.close()
+    flip(path, offset + length // 2)
+    harness = Harness(tmp_path)
+    assert "journal events" in harness.damage[0]
+    assert "the CRC does not match" in harness.damage[0]
     assert payloads(harness.connect("s").take()) == [b"1"]
     harness.cut()
     assert len(harness.session("s").outbound) == 1
@@ -66,15 +78,14 @@ def test_a_database_that_cannot_be_opened_just_now_is_not_damaged(tmp_path: Path
 
 
 def test_an_exported_journal_that_is_kept_is_not_read_whole_at_a_start(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
+    harness = Harness(tmp_path, journal_file_bytes=1_000)
     for _ in range(50):
         harness.lose(harness.connect("c"))
         harness.commit()
     harness.checkpoint()
     sequence = harness.broker.recorder.next_sequence
-    harness.store._writer.execute(
-        "UPDATE journal SET blob = x'00' WHERE sequence < (SELECT max(sequence) FROM journal)"
-    )
+    for path, offset, length in frames_in(tmp_path)[:-1]:
+        flip(path, offset + length - 5)
     harness.close()
     harness = Harness(tmp_path)
     assert harness.damage == []
@@ -90,7 +101,7 @@ def test_an_exported_blob_that_no_table_covers_is_kept_over_two_cuts(tmp_path: P
     store.exported_sequence = harness.broker.recorder.next_sequence - 1
     assert not store.has_droppable()
     store.begin(harness.broker.recorder.next_sequence, None)
-    assert store.drop_exported() == 0
+    assert not store.drop_exported()
     store.fsync_commit()
     harness.cut()
     assert payloads(harness.connect("s").take()) == [b"1", b"2"]

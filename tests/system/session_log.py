@@ -8,7 +8,6 @@ import contextlib
 import io
 import json
 import signal
-import sqlite3
 import subprocess
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from typing import Any
 
 import zstandard
 
+from gateway.store.journal_files import FOLDER_NAME, journal_files, sequence_of
 from tests.system.broker_process import oncegate_command
 
 STOP_DEADLINE_SECONDS = 30.0
@@ -59,11 +59,11 @@ class Uploader:
         for all of it.
         """
         assert self._process is not None
-        with sqlite3.connect(self._data_directory / "broker.db") as database:
-            (last_batch,) = database.execute("SELECT max(sequence) FROM journal").fetchone()
+        files = journal_files(self._data_directory / FOLDER_NAME)
+        last_batch = max(sequence_of(blob) for blob in files[-1].blobs(is_newest=True) or ())
         deadline = time.monotonic() + EXPORT_DEADLINE_SECONDS
         while max((_last_sequence(path) for path in _segments(self._data_directory)), default=0) < (
-            last_batch or 0
+            last_batch
         ):
             assert time.monotonic() < deadline, f"the log does not reach sequence {last_batch}"
             time.sleep(0.1)

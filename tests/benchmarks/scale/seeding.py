@@ -44,7 +44,6 @@ def seed(directory: Path, sessions: int, queued: int, expiry_seconds: int) -> No
             harness.seal()
             if harness.store.wants_checkpoint(Changes(), 1e9, 0.0):
                 harness.checkpoint()
-                harness.store.checkpoint_wal()
     harness.lose(publisher)
     harness.commit()
     harness.close()
