@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gateway.store.database import fsync_folder
 from gateway.store.journal_files import (
+    BLOCK_BYTES,
     FILE_PATTERN,
     FOLDER_NAME,
     SALT_BYTES,
@@ -106,18 +107,29 @@ class Journal:
 
     def _write(self, data: bytes) -> None:
         end = self._at + len(data)
-        if end > self._length and len(data) <= SMALL_FRAME_BYTES:
-            length = min(-(-end // ROOM_BYTES) * ROOM_BYTES, max(end, self.file_bytes))
-            data += bytes(length - end)
+        self._pwrite(data, self._at)
+        if end > self._length:
+            self._length = end
+            if len(data) <= SMALL_FRAME_BYTES:
+                self._make_room()
+        os.fdatasync(self._descriptor)
+        self._at = end
+
+    def _make_room(self) -> None:
+        """Write zeros up to where the next commits will write."""
+        length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
+        # Block by block: what comes in one write the kernel keeps, and counts as written, in one.
+        while self._length < length:
+            end = min((self._length // BLOCK_BYTES + 1) * BLOCK_BYTES, length)
+            self._pwrite(bytes(end - self._length), self._length)
+            self._length = end
+
+    def _pwrite(self, data: bytes, at: int) -> None:
         view = memoryview(data)
-        at = self._at
         while view:
             written = os.pwrite(self._descriptor, view, at)
             view = view[written:]
             at += written
-        os.fdatasync(self._descriptor)
-        self._length = max(self._length, at)
-        self._at = end
 
     # -- what is no longer wanted
 
