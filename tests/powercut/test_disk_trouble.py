@@ -20,7 +20,9 @@ WELL: dict[str, object] = {"free_bytes": None, "read_only": False, "fsync_fails"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trouble", [FILLING_UP, READ_ONLY, FAILING], ids=["full", "read-only", "EIO"])
+@pytest.mark.parametrize(
+    "trouble", [FILLING_UP, READ_ONLY, FAILING], ids=["full", "read-only", "EIO"]
+)
 async def test_trouble_under_the_broker_ends_it_loudly_and_costs_nothing_acknowledged(
     disk: MountedDisk, stage: Stage, trouble: dict[str, object]
 ) -> None:
