@@ -14,7 +14,8 @@
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
 #
-# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
+# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest,
+# WORKERS=... says how many processes run the tests.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
@@ -37,7 +38,7 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
-# Tests wait more than they compute. tests/conftest.py puts them in order, longest first.
+# Tests wait more than they compute. tests/conftest.py says what stays together and begins first.
 WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 IN_PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
