@@ -14,7 +14,8 @@
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
 #
-# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
+# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest,
+# WORKERS=... says how many processes run the tests.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
@@ -37,6 +38,9 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
+# Tests wait more than they compute. tests/conftest.py says what stays together and begins first.
+WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+IN_PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
 SECONDS ?= 600
 CUTS ?= 100
@@ -55,10 +59,10 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Both builds at once: most of the plain tests wait for disks, sockets and other processes.
+# Both builds at once, the compiled one in a process beside the workers of the other.
 test: static
 	@mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
-	outcome=0; $(BIN)/python -m pytest $(ARGUMENTS) || outcome=$$?; \
+	outcome=0; $(BIN)/python -m pytest $(IN_PARALLEL) $(ARGUMENTS) || outcome=$$?; \
 	echo "The tests of wire, core, store and simulation on the compiled build:"; \
 	wait $$compiled && tail -n 1 build/test-compiled.log || { cat build/test-compiled.log; outcome=1; }; \
 	exit $$outcome
@@ -71,7 +75,7 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
 
 check: static
-	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest -m "not slow" $(IN_PARALLEL) $(ARGUMENTS)
 
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)

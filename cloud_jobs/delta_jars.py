@@ -2,13 +2,17 @@
 
 The first start asks Spark's own resolver for them (Maven Central); what it fetched is checked
 against the hashes here, as the Python requirement files do it for wheels, and every later start
-hands the files to Spark directly, without a resolver and without a network.
+hands the files to Spark directly, without a resolver and without a network. Of several first
+starts at once, one fetches and the others wait: the resolver expects to be alone in its directory.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -74,3 +78,19 @@ def fetched_jars(cache: Path) -> list[Path] | None:
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
             return None
     return paths
+
+
+@contextmanager
+def jars_or_the_fetching(cache: Path) -> Iterator[list[Path] | None]:
+    """The jars, or None for the one process that may fetch them, for as long as the block lasts.
+
+    The kernel lets go of that right when the process ends, however it ends.
+    """
+    jars = fetched_jars(cache)
+    if jars is not None:
+        yield jars
+        return
+    with (cache / "fetch.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Whoever had the lock before has fetched them, unless that failed.
+        yield fetched_jars(cache)

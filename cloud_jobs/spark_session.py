@@ -17,7 +17,13 @@ from typing import Final
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from cloud_jobs.delta_jars import EXCLUDES, PACKAGE, cache_directory, fetched_jars
+from cloud_jobs.delta_jars import (
+    EXCLUDES,
+    PACKAGE,
+    cache_directory,
+    fetched_jars,
+    jars_or_the_fetching,
+)
 from cloud_jobs.delta_tables import IngestError
 from cloud_jobs.limits import SEGMENTS_PER_PYTHON_BATCH_MAX
 
@@ -74,25 +80,26 @@ def _start(
         _check_java()
         # Workers must be this very Python: another one has neither zstandard nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    jars = fetched_jars(cache)
-    if jars is None:
-        say("fetching Delta Lake for Spark, once (13 MB)")
-    say("starting Spark")
-    builder = SparkSession.builder
-    for key, value in (_settings(cache, jars, submitted=submitted) | dict(settings)).items():
-        builder = builder.config(key, value)
-    log = cache / "spark-start.log"
-    try:
-        with _standard_error_to(log):
-            session = builder.getOrCreate()
-    except PySparkRuntimeError as error:
-        raise IngestError(_why_spark_did_not_start(log, fetching=jars is None)) from error
-    if jars is None and not submitted and fetched_jars(cache) is None:
-        session.stop()
-        raise IngestError(
-            f"the Delta Lake jars in {cache / 'jars'} are not the ones that this version was "
-            "tested with: remove that directory and run this again"
-        )
+    with contextlib.nullcontext() if submitted else jars_or_the_fetching(cache) as jars:
+        is_fetching = jars is None and not submitted
+        if is_fetching:
+            say("fetching Delta Lake for Spark, once (13 MB)")
+        say("starting Spark")
+        builder = SparkSession.builder
+        for key, value in (_settings(cache, jars, submitted=submitted) | dict(settings)).items():
+            builder = builder.config(key, value)
+        log = cache / "spark-start.log"
+        try:
+            with _standard_error_to(log):
+                session = builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            raise IngestError(_why_spark_did_not_start(log, fetching=is_fetching)) from error
+        if is_fetching and fetched_jars(cache) is None:
+            session.stop()
+            raise IngestError(
+                f"the Delta Lake jars in {cache / 'jars'} are not the ones that this version was "
+                "tested with: remove that directory and run this again"
+            )
     return session
 
 

@@ -16,6 +16,7 @@ from api.main import serve
 from api.settings import ApiSettings
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker
+from tests.system.broker_process import free_port
 
 HOLD_A_PORT = (
     "import socket, sys; s = socket.create_server(('127.0.0.1', 0)); "
@@ -67,8 +68,8 @@ async def test_a_taken_port_is_named_with_its_holder_and_the_option_to_change(
 
 
 def test_a_port_that_nobody_holds_has_no_holder() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
         assert holder_of(port) is not None
     assert holder_of(port) is None
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -11,14 +10,10 @@ from typing import Any
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.system.broker_process import free_port
+
 MOSQUITTO = "/usr/sbin/mosquitto"
 DEADLINE_SECONDS = 20.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Mosquitto:

@@ -20,9 +20,10 @@ from firmware_bridge.settings import PortSettings
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
-from tests.bridge.broker import DEADLINE_SECONDS, Subscriber, free_port
+from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import running_bridge, settings_of
 from tests.bridge.terminal import Terminal
+from tests.system.broker_process import free_port
 
 
 def port_on(terminal: Terminal, framing: Any, **others: Any) -> PortSettings:

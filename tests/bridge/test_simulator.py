@@ -10,8 +10,9 @@ import pytest
 from firmware_bridge import simulator
 from firmware_bridge.settings import PortSettings
 
-from tests.bridge.broker import DEADLINE_SECONDS, Subscriber, free_port
+from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import running_bridge, settings_of
+from tests.system.broker_process import free_port
 
 
 @contextlib.asynccontextmanager

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import queue
+import threading
 from pathlib import Path
 
 import pytest
 
 from cloud_jobs import delta_jars
-from cloud_jobs.delta_jars import JARS, cache_directory, fetched_jars
+from cloud_jobs.delta_jars import JARS, cache_directory, fetched_jars, jars_or_the_fetching
 
 
 def test_jars_are_used_only_when_all_are_there_with_the_right_bytes(
@@ -24,6 +26,38 @@ def test_jars_are_used_only_when_all_are_there_with_the_right_bytes(
     assert fetched_jars(tmp_path) == [tmp_path / "jars" / name for name in contents]
     (tmp_path / "jars" / "b.jar").write_bytes(b"half")
     assert fetched_jars(tmp_path) is None
+
+
+def test_of_two_first_starts_at_once_one_fetches_and_the_other_waits_for_its_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta_jars, "JARS", {"a.jar": hashlib.sha256(b"a").hexdigest()})
+    jar = tmp_path / "jars" / "a.jar"
+    found: queue.SimpleQueue[list[Path] | None] = queue.SimpleQueue()
+
+    def start() -> None:
+        with jars_or_the_fetching(tmp_path) as jars:
+            found.put(jars)
+
+    with jars_or_the_fetching(tmp_path) as jars:
+        assert jars is None
+        second = threading.Thread(target=start)
+        second.start()
+        with pytest.raises(queue.Empty):
+            found.get(timeout=0.2)
+        jar.parent.mkdir()
+        jar.write_bytes(b"a")
+        # Whoever comes now needs no permission to use what is there.
+        start()
+        assert found.get() == [jar]
+    second.join()
+    assert found.get() == [jar]
+
+
+def test_where_fetching_failed_the_next_start_may_try(tmp_path: Path) -> None:
+    for _ in range(2):
+        with jars_or_the_fetching(tmp_path) as jars:
+            assert jars is None
 
 
 def test_every_jar_has_a_version_and_a_sha256() -> None:

@@ -5,6 +5,8 @@ path: Unix socket addresses hold 108 bytes at most. Whoever starts a broker call
 end, whatever happened in between.
 """
 
+import functools
+import itertools
 import json
 import random
 import shutil
@@ -15,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 START_DEADLINE_SECONDS = 20.0
 STOP_DEADLINE_SECONDS = 15.0
+PORTS_OF_A_PROCESS = 100
 
 
 def oncegate_command() -> list[str]:
@@ -28,12 +31,30 @@ def oncegate_command() -> list[str]:
     return [str(Path(sys.executable).with_name("oncegate"))]
 
 
+@functools.cache
+def _claimed_ports() -> tuple[socket.socket, Iterator[int]]:
+    """A block of ports that no other process of the tests hands out, and what claims it."""
+    for first in random.sample(range(20000, 30000, PORTS_OF_A_PROCESS), 100):
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            # An abstract address: it is free again when this process ends, however it ends.
+            claim.bind(f"\0oncegate-test-ports-{first}")
+        except OSError:
+            claim.close()
+            continue
+        return claim, itertools.cycle(range(first, first + PORTS_OF_A_PROCESS))
+    raise AssertionError("a hundred processes of the tests run already")
+
+
 def free_port() -> int:
     """A free TCP port outside the range from which the kernel takes ports for outgoing connections.
 
-    A broker that comes back on its port must not find it taken by some client's local end.
+    A broker that comes back on its port must not find it taken by some client's local end, nor by
+    a broker of the tests that run at the same time: between this probe and the moment at which the
+    broker listens, nobody else is given the port.
     """
-    for port in random.sample(range(20000, 30000), 100):
+    _, ports = _claimed_ports()
+    for port in itertools.islice(ports, PORTS_OF_A_PROCESS):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -41,7 +62,7 @@ def free_port() -> int:
             except OSError:
                 continue
             return port
-    raise AssertionError("no free port among a hundred between 20000 and 30000")
+    raise AssertionError(f"none of {PORTS_OF_A_PROCESS} ports between 20000 and 30000 is free")
 
 
 class BrokerProcess:
