@@ -160,9 +160,27 @@ def wrong_positions(places: DataFrame) -> DataFrame:
     entries = places.where("use = 1").withColumn("last", F.lag("position").over(in_turn))
     entries = entries.withColumn("since", F.lag("sequence").over(in_turn))
     expected = F.coalesce(F.col("last") + 1, F.lit(0))
-    odd = entries.where(F.col("position") != expected)
+    odd = entries.where(F.col("position") != expected).join(
+        _entered_before(entries), [*SESSION, "sequence"], "left"
+    )
+    # An entry that was queued in a hole of the log can be started long behind it.
+    since = F.when(is_event("delivery_started"), F.col("entered")).otherwise(F.col("since"))
     detail = F.concat(told, F.lit(" comes where "), expected.cast("string"), F.lit(" is due"))
-    return found.unionByName(finding(odd, "delivery", detail, F.col("since")))
+    return found.unionByName(finding(odd, "delivery", detail, since))
+
+
+def _entered_before(entries: DataFrame) -> DataFrame:
+    """By start: when, at the latest, an entry at or before its position was queued before it."""
+    queued = entries.where(is_event("message_queued")).select(
+        *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
+    )
+    starts = entries.where(is_event("delivery_started")).select(*SESSION, "position", "sequence")
+    return (
+        starts.join(queued, list(SESSION))
+        .where("front <= position AND queued_at < sequence")
+        .groupBy(*SESSION, "sequence")
+        .agg(F.max("queued_at").alias("entered"))
+    )
 
 
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
