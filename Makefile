@@ -15,7 +15,7 @@
 #   make clean     removes what can be made again (never var/, which holds data)
 #
 # PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest,
-# WORKERS=... says how many processes run the tests.
+# WORKERS=3 runs the tests in three processes.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
@@ -38,8 +38,9 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
-# Tests wait more than they compute. tests/conftest.py says what stays together and begins first.
-WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+# 0 runs the tests one after another, as long as no run in parallel has been green to its end.
+# tests/conftest.py says what stays together in parallel and what begins first.
+WORKERS ?= 0
 IN_PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
 SECONDS ?= 600
@@ -59,7 +60,7 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Both builds at once, the compiled one in a process beside the workers of the other.
+# Both builds at once: most of the plain tests wait for disks, sockets and other processes.
 test: static
 	@mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	outcome=0; $(BIN)/python -m pytest $(IN_PARALLEL) $(ARGUMENTS) || outcome=$$?; \
