@@ -14,8 +14,7 @@
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
 #
-# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest,
-# WORKERS=3 runs the tests in three processes.
+# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
@@ -38,10 +37,6 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
-# 0 runs the tests one after another, as long as no run in parallel has been green to its end.
-# tests/conftest.py says what stays together in parallel and what begins first.
-WORKERS ?= 0
-IN_PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
 SECONDS ?= 600
 CUTS ?= 100
@@ -50,7 +45,7 @@ SEEDS ?= 2000
 FIRST ?= 0
 UPGRADE ?=
 
-.PHONY: help run test test-compiled check wheel ingest format clean distclean requirements
+.PHONY: help run test test-beside test-compiled check wheel ingest format clean distclean requirements
 .PHONY: conformance conformance-write fuzz powercut simulate
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench scale
 
@@ -60,13 +55,19 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Both builds at once: most of the plain tests wait for disks, sockets and other processes.
+# Two streams at once: most of the tests wait for disks, sockets and other processes. Beside the
+# others run those on the compiled build, then those of the Spark jobs.
 test: static
-	@mkdir -p build; $(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
-	outcome=0; $(BIN)/python -m pytest $(IN_PARALLEL) $(ARGUMENTS) || outcome=$$?; \
-	echo "The tests of wire, core, store and simulation on the compiled build:"; \
-	wait $$compiled && tail -n 1 build/test-compiled.log || { cat build/test-compiled.log; outcome=1; }; \
+	@mkdir -p build; $(MAKE) test-beside >build/test-beside.log 2>&1 & beside=$$!; \
+	outcome=0; $(BIN)/python -m pytest --ignore=tests/cloud_jobs $(ARGUMENTS) || outcome=$$?; \
+	echo "The tests on the compiled build, and those of the Spark jobs:"; \
+	if wait $$beside; then grep " passed" build/test-beside.log; \
+	else cat build/test-beside.log; outcome=1; fi; \
 	exit $$outcome
+
+test-beside:
+	@outcome=0; $(MAKE) test-compiled || outcome=1; \
+	$(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS) || outcome=1; exit $$outcome
 
 # The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
 # left out: nothing can take the place of a compiled function.
@@ -76,7 +77,7 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
 
 check: static
-	@exec $(BIN)/python -m pytest -m "not slow" $(IN_PARALLEL) $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
 
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
