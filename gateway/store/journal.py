@@ -40,7 +40,8 @@ DROP_FILES_MAX = 4
 class Journal:
     """The files of the journal, as their only writer sees them.
 
-    `append` may run on another thread; nothing else may be called meanwhile.
+    `append` may run on another thread; meanwhile others may look and not touch (`total_bytes`,
+    `has_droppable`).
     """
 
     def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:

@@ -177,6 +177,10 @@ def _blobs_dropped_too_early(right: Any) -> object:
     return opened
 
 
+def _checkpoint_not_fsynced(_: object) -> object:
+    return lambda self: self.store.checkpoint_finished(self.store.written_to)
+
+
 def _window_ignored(_: object) -> object:
     return lambda self, connection: 65_535
 
@@ -295,6 +299,7 @@ MUTANTS = (
     one("deliver a repeat", Holding, "receive_publish", _delivers_repeats),
     one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
+    one("checkpoint not fsynced", Committer, "_finish_checkpoint", _checkpoint_not_fsynced),
     one("window ignored", Deliverer, "_window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
     one("failed commit ignored", Committer, "_committed", _failed_commit_ignored),
