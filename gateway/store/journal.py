@@ -13,6 +13,8 @@ from gateway.store.journal_files import (
     BLOCK_BYTES,
     FILE_PATTERN,
     FOLDER_NAME,
+    FRAME,
+    NUMBER_DIGITS,
     SALT_BYTES,
     JournalFile,
     JournalReading,
@@ -72,9 +74,12 @@ class Journal:
         # Once more: if the last fsync of the broker before us failed, the page cache need not tell
         # what the disk has.
         newest = os.pread(self._descriptor, end - start, start)
-        self._at = start
-        self._write(newest)
-        file.size_bytes = self._at
+        # Zeros behind it: a frame that was torn there would look like damage once the next one,
+        # because it does not fit here, goes into another file.
+        nothing = bytes(min(FRAME.size, max(0, self._length - end)))
+        self._pwrite(newest + nothing, start)
+        os.fdatasync(self._descriptor)
+        self._at = file.size_bytes = end
 
     # -- a batch
 
@@ -101,7 +106,7 @@ class Journal:
         self._length = os.fstat(self._descriptor).st_size
         self._at = 0
         self._write(header_of(salt, first_sequence) + frame_of(salt, blob))
-        path = self.folder / f"{self._number:010d}.ogj"
+        path = self.folder / f"{self._number:0{NUMBER_DIGITS}d}.ogj"
         spare.rename(path)
         fsync_folder(self.folder)
         self._files.append(JournalFile(path, first_sequence, salt, self._at))

@@ -19,7 +19,8 @@ from gateway.core import facts
 from gateway.core.journal import Blob, DamagedBlob
 
 FOLDER_NAME = "journal"
-FILE_PATTERN = "[0-9]*.ogj"
+NUMBER_DIGITS = 10
+FILE_PATTERN = "[0-9]" * NUMBER_DIGITS + ".ogj"
 
 HEADER_MAGIC = b"OGF1"
 SALT_BYTES = 8
@@ -209,7 +210,6 @@ class JournalReading:
     """
 
     def __init__(self, folder: Path, checkpoint: int) -> None:
-        self.folder = folder
         self.checkpoint = checkpoint
         self.files = journal_files(folder)
         self.damage: list[str] = []
@@ -238,18 +238,16 @@ class JournalReading:
                 except DamagedBlob as error:
                     reason = f": {error}"
                     continue
-                expected = max(self.next_sequence, self.checkpoint)
                 if blob.first_sequence < self.next_sequence:
                     continue  # from an earlier use of a file whose header is damaged
+                expected = max(self.next_sequence, self.checkpoint)
                 if blob.first_sequence > expected:
                     self.damage.append(
                         f"journal events {expected} to {blob.first_sequence - 1} cannot be read"
                         + reason
                     )
                 reason = ""
-                self.next_sequence = max(
-                    self.next_sequence, blob.first_sequence + blob.record_count
-                )
+                self.next_sequence = blob.first_sequence + blob.record_count
                 self.end = (file, at, at + FRAME.size + len(content))
                 yield blob
         if self.next_sequence < self.checkpoint:

@@ -22,6 +22,7 @@ from gateway.store.journal_files import (
     header_of,
     journal_files,
 )
+from gateway.store.journal_reader import JournalReader
 from tests.store.journal_damage import flip, frames_in, newest_file, overwrite
 
 FILE_BYTES = 2_000
@@ -162,6 +163,33 @@ def test_a_torn_frame_whose_ends_were_written_is_passed_over(tmp_path: Path) -> 
     journal.append(3, blob_of(3, 100))
     journal.close()
     assert reopened(tmp_path)[1:] == ([1, 2, 3], [])
+
+
+def test_a_torn_frame_is_no_damage_when_the_next_one_goes_into_another_file(
+    tmp_path: Path,
+) -> None:
+    filled(tmp_path, 1, 3).close()
+    path, offset, length = frames_in(tmp_path)[-1]
+    overwrite(path, offset + length // 2, b"\xff" * 20)
+    journal, _, _ = reopened(tmp_path)
+    journal.append(3, blob_of(3, FILE_BYTES - HEADER_BYTES - FRAME.size))
+    journal.close()
+    assert len(journal_files(tmp_path / FOLDER_NAME)) == 2
+    exported = JournalReader(tmp_path).blobs_after(0, 1_000_000)
+    assert [Blob(blob).first_sequence for blob in exported] == [1, 2, 3]
+
+
+def test_files_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
+    filled(tmp_path, 1, 3).close()
+    newest = newest_file(tmp_path)
+    for name in ("1 (copy).ogj", "0000000001.ogj.bak", "99999999999.ogj", "notes.txt"):
+        (newest.parent / name).write_bytes(newest.read_bytes())
+    journal, sequences, damage = reopened(tmp_path)
+    assert (sequences, damage) == ([1, 2, 3], [])
+    journal.append(4, blob_of(4))
+    journal.close()
+    assert reopened(tmp_path)[1] == [1, 2, 3, 4]
+    assert len(list(newest.parent.iterdir())) == 5
 
 
 @pytest.mark.parametrize("where", ["length", "check", "middle", "end"])
