@@ -18,7 +18,13 @@ from gateway.core.journal import DamagedBlob, decode
 from gateway.history.names import SegmentName
 from gateway.history.verify import DamagedSegment
 from gateway.store.database import DATABASE_NAME, connect_read_only
-from gateway.store.journal_files import FOLDER_NAME, boot_of, journal_files, sequence_of
+from gateway.store.journal_files import (
+    FOLDER_NAME,
+    JournalFile,
+    boot_of,
+    journal_files,
+    sequence_of,
+)
 
 Progress = Callable[[int, str], None]
 """Called with the events judged so far and what is being read."""
@@ -92,12 +98,7 @@ class Audit:
     def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
         """The batches that are in no segment yet; return the sequence number behind them."""
         files = journal_files(data_dir / FOLDER_NAME)
-        # The last batch of a start of the broker that the segments know: none before it is new.
-        exported_until = 0
-        for file in files:
-            for blob in file.blobs(is_newest=file is files[-1]) or ():
-                if walk.knows(boot_of(blob)):
-                    exported_until = max(exported_until, sequence_of(blob))
+        exported_until = _exported_until(files, walk)
         end_sequence = 1
         for file in files:
             blobs = file.blobs(is_newest=file is files[-1])
@@ -147,3 +148,15 @@ class Audit:
         else:
             self._progress(self.findings.counts.events, "the database")
             compare(ledger, database)
+
+
+def _exported_until(files: list[JournalFile], walk: Walk) -> int:
+    """Return where the last batch begins whose start of the broker the segments know, or 0.
+
+    None before it is new. Read from the back, that is most often the very first.
+    """
+    for file in reversed(files):
+        for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):
+            if walk.knows(boot_of(blob)):
+                return sequence_of(blob)
+    return 0

@@ -224,7 +224,10 @@ class Committer:
                 return
 
     def _fail(self, error: BaseException) -> None:
-        what = self.store.path.name if isinstance(error, sqlite3.Error) else "the journal"
+        is_journal = isinstance(error, OSError)
+        self._fail_to_write("the journal" if is_journal else self.store.path.name, error)
+
+    def _fail_to_write(self, what: str, error: BaseException) -> None:
         self._end_with(
             f"cannot write {what}: {error}; nothing that was not on disk has "
             "been acknowledged. Look at the disk (full? read-only? failing?), then start again"
@@ -279,7 +282,7 @@ class Committer:
     def _checkpoint_finished(self, done: "asyncio.Future[int]") -> None:
         error = done.exception()
         if error is not None:
-            self._fail(error)
+            self._fail_to_write(self.store.path.name, error)
             return
         self.store.checkpoint_finished(done.result())
 
@@ -287,13 +290,13 @@ class Committer:
         """Commit everything, write the tables whole, and end the threads."""
         await self._commit_while(self._has_work)
         self._evictable.clear()  # the memory goes with the process
-        await self._checkpoints_finished()
+        await self._await_checkpoint()
         if self.failure is None:
             now = self._loop.time()
             next_sequence = self.broker.recorder.next_sequence
             self.store.begin_checkpoint(self.recovered, next_sequence, now)
             await self._commit_while(lambda: self.store.checkpointing)
-        await self._checkpoints_finished()
+        await self._await_checkpoint()
         # Upkeep that is still wanted is for the next run: the threads are gone.
         self._ended = True
         if self._timer is not None:
@@ -301,7 +304,7 @@ class Committer:
         self._commits.shutdown()
         self._copies.shutdown()
 
-    async def _checkpoints_finished(self) -> None:
+    async def _await_checkpoint(self) -> None:
         if self._finishing is not None:
             await asyncio.wait([self._finishing])
 
@@ -322,6 +325,6 @@ class Committer:
 
 
 def _give_way() -> None:
-    """Copy the WAL when nobody else wants the core: no client waits for it."""
+    """Have checkpoints fsynced and copied when nobody else wants the core: no client waits."""
     if sys.platform == "linux":  # elsewhere the whole process would give way
         os.nice(COPYING_NICENESS)

@@ -14,8 +14,8 @@ from tests.powercut.mounted_disk import (
 )
 
 BUSY = ((BEFORE_A_CHANGE, 400), (BEFORE_AN_FSYNC, 20), (AFTER_AN_FSYNC, 20))
-"""Where the power goes while clients are busy, counted up to so many. A batch is some dozens of
-changes and one fsync; copying the WAL is hundreds of changes and two."""
+"""Where the power goes while clients are busy, counted up to so many. A batch is a
+change or two and one fsync; copying a checkpoint is hundreds of changes and two."""
 
 STARTING = ((BEFORE_A_CHANGE, 40), (BEFORE_AN_FSYNC, 8), (AFTER_AN_FSYNC, 8))
 """The same for a process on its way up."""

@@ -1,10 +1,11 @@
-"""Media that lost what they had kept: a torn WAL, a truncated or emptied database, pages of zeros.
+"""Media that lost what they had kept: a torn journal, an emptied database, pages of zeros.
 
 No fsync protects against that. The broker starts all the same, keeps what can be read, in order and
 once, sets the rest aside and says so.
 """
 
 import asyncio
+import os
 import random
 import signal
 import sqlite3
@@ -52,6 +53,12 @@ def zero_page(database: Path, number: int) -> None:
         file.write(bytes(PAGE_BYTES))
 
 
+def journal_of(data: Path) -> tuple[Path, int]:
+    """The only file of the journal, and how many of its bytes are used."""
+    (path,) = (data / "journal").glob("*.ogj")
+    return path, len(path.read_bytes().rstrip(b"\0"))
+
+
 def is_in_order_and_once(numbers: list[int]) -> bool:
     return numbers == sorted(set(numbers))
 
@@ -62,10 +69,8 @@ async def test_a_torn_journal_keeps_everything_before_the_tear(
     disk: MountedDisk, stage: Stage, seed: int
 ) -> None:
     data = await take_out(disk, stage, "cut")
-    journal = next((data / "journal").glob("*.ogj"))
-    whole = journal.read_bytes()
-    used = len(whole.rstrip(b"\0"))
-    journal.write_bytes(whole[: random.Random(seed).randrange(used)])  # noqa: S311
+    journal, used = journal_of(data)
+    os.truncate(journal, random.Random(seed).randrange(used))  # noqa: S311
     await put_back(disk, stage)
     kept = await numbers_kept(stage)
     assert kept == list(range(len(kept)))
@@ -137,8 +142,7 @@ async def test_blocks_of_zeros_in_the_journal_cost_what_was_in_them_and_no_order
     disk: MountedDisk, stage: Stage, seed: int
 ) -> None:
     data = await take_out(disk, stage, "cut")
-    journal = next((data / "journal").glob("*.ogj"))
-    used = len(journal.read_bytes().rstrip(b"\0"))
+    journal, used = journal_of(data)
     number = random.Random(seed).randrange(1, used // PAGE_BYTES)  # noqa: S311
     zero_page(journal, number)
     await put_back(disk, stage)

@@ -121,6 +121,18 @@ class Stage:
         """What the control socket says of a client's session."""
         return await asyncio.to_thread(self.broker.ask, "session", client_id=self.client_id(name))
 
+    async def settle(self, name: str) -> None:
+        """Wait until the broker has every acknowledgement of a client.
+
+        Libraries give a message to the program before they acknowledge it; one that stops in
+        between gets the message again, rightly.
+        """
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while (session := await self.session(name))["inflight"]:
+            assert time.monotonic() < deadline, f"expected nothing in flight in {session}"
+            # The control socket has no way to wait for a change.
+            await asyncio.sleep(0.02)
+
     async def restart(self, how: str) -> None:
         """End the broker (`terminated` or `killed`) and start it again on the same data."""
         await asyncio.to_thread(self.broker.restart, how)

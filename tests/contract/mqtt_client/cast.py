@@ -1,14 +1,12 @@
 """The kinds of foreign clients that every scenario is played with, and the clients of one test."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from tests.contract.mqtt_client.adapters import AiomqttAdapter, GmqttAdapter, PahoAdapter
 from tests.contract.mqtt_client.foreign_client import (
-    DEADLINE_SECONDS,
     ForeignClient,
     Level,
     Part,
@@ -111,16 +109,8 @@ class Cast:
         return client
 
     async def settle(self, name: str) -> None:
-        """Wait until the broker has every acknowledgement of this client.
-
-        Libraries give a message to the program before they acknowledge it; one that stops in
-        between gets the message again, rightly.
-        """
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while (session := await self._stage.session(self._prefix + name))["inflight"]:
-            assert time.monotonic() < deadline, f"expected nothing in flight in {session}"
-            # The control socket has no way to wait for a change.
-            await asyncio.sleep(0.02)
+        """Wait until the broker has every acknowledgement of this client."""
+        await self._stage.settle(self._prefix + name)
 
     def _play(self, part: Part) -> ForeignClient:
         match self.kind.library:

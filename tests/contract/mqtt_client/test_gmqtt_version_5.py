@@ -27,7 +27,7 @@ async def test_gmqtt_5_keeps_its_session_for_as_long_as_it_asked(
     assert [int((await away.take()).payload) for _ in range(20)] == list(range(20))
     # A socket that is closed with something unread in it takes back what was sent last: a PUBREL
     # that gmqtt does not wait for would cost the DISCONNECT.
-    await stage.eventually(lambda status: status["inflight"] == 0, "nothing in flight")
+    await stage.settle("away")
     # DISCONNECT may shorten what CONNECT asked for.
     await away.client.disconnect(session_expiry_interval=0)
     assert await client().start() is False
