@@ -16,6 +16,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGES = ("gateway/wire", "gateway/core")
 COMPILE = "ONCEGATE_COMPILE"
+COMPILER_FLAGS = ["-fvisibility=hidden"]
+"""Nobody else calls our functions, so the compiler may inline them into each other."""
 
 
 class CompiledPackages(BuildHookInterface[Any]):
@@ -63,6 +65,8 @@ class CompiledPackages(BuildHookInterface[Any]):
                 opt_level="3",
                 target_dir=str(folder / "c"),
             )
+            for extension in extensions:
+                extension.extra_compile_args += COMPILER_FLAGS
             distribution = Distribution({"name": "oncegate", "ext_modules": extensions})
             command = distribution.get_command_obj("build_ext")
             command.build_lib = str(folder / "lib")

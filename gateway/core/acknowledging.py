@@ -12,7 +12,8 @@ from gateway.core.recorder import Recorder
 from gateway.core.session import RECEIVED, STATE_NAMES, Connection, Delivery, Session
 from gateway.core.statistics import Statistics
 from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
-from gateway.wire.encoder import encode, pubrel
+from gateway.wire.encoder import encode
+from gateway.wire.kinds import PUBREL
 from gateway.wire.packets import Pubrel
 
 NOBODY_KNOWS: Final = "unknown_packet_id"
@@ -81,14 +82,11 @@ class Acknowledging:
             self.deliverer.pump(session, now)
             return None
         if delivery.state == RECEIVED:
-            self.output.send(connection, pubrel(packet_id))
+            self.output.acknowledge(connection, PUBREL, packet_id)
             return None
         self.recorder.delivery_received(delivery)
         delivery.sent_at = now
-        if session.durable:
-            self.output.withhold(connection, pubrel(packet_id))
-        else:
-            self.output.send(connection, pubrel(packet_id))
+        self.output.acknowledge(connection, PUBREL, packet_id, session.durable)
         return None
 
     def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:

@@ -54,11 +54,12 @@ class Arriving:
             violation = self._resolve_alias(connection, packet)
             if violation is not None:
                 return violation
-        if packet.topic.count("/") >= self.limits.max_topic_levels:
+        levels_max = self.limits.max_topic_levels
+        if len(packet.topic) >= levels_max and packet.topic.count("/") >= levels_max:
             return Violation(
                 "max_topic_levels",
                 TOPIC_NAME_INVALID,
-                f"more than max_topic_levels = {self.limits.max_topic_levels} topic levels",
+                f"more than max_topic_levels = {levels_max} topic levels",
             )
         return None
 

@@ -232,11 +232,11 @@ class Broker:
         self._handle(connection, packets, now)
 
     def _handle(self, connection: Connection, packets: list[Packet], now: float) -> None:
-        for index in range(len(packets)):
+        for index, packet in enumerate(packets):
             if connection.state == AUTHENTICATING:
                 connection.undecided.extend(packets[index:])
                 return
-            violation = self._receive_packet(connection, packets[index], now)
+            violation = self._receive_packet(connection, packet, now)
             if violation is not None:
                 self.end_for(connection, violation, now)
             if connection.state == CLOSED:

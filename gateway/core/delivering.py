@@ -28,7 +28,7 @@ from gateway.core.session import (
     Session,
 )
 from gateway.core.statistics import Statistics
-from gateway.wire.encoder import pubrel
+from gateway.wire.kinds import PUBREL
 
 QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
 QUEUE_BYTES: Final = DROP_REASONS.index("queue_bytes")
@@ -208,10 +208,8 @@ class Deliverer:
         self.recorder.delivery_started(delivery, delivery.packet_id)
         delivery.sent_at = now
         self._count_sent(session, delivery.qos, len(message.payload))
-        if session.durable or message.batch > self.output.committed_batch:
-            self.output.withhold(connection, frame)
-        else:
-            self.output.send(connection, frame)
+        is_fact = session.durable or message.batch > self.output.committed_batch
+        self.output.send(connection, frame, is_fact)
 
     def _count_sent(self, session: Session, qos: int, payload_bytes: int) -> None:
         session.delivered_messages += 1
@@ -379,7 +377,7 @@ class Deliverer:
         self.statistics.resent += 1
         if delivery.state == RECEIVED:
             self.recorder.delivery_resent(delivery, True)
-            self.output.send(connection, pubrel(delivery.packet_id))
+            self.output.acknowledge(connection, PUBREL, delivery.packet_id)
             return
         message = delivery.message
         if message is None:

@@ -22,7 +22,8 @@ from gateway.core.violation import (
     QUOTA_EXCEEDED,
     Violation,
 )
-from gateway.wire.encoder import encode, pubcomp, pubrec
+from gateway.wire.encoder import encode
+from gateway.wire.kinds import PUBCOMP, PUBREC
 from gateway.wire.packets import Pubcomp, Publish, Pubrec
 
 
@@ -59,7 +60,7 @@ class Holding:
             # A repeat before PUBREL is acknowledged, never delivered [MQTT-4.3.3-2].
             self.statistics.duplicates_suppressed += 1
             self.recorder.duplicate_suppressed(held)
-            self.output.send(connection, pubrec(packet_id))
+            self.output.acknowledge(connection, PUBREC, packet_id)
             return None
         violation = self.arriving.quota_violation_of(connection)
         if violation is not None:
@@ -113,13 +114,11 @@ class Holding:
         connection.receiving += 1
         held = Held(session, packet.packet_id, self.arriving.message_of(packet), now)
         self.recorder.message_held(held)
-        answer = pubrec(packet.packet_id)
         if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
             answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)
-        if session.durable:
-            self.output.withhold(connection, answer)
+            self.output.send(connection, answer, session.durable)
         else:
-            self.output.send(connection, answer)
+            self.output.acknowledge(connection, PUBREC, packet.packet_id, session.durable)
 
     def receive_pubrel(
         self, session: Session, connection: Connection, packet_id: int, now: float
@@ -147,10 +146,9 @@ class Holding:
         self.recorder.message_released(held, 0 if is_expired else route.count())
         if recorded:
             connection.received += 1
-            self.output.withhold(connection, pubcomp(packet_id))
         else:
             connection.receiving = max(0, connection.receiving - 1)
-            self.output.send(connection, pubcomp(packet_id))
+        self.output.acknowledge(connection, PUBCOMP, packet_id, recorded)
         if is_expired:
             # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
             self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])

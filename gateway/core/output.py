@@ -7,6 +7,10 @@ durable.
 
 from typing import Final
 
+from librt.vecs import vec
+from mypy_extensions import i64
+
+from gateway.core.packet_buffer import PacketBuffer
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection
 from gateway.wire import kinds
@@ -21,7 +25,7 @@ class Withheld:
         self.connection = connection
         self.parts = parts
         self.received = received
-        """How many of the parts end the exchange of a message that the client published."""
+        """How many of the packets end the exchange of a message that the client published."""
 
 
 class Output:
@@ -34,7 +38,7 @@ class Output:
         self.withholding: list[Connection] = []
         self.departing: list[Connection] = []
         """Connections to be closed when the batch that is being collected is durable."""
-        self.packets_sent = [0] * 16
+        self.packets_sent = vec[i64]([0] * 16)
         """Packets made, by packet type; PUBLISH is counted by QoS in `Statistics`."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
@@ -42,21 +46,25 @@ class Output:
         if not connection.greeted:
             self._send_after_connack(connection, frame)
             return
-        if not connection.outgoing:
-            self.dirty.append(connection)
-        connection.outgoing.append(frame)
+        self._outgoing(connection).append(frame)
         connection.forwarded_bytes += len(frame)
+
+    def _outgoing(self, connection: Connection) -> PacketBuffer:
+        if connection.outgoing.is_empty():
+            self.dirty.append(connection)
+        return connection.outgoing
 
     def push(self, connection: Connection, data: bytes) -> None:
         """Send any other packet in this turn, whatever waits."""
         self.packets_sent[data[0] >> 4] += 1
-        if not connection.outgoing:
-            self.dirty.append(connection)
-        connection.outgoing.append(data)
+        self._outgoing(connection).append(data)
 
-    def send(self, connection: Connection, data: bytes) -> None:
-        """Send what needs no fact, behind whatever of this connection still waits for one."""
-        if connection.withheld_batch > self.committed_batch:
+    def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
+        """Send what needs no fact, behind whatever of this connection still waits for one.
+
+        `is_fact`: it needs the batch that is being collected.
+        """
+        if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
         else:
             self.push(connection, data)
@@ -70,7 +78,7 @@ class Output:
 
     def _send_after_connack(self, connection: Connection, data: bytes) -> None:
         """Send what needs no fact right behind CONNACK, which waits for one."""
-        if connection.withheld and connection.withheld[0][0] == CONNACK_BYTE:
+        if connection.withheld.first_byte() == CONNACK_BYTE:
             self.withhold(connection, data)
             return
         # CONNACK is being committed: no reason to wait for the next batch as well.
@@ -81,16 +89,29 @@ class Output:
     def withhold(self, connection: Connection, data: bytes) -> None:
         """Send when the batch that is being collected is durable."""
         self.packets_sent[data[0] >> 4] += 1
-        if not connection.withheld:
+        self._withheld(connection).append(data)
+
+    def _withheld(self, connection: Connection) -> PacketBuffer:
+        if connection.withheld.is_empty():
             self.withholding.append(connection)
-        connection.withheld.append(data)
         connection.withheld_batch = self.recorder.batch_number
+        return connection.withheld
+
+    def acknowledge(
+        self, connection: Connection, kind: int, packet_id: int, is_fact: bool = False
+    ) -> None:
+        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP that is no more than its packet identifier."""
+        self.packets_sent[kind] += 1
+        waits = is_fact or connection.withheld_batch > self.committed_batch
+        buffer = self._withheld(connection) if waits else self._outgoing(connection)
+        first_byte = kind << 4 | 2 if kind == kinds.PUBREL else kind << 4
+        buffer.append_acknowledgement(first_byte, packet_id)
 
     def close(self, connection: Connection) -> None:
         """Close once `outgoing` has been handed to the socket. Withheld bytes are dropped."""
         if not connection.closing:
             connection.closing = True
-            if not connection.outgoing:
+            if connection.outgoing.is_empty():
                 self.dirty.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
@@ -106,9 +127,9 @@ class Output:
         sealed = [Withheld(connection, [], 0) for connection in self.departing]
         self.departing = []
         for connection in self.withholding:
+            parts = connection.withheld.take()
             if connection.state != CLOSED:
-                sealed.append(Withheld(connection, connection.withheld, connection.received))
-            connection.withheld = []
+                sealed.append(Withheld(connection, parts, connection.received))
             connection.received = 0
         self.withholding = []
         return sealed
@@ -125,11 +146,12 @@ class Output:
                 continue
             connection.greeted = True
             connection.receiving = max(0, connection.receiving - withheld.received)
-            if not connection.outgoing:
-                self.dirty.append(connection)
-            connection.outgoing.extend(withheld.parts)
+            outgoing = self._outgoing(connection)
+            for part in withheld.parts:
+                outgoing.append(part)
             if connection.early:
-                connection.outgoing.extend(connection.early)
+                for data in connection.early:
+                    outgoing.append(data)
                 connection.early = []
 
     def take_dirty(self) -> list[Connection]:

@@ -20,7 +20,8 @@ from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
 from gateway.core.wall_time import WallTime
-from gateway.wire.encoder import encode, puback
+from gateway.wire.encoder import encode
+from gateway.wire.kinds import PUBACK
 from gateway.wire.packets import Puback, Publish
 
 FROM_WILL: Final = ORIGINS.index("will")
@@ -104,15 +105,14 @@ class Publisher:
     ) -> None:
         # Before the deliveries of the same batch: a client that subscribes to what it publishes
         # must not find PUBACK behind them, where its own Nagle's algorithm would wait for it.
-        answer = puback(packet_id)
-        if connection.version == 5 and not route.count():
-            answer = encode(Puback(packet_id, NO_MATCHING_SUBSCRIBERS), 5)
         if recorded:
             connection.receiving += 1
             connection.received += 1
-            self.output.withhold(connection, answer)
+        if connection.version == 5 and not route.count():
+            answer = encode(Puback(packet_id, NO_MATCHING_SUBSCRIBERS), 5)
+            self.output.send(connection, answer, recorded)
         else:
-            self.output.send(connection, answer)
+            self.output.acknowledge(connection, PUBACK, packet_id, recorded)
 
     def _forward(self, route: Route, version: int, packet: Publish) -> None:
         """Send a QoS 0 PUBLISH on as the bytes it came in, to clients of its sender's version."""

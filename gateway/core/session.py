@@ -10,6 +10,7 @@ from zlib import crc32
 
 from mypy_extensions import mypyc_attr
 
+from gateway.core.packet_buffer import PacketBuffer
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet
 from gateway.wire.topics import is_shared_filter, validate_shared_filter
@@ -336,12 +337,12 @@ class Connection:
         self.aliases_out: dict[str, int] = {}
         self.connected_ms = 0
         self.last_received = now
-        self.outgoing: list[bytes] = []
+        self.outgoing = PacketBuffer()
         self.forwarded_bytes = 0
         """QoS 0 in `outgoing` and `early`: what is in store for this client, whatever it reads."""
         self.early: list[bytes] = []
         """What needs no fact, but came before CONNACK was durable."""
-        self.withheld: list[bytes] = []
+        self.withheld = PacketBuffer()
         self.withheld_batch = -1
         """The youngest batch that bytes of this connection wait for."""
         self.greeted = False
@@ -356,9 +357,8 @@ class Connection:
         self.undecided: list[Packet] = []
         """Packets that came while the client's password was being checked."""
 
-    def take_outgoing(self) -> list[bytes]:
-        """Return the packets that may leave now; they are the caller's."""
-        outgoing = self.outgoing
-        self.outgoing = []
+    def take_outgoing(self) -> bytes:
+        """Return the packets that may leave now, in one piece."""
+        parts = self.outgoing.take()
         self.forwarded_bytes = 0
-        return outgoing
+        return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -160,7 +160,9 @@ class State:
     def message_released(self, held: Held) -> None:
         """Its PUBREL came (or was given up): the packet identifier is free again."""
         session = held.session
-        if session.inbound.pop(held.packet_id, None) is not None:
+        packet_id = held.packet_id
+        if packet_id in session.inbound:
+            del session.inbound[packet_id]
             session.inbound_bytes -= held.message.size_bytes()
         if session.durable:
             changes = self.changes
@@ -168,7 +170,7 @@ class State:
                 del changes.held[held]
                 if not held.stored:
                     return
-            changes.released.add((session.number, held.packet_id))
+            changes.released.add((session.number, packet_id))
             changes.orphans.add(held.message.number)
 
     # -- delivering
@@ -221,7 +223,9 @@ class State:
     def delivery_completed(self, delivery: Delivery) -> None:
         """PUBACK or PUBCOMP came: the packet identifier is free again."""
         session = delivery.session
-        session.outbound.pop(delivery.packet_id, None)
+        packet_id = delivery.packet_id
+        if packet_id in session.outbound:
+            del session.outbound[packet_id]
         delivery.state = DONE
         if session.durable:
             changes = self.changes
@@ -229,7 +233,7 @@ class State:
                 del changes.deliveries[delivery]
                 if not delivery.stored:
                     return
-            changes.completed.add((session.number, delivery.packet_id))
+            changes.completed.add((session.number, packet_id))
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:

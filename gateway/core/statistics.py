@@ -6,6 +6,9 @@ The same calls tell an observer, where there is one: what is counted and what is
 from collections.abc import Callable
 from typing import Final
 
+from librt.vecs import vec
+from mypy_extensions import i64
+
 from gateway.core.events import (
     Connected,
     Delivered,
@@ -42,7 +45,7 @@ class Statistics:
         self.bytes_received = 0
         self.bytes_sent = 0
         self.packets_received_total = 0
-        self.packets_received = [0] * 16
+        self.packets_received = vec[i64]([0] * 16)
         """Packets by packet type; PUBLISH is counted by QoS."""
         self.received_qos0 = 0
         self.received_qos1 = 0

@@ -125,10 +125,7 @@ class Subscribing:
     ) -> Violation | None:
         if 0 < connection.maximum_packet_size_bytes < len(data):
             return too_large(name, len(data), connection.maximum_packet_size_bytes)
-        if session.durable:
-            self.output.withhold(connection, data)
-        else:
-            self.output.send(connection, data)
+        self.output.send(connection, data, session.durable)
         return None
 
 

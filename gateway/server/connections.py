@@ -92,7 +92,7 @@ class MqttProtocol(asyncio.Protocol):
     def write(self) -> None:
         """Hand the core's bytes to the socket in one call, and close if it says so."""
         connection = self.connection
-        if connection.outgoing:
+        if not connection.outgoing.is_empty():
             self.transport.write(self.take_outgoing())
         if connection.closing and not self.transport.is_closing():
             self.transport.close()
@@ -100,8 +100,7 @@ class MqttProtocol(asyncio.Protocol):
 
     def take_outgoing(self) -> bytes:
         """Return the packets that may leave now in one piece, counted as sent."""
-        parts = self.connection.take_outgoing()
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        data = self.connection.take_outgoing()
         self._shell.broker.statistics.bytes_sent += len(data)
         return data
 

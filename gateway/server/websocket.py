@@ -151,7 +151,7 @@ class WebSocketProtocol(MqttProtocol):
         if frames is None:
             super().write()  # before the handshake there is nothing to say, only to close
             return
-        if connection.outgoing:
+        if not connection.outgoing.is_empty():
             data = self.take_outgoing()
             if frames.state is ConnectionState.OPEN:
                 self.transport.write(frames.send(BytesMessage(data=data)))

@@ -215,7 +215,7 @@ class Harness:
         """Hand outgoing bytes to the clients."""
         for connection in self.broker.take_dirty():
             client = self.clients.get(connection)
-            data = b"".join(connection.take_outgoing())
+            data = connection.take_outgoing()
             if client is not None:
                 client.received.extend(client.decoder.feed(data))
                 assert client.decoder.error is None, client.decoder.error

@@ -5,7 +5,6 @@ Each is the real thing with one mistake that no seed shows.
 
 from gateway.core.session import Connection
 from gateway.wire.decoder import Decoder
-from gateway.wire.kinds import PUBLISH
 from gateway.wire.packets import Packet, Publish
 from tests.fuzz.world import World
 
@@ -29,13 +28,10 @@ class HastyWorld(World):
         """Take the waiting out of the broker that is about to start."""
         super().recovered_from_files()
         output = self.broker.output
-        withhold = output.withhold
+        acknowledge = output.acknowledge
 
-        def hasty(connection: Connection, data: bytes) -> None:
-            hurries = self.limits.mqueue_store_qos0 and connection.greeted
-            if hurries and data[0] >> 4 != PUBLISH:
-                output.push(connection, data)
-            else:
-                withhold(connection, data)
+        def hasty(connection: Connection, kind: int, packet_id: int, is_fact: bool = False) -> None:
+            hurries = self.limits.mqueue_store_qos0
+            acknowledge(connection, kind, packet_id, is_fact and not hurries)
 
-        output.withhold = hasty  # type: ignore[method-assign]
+        output.acknowledge = hasty  # type: ignore[method-assign]

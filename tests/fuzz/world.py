@@ -109,7 +109,7 @@ class World(Harness):
         for connection in self.broker.take_dirty():
             peer = self.clients[connection]
             assert isinstance(peer, Peer), "only peers connect here"
-            data = b"".join(connection.take_outgoing())
+            data = connection.take_outgoing()
             if data:
                 peer.hear(data)
             if connection.closing:

@@ -19,6 +19,7 @@ from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
 from gateway.core.holding import Holding
 from gateway.core.output import Output
+from gateway.core.packet_buffer import PacketBuffer
 from gateway.core.recorder import Recorder
 from gateway.core.replay import Replay
 from gateway.core.session import RECEIVED, SENT, Connection, Delivery, Message, Session
@@ -57,16 +58,16 @@ class Mutant:
 
 
 def _speaks_before_commit(_: object) -> object:
-    def withhold(self: Output, connection: Connection, data: bytes) -> None:
+    def withheld(self: Output, connection: Connection) -> PacketBuffer:
         connection.greeted = True
-        self.push(connection, data)
+        return self._outgoing(connection)
 
-    return withhold
+    return withheld
 
 
 def _starts_before_commit(right: Any) -> object:
     def start(self: Deliverer, *arguments: Any) -> None:
-        with mock.patch.object(self.output, "withhold", self.output.push):
+        with mock.patch.object(self.output, "_withheld", self.output._outgoing):
             right(self, *arguments)
 
     return start
@@ -282,7 +283,7 @@ def one(name: str, target: type, attribute: str, replace: Replace, *, scenario: 
 
 
 MUTANTS = (
-    one("speak before commit", Output, "withhold", _speaks_before_commit),
+    one("speak before commit", Output, "_withheld", _speaks_before_commit),
     one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
     one("new packet identifier on resend", Deliverer, "_resend", _new_identifier_on_resend),
     one("PUBLISH again after PUBREC", Deliverer, "_resend", _publish_again_after_pubrec),
