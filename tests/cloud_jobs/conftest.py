@@ -12,6 +12,7 @@ from cloud_jobs.main import ingest
 from cloud_jobs.report import IngestReport
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark_session import spark_session
+from tests.short_jvm import SHORT_JVM
 
 SMALL = {
     # A test ingests a few hundred rows: what Spark prepares for millions of them takes most of the
@@ -21,8 +22,7 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Nothing here runs long enough for the second compiler, which takes a third of the processors.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.defaultJavaOptions": SHORT_JVM,
 }
 
 

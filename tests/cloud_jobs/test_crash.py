@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from cloud_jobs.settings import IngestSettings
 from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
 from tests.contract.segments import Segment
+from tests.short_jvm import SHORT_JVM
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -74,7 +76,7 @@ def test_a_job_killed_after_any_step_and_run_again_gives_the_tables_of_one_that_
     later = land_first(place.landing)
     killed = beside(place, tmp_path / "killed")
     place.run()
-    killed.run()
+    shutil.copytree(place.settings.tables, killed.settings.tables)
     stories.land(place.landing, *later)
     place.run()
     gateway = place.spark.sparkContext._gateway
@@ -100,7 +102,7 @@ def test_a_job_killed_with_its_jvm_in_the_middle_of_a_step_is_finished_by_the_ne
 ) -> None:
     land_first(place.landing)
     killed = beside(place, tmp_path / "killed")
-    with process(killed) as job:
+    with process(killed, JDK_JAVA_OPTIONS=SHORT_JVM) as job:
         assert job.stdout is not None
         for line in job.stdout:
             if "sensor readings" in line:

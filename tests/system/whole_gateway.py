@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tests.short_jvm import SHORT_JVM
 from tests.system.broker_process import free_port, oncegate_command
 
 START_DEADLINE_SECONDS = 30.0
@@ -116,7 +117,7 @@ class WholeGateway:
             timeout=INGEST_DEADLINE_SECONDS,
             check=False,
             cwd=self.directory,
-            env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"},
+            env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "JDK_JAVA_OPTIONS": SHORT_JVM},
             stdin=subprocess.DEVNULL,
         )
         printed = outcome.stdout.decode()
