@@ -70,7 +70,7 @@ def _notices_of_broker(broker: BrokerStatus) -> Iterator[Notice]:
     ):
         yield Notice(
             Level.ATTENTION,
-            f"The database was damaged at the last start: {detail or 'see the log'}.",
+            f"The data on disk were damaged at the last start: {detail or 'see the log'}.",
         )
 
 

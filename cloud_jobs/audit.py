@@ -85,7 +85,7 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
     damage = events.where(is_event("store_damaged")).select(
         *STORE,
         (F.col("sequence") + 1).alias("at"),
-        F.concat(F.lit("the database was damaged and salvaged: "), "detail").alias("detail"),
+        F.concat(F.lit("the data on disk were damaged and salvaged: "), "detail").alias("detail"),
     )
     refused = tables.read("quarantine").where("kind IN ('line', 'event')")
     names = ledger.select(F.col("name").alias("segment_name"), "store", "first_sequence")

@@ -160,8 +160,8 @@ class Ledger:
         self.context.add(
             "inconclusive",
             "log",
-            f"the database was damaged and salvaged: {str(event.get('detail'))[:500]}; what was "
-            "open then may have been lost with it",
+            f"the data on disk were damaged and salvaged: {str(event.get('detail'))[:500]}; what "
+            "was open then may have been lost with it",
             sequences=(self.context.sequence,),
         )
         self.break_here()

@@ -271,6 +271,11 @@ def _broker_of(
 def _tell_recovery(opened: Opened) -> None:
     for damage in opened.damage:
         logger.error("%s", damage)
+    if opened.damage:
+        logger.error(
+            "what can be read is kept; `oncegate audit` tells what is missing. A card that loses "
+            "what it had should be replaced"
+        )
     recovered = opened.recovered
     if opened.recovery == "unclean":
         logger.warning(

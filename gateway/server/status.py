@@ -107,7 +107,10 @@ def _journal_of(shell: Shell) -> dict[str, Any]:
 def _warnings_of(shell: Shell, identity: Identity) -> list[str]:
     warnings: list[str] = []
     if identity.damage is not None:
-        warnings.append(f"The database was damaged at the last start: {identity.damage}.")
+        warnings.append(
+            f"The data on disk were damaged at the last start: {identity.damage}. "
+            "See what is missing: oncegate audit."
+        )
     if shell.store.journal_total_bytes > shell.batch_limits.max_journal // 2:
         warnings.append(
             "The journal is more than half full because it is not being exported: "

@@ -279,7 +279,7 @@ STORIES = (
           first_sequence=50),
     doubt("truncated by its limit", {"log"}, begin(*life(1, 0)), None,
           [{"event": "log_truncated", "from_sequence": 9, "to_sequence": 9}]),
-    doubt("the database was damaged", {"log", "delivery"},
+    doubt("the data on disk were damaged", {"log", "delivery"},
           begin(held(1), released(1), queued(1, 0)),
           [{"event": "store_damaged", "detail": "3 pages"}, opened(4)]),
     doubt("expired before its release perhaps", {"fan_out"},
