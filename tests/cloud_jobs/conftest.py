@@ -13,12 +13,18 @@ from cloud_jobs.report import IngestReport
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark_session import spark_session
 from tests.short_jvm import SHORT_JVM
+from tests.system.fixtures import gateway
+
+__all__ = ["gateway"]
 
 SMALL = {
     # A test ingests a few hundred rows: what Spark prepares for millions of them takes most of the
     # time. The test that starts the whole job as a process runs it with the job's own settings.
     "spark.master": "local[2]",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.databricks.delta.stats.skipping": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -5,8 +5,12 @@ Each is the real thing with one mistake that no seed shows.
 
 from gateway.core.session import Connection
 from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import puback, pubcomp, pubrec, pubrel
+from gateway.wire.kinds import PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL
 from gateway.wire.packets import Packet, Publish
 from tests.fuzz.world import World
+
+ACKNOWLEDGEMENTS = {PUBACK: puback, PUBREC: pubrec, PUBREL: pubrel, PUBCOMP: pubcomp}
 
 
 class RaisingDecoder(Decoder):
@@ -28,10 +32,19 @@ class HastyWorld(World):
         """Take the waiting out of the broker that is about to start."""
         super().recovered_from_files()
         output = self.broker.output
-        acknowledge = output.acknowledge
+        withhold = output.withhold
 
-        def hasty(connection: Connection, kind: int, packet_id: int, is_fact: bool = False) -> None:
-            hurries = self.limits.mqueue_store_qos0
-            acknowledge(connection, kind, packet_id, is_fact and not hurries)
+        def hasty(connection: Connection, data: bytes) -> None:
+            hurries = self.limits.mqueue_store_qos0 and connection.greeted
+            if hurries and data[0] >> 4 != PUBLISH:
+                output.push(connection, data)
+            else:
+                withhold(connection, data)
 
-        output.acknowledge = hasty  # type: ignore[method-assign]
+        def acknowledge(
+            connection: Connection, kind: int, packet_id: int, is_fact: bool = False
+        ) -> None:
+            output.send(connection, ACKNOWLEDGEMENTS[kind](packet_id), is_fact)
+
+        output.withhold = hasty  # type: ignore[method-assign]
+        output.acknowledge = acknowledge  # type: ignore[method-assign]

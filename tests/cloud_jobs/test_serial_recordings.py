@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+from cloud_jobs.main import ingest
+from cloud_jobs.settings import IngestSettings
 from tests.system.published_ledger import Reading, begin_ledger, readings_of_ledger
 from tests.system.session_log import deliveries_of
 from tests.system.whole_gateway import WholeGateway
@@ -89,6 +92,7 @@ def _ports_when(gateway: WholeGateway, condition: Callable[[dict[str, Any]], boo
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
+    spark: SparkSession,
     gateway: WholeGateway,
     recordings: dict[str, bytes],
     new_terminal: Callable[[], tuple[int, str]],
@@ -117,13 +121,17 @@ async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
     }
     assert ports["damaged"]["damaged"] == {"checksum": damaged_count}
     assert gateway.stop() == 0
-    rows = gateway.ingest()
+    uploaded, tables = (str(gateway.data_directory / name) for name in ("uploaded", "tables"))
+    settings = IngestSettings(source=uploaded, tables=tables)
+    report = await asyncio.to_thread(ingest, spark, settings, lambda _: None, lambda _: None)
     readings = await readings_of_ledger(gateway.data_directory)
     _are_the_sentences(readings, expected)
     assert deliveries_of(gateway.data_directory).released.total() == total
     # A sentence is one payload of several records, and each record is a row.
-    assert rows["sensor_readings"] == sum(len(reading.records) for reading in readings)
-    assert rows["quarantine"] == 0
+    records_count = sum(len(reading.records) for reading in readings)
+    assert report.tables["sensor_readings"].rows == records_count
+    assert report.tables["quarantine"].rows == 0
+    assert not report.gaps
 
 
 def _are_the_sentences(readings: list[Reading], expected: dict[str, list[str]]) -> None:
