@@ -6,8 +6,12 @@
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
+#   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
+#   make kill      kills a broker under load KILLS=2000 times with SIGKILL and counts what is lost
 #   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
+#   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
+#   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
@@ -40,14 +44,17 @@ ARGUMENTS ?=
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
 SECONDS ?= 600
 CUTS ?= 100
+FILLS ?= 10
+KILLS ?= 2000
 SEED ?=
 SEEDS ?= 2000
 FIRST ?= 0
 UPGRADE ?=
+BEFORE ?=
 
 .PHONY: help run test test-beside test-compiled check wheel ingest format clean distclean requirements
-.PHONY: conformance conformance-write fuzz powercut simulate
-.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench scale
+.PHONY: conformance conformance-write fill fuzz kill powercut simulate
+.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -85,9 +92,16 @@ ingest: $(VENV)/.ready-run
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.benchmarks.side_by_side $(ARGUMENTS)
 
+bench-turns: $(VENV)/.ready-run build/compiled/.ready
+	@exec $(BIN)/python -m tests.benchmarks.turns $(BEFORE) $(ARGUMENTS)
+
 # ARGUMENTS="wear restart" measures these parts only.
 scale: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.benchmarks.scale $(ARGUMENTS)
+
+# ARGUMENTS="WrongPasswords Wills" measures these attacks only, and writes nothing into docs.
+hostile: $(VENV)/.ready-test build/compiled/.ready
+	@exec $(BIN)/python -m tests.benchmarks.hostile $(ARGUMENTS)
 
 static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)
@@ -117,6 +131,13 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 simulate: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
 		exec $(BIN)/python -P -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
+
+fill: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.filling.run --fills $(FILLS) $(if $(SEED),--seed $(SEED))
+
+kill: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
+	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
+		exec $(BIN)/python -P -m tests.system.kill --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 powercut: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

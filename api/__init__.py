@@ -1,7 +1,7 @@
 """The gateway's window: a page for people and a REST interface for programs, both read-only.
 
 This room has one reason: to show what the gateway does without being able to disturb it. It runs as
-a process of its own, talks to the broker through the control socket only
+a process of its own, talks to the broker through its status socket only
 (``docs/formats/control-socket.md``) and imports no other package of this project, so that it can
 crash, starve or be left out and no message notices.
 

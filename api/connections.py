@@ -1,19 +1,31 @@
 """Uvicorn, told to end: its signal handlers left out, its connections bounded in time and memory.
 
-Promise: a connection that sends its request byte by byte, or never ends its headers, or does not
-read its answer, is gone after ``CONNECTION_SECONDS_MAX`` and never holds more than
-``REQUEST_HEAD_BYTES_MAX``. Uvicorn alone waits and buffers without an end.
+Promise: a connection that has not sent a request's headers within ``HEAD_SECONDS_MAX`` is gone, one
+that does not read its answer is gone after ``CONNECTION_SECONDS_MAX``, and none holds more than
+``REQUEST_HEAD_BYTES_MAX``. Uvicorn alone waits and buffers without an end. Who has to go where
+connections run out is decided by ``visitors``.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api import limits
+from api.visitors import Visitors
+
+_NO_PLACE: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\n"
+    b"Retry-After: %d\r\n"
+    b"Content-Length: 38\r\n"
+    b"Connection: close\r\n\r\n"
+    b"Too many requests are being answered.\n" % limits.RETRY_AFTER_SECONDS
+)
 
 
 class Server(uvicorn.Server):
@@ -46,15 +58,27 @@ class BoundedConnection(HttpToolsProtocol):
     """One connection of a visitor."""
 
     _ending: asyncio.TimerHandle
+    _head_deadline: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
+
+    def __init__(self, *arguments: Any, visitors: Visitors, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._visitors = visitors
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._ending = self.loop.call_later(limits.CONNECTION_SECONDS_MAX, self._say_farewell)
+        self._await_head()
+        host = self.client[0] if self.client is not None else ""
+        if not self._visitors.admit(self, host, self.loop.time()):
+            transport.write(_NO_PLACE)
+            transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._visitors.left(self)
         self._ending.cancel()
+        self._head_came()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -67,13 +91,39 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._in_head = True
+        self._await_head()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._head_bytes = 0
+        self._head_came()
         super().on_headers_complete()
+        self._visitors.request_came(self, self.loop.time())
+
+    def on_response_complete(self) -> None:
+        if not self.pipeline:
+            self._visitors.answer_went(self, self.loop.time())
+        super().on_response_complete()
+
+    def send_away(self) -> None:
+        """End the connection: another visitor gets its place."""
+        self.transport.abort()
+
+    def _await_head(self) -> None:
+        if self._head_deadline is None:
+            self._head_deadline = self.loop.call_later(limits.HEAD_SECONDS_MAX, self.send_away)
+
+    def _head_came(self) -> None:
+        if self._head_deadline is not None:
+            self._head_deadline.cancel()
+            self._head_deadline = None
 
     def _say_farewell(self) -> None:
         self.shutdown()
         self._ending = self.loop.call_later(limits.FAREWELL_SECONDS, self.transport.abort)
+
+
+def bounded_by(visitors: Visitors) -> type[asyncio.Protocol]:
+    """Return what makes the connections of one server, as uvicorn's setting ``http`` takes it."""
+    return cast("type[asyncio.Protocol]", partial(BoundedConnection, visitors=visitors))

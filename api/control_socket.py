@@ -1,4 +1,4 @@
-"""One connection to the broker's control socket, kept open, asked one question at a time.
+"""One connection to the broker's status socket, kept open, asked one question at a time.
 
 Promise: ``request`` gives the broker's result or raises one ``BrokerProblem`` that says what
 happened and what mends it, within ``ANSWER_SECONDS_MAX`` of its turn, whatever the other side sends
@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from pydantic_core import from_json
-
 from api import limits
+from api.received_json import value_of_json
 
 _LOOK_AT_THE_LOG: Final = (
     "Start it with `oncegate broker` (or `oncegate up` for the whole gateway). On a device systemd "
@@ -143,24 +142,26 @@ class ControlSocket:
                 )
             case FileNotFoundError():
                 return BrokerProblem(
-                    f"The broker is not running: there is no control socket {self._path}.",
+                    f"The broker is not running: there is no status socket {self._path}.",
                     f"{_LOOK_AT_THE_LOG} If it runs, both must be told the same "
-                    "`[gateway] data_dir`.",
+                    "`[gateway] data_dir` and `control_dir`.",
                 )
             case PermissionError():
                 return BrokerProblem(
-                    f"This page may not open the broker's control socket {self._path}.",
-                    "Run it as the broker's user, or add its user to the socket's group.",
+                    f"This page may not open the broker's status socket {self._path}.",
+                    "Run it as the broker's user, or add its user to the socket's group: "
+                    "`[gateway] status_group`.",
                 )
             case ConnectionError() | EOFError():
                 return BrokerProblem(
-                    "The broker is not running: its control socket is there and nobody answers.",
+                    "The broker is not running: its status socket is there and nobody answers.",
                     _LOOK_AT_THE_LOG,
                 )
             case _:
                 return BrokerProblem(
-                    f"The broker's control socket {self._path} cannot be used: {error}.",
-                    "Choose another `[gateway] data_dir` (a socket's path has at most 107 bytes).",
+                    f"The broker's status socket {self._path} cannot be used: {error}.",
+                    "Choose another `[gateway] control_dir` (a socket's path has at most 107 "
+                    "bytes).",
                 )
 
 
@@ -176,8 +177,8 @@ async def _ask(streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], line:
 
 def _answer_of(line: bytes) -> dict[str, object] | RequestRefused:
     try:
-        answer = from_json(line, allow_inf_nan=False)
-    except ValueError as error:
+        answer = value_of_json(line)
+    except (ValueError, RecursionError) as error:
         raise _Unintelligible("it is not JSON") from error
     match answer:
         case {"ok": True, "result": dict(result)}:

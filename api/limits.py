@@ -52,8 +52,24 @@ PAGE_REFRESH_SECONDS: Final = 5
 # What a client is told to wait before it asks again while the broker is away.
 RETRY_AFTER_SECONDS: Final = 2
 
-# Connections at a time. Each costs some 50 kB; a household of viewers uses ten.
-CONNECTIONS_MAX: Final = 100
+# Connections from the network at a time. Each costs some 50 kB, at most REQUEST_HEAD_BYTES_MAX
+# more; a household of viewers uses ten.
+NETWORK_CONNECTIONS_MAX: Final = 100
+
+# The same from this machine, kept free of what the network does: a reverse proxy with its pool, a
+# person with a shell.
+LOOPBACK_CONNECTIONS_MAX: Final = 64
+
+# The same from one address (IPv6: one /64). A browser opens six; several may share an address.
+CONNECTIONS_PER_ADDRESS_MAX: Final = 32
+
+# From a request's first byte, or a connection's start, to the end of the headers: they are one
+# packet, which even a modem sends in a second.
+HEAD_SECONDS_MAX: Final = 5.0
+
+# How long a visitor whose request is being answered keeps its place while others want it: a slow
+# broker's answer and the time to read it.
+ANSWERING_SECONDS_PROTECTED: Final = 5.0
 
 # A browser keeps a connection between two refreshes of the page.
 KEEP_ALIVE_SECONDS: Final = 15
@@ -70,3 +86,8 @@ ADDRESS_BYTES_MAX: Final = 65_535
 
 # A request's line and headers: the longest address, and as much again.
 REQUEST_HEAD_BYTES_MAX: Final = 131_072
+
+# A Host header that may name this machine: the longest DNS name (RFC 1035 2.3.4) in brackets, with
+# a port. Beyond it nothing is parsed, and nothing is ever converted by IDNA's rules, whose time
+# grows with the square of the length.
+HOST_CHARACTERS_MAX: Final = 255 + len("[]:65535")

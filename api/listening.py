@@ -24,8 +24,9 @@ _TCP_LISTEN: Final = "0A"
 # A command line is a hostile string of up to 2 MiB; this much tells which program it is.
 _COMMAND_CHARACTERS_MAX: Final = 80
 
-# Connections that may wait to be accepted: a burst of browsers, not a queue.
-_BACKLOG: Final = 64
+# Connections that may wait to be accepted. More than a burst of half requests brings while the loop
+# renders a page: where the queue overflows, the kernel makes an honest visitor wait for a second.
+_BACKLOG: Final = 512
 
 
 class CannotListen(OSError):

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from api import limits
-from api.connections import BoundedConnection, Server
+from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.observer import Observer
@@ -27,6 +27,7 @@ from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.settings import ApiSettings
 from api.shielding import Shield, is_loopback
+from api.visitors import Visitors
 
 __all__ = ["CannotListen", "PortTaken", "create_app", "serve"]
 
@@ -43,11 +44,11 @@ class _ShieldedApp(FastAPI):
 
 
 def create_app(settings: ApiSettings) -> FastAPI:
-    """The application, which asks the broker at ``settings.control_socket`` when it is asked."""
+    """The application, which asks the broker at ``settings.status_socket`` when it is asked."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        observer = Observer(ControlSocket(settings.control_socket))
+        observer = Observer(ControlSocket(settings.status_socket))
         app.state.observer = observer
         try:
             yield
@@ -86,7 +87,7 @@ async def serve(
     server = Server(
         uvicorn.Config(
             create_app(settings),
-            http=BoundedConnection,
+            http=bounded_by(Visitors()),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -95,7 +96,6 @@ async def serve(
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=limits.CONNECTIONS_MAX,
             timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=int(limits.FAREWELL_SECONDS),
         ),

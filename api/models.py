@@ -3,14 +3,24 @@
 Promise: a value of these types has the shape of ``docs/formats/control-socket.md``: counters are
 not negative, times can be shown as a date, numbers are finite. Fields that the contract does not
 know are ignored, so that a newer broker can talk to an older page; a missing one is an error,
-because a page that shows 0 for "not told" lies.
+because a page that shows 0 for "not told" lies. What sensors have a part in (``FromSensors``) is
+read field by field instead: one that cannot be read is null and is named in ``unreadable``.
 """
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0)]
 # Up to the last millisecond of the year 9999, the last that a calendar here can show.
 Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
@@ -22,6 +32,28 @@ class Told(BaseModel):
     model_config = ConfigDict(
         strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+
+class FromSensors(Told):
+    """What sensors, which may send anything, have a part in. Every field has a default."""
+
+    unreadable: list[str] = []
+    """Fields that were told and cannot be shown: no such time, no such number, another type."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_the_unreadable(cls, told: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(told, dict):
+            told = {name: told[name] for name in cls.model_fields if name in told}
+            told.pop("unreadable", None)
+        try:
+            return handler(told)
+        except ValidationError as error:
+            if not isinstance(told, dict):
+                return handler({"unreadable": ["all"]})
+            names = {str(fault["loc"][0]) for fault in error.errors(include_url=False)}
+            rest = {name: value for name, value in told.items() if name not in names}
+            return handler({**rest, "unreadable": sorted(names)})
 
 
 class Listener(Told):
@@ -90,6 +122,24 @@ class Store(Told):
     detail: str | None
 
 
+class Disk(Told):
+    """The file system of the data directory."""
+
+    total_bytes: Count
+    free_bytes: Count
+    free_min: Count
+    """The floor: with less free nothing new is taken."""
+    full: bool
+    """Nothing new is taken."""
+    full_since_ms: Milliseconds | None
+    waits: bool
+    """Something that was received cannot be written, and is not acknowledged."""
+    reserve: bool
+    """There is a file to go on with when nothing is free."""
+    removed: dict[str, Count]
+    """Files that went for want of room, by kind."""
+
+
 class BrokerStatus(Told):
     """What the broker says about itself."""
 
@@ -104,7 +154,11 @@ class BrokerStatus(Told):
     state: str
     time_ms: Milliseconds
     """The broker's clock when it answered, milliseconds since 1970-01-01 UTC."""
+    clock: str
+    """How good that is: `synchronised`, `unsynchronised`, or `unknown`. A time that another process
+    has reported is as good as the gateway's clock was then."""
     started_ms: Milliseconds
+    """`uptime_seconds` before `time_ms`: it moves when the clock is set."""
     uptime_seconds: Seconds
     listeners: list[Listener]
     connections: Connections
@@ -123,6 +177,7 @@ class BrokerStatus(Told):
     errors: dict[str, Count]
     """What clients did wrong, by kind."""
     journal: Journal
+    disk: Disk | None
     store: Store
     warnings: list[str]
     """Sentences a person can act on."""
@@ -198,37 +253,40 @@ class Outbox(Told):
     bytes: Count
 
 
-class Quantity(Told):
-    name: str
-    value: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | float | bool | str | None
+class Quantity(FromSensors):
+    name: str = "unknown"
+    value: Integer | FiniteNumber | bool | str | None = None
     unit: str | None = None
     """As SenML (RFC 8428) writes it."""
     time_ms: Milliseconds | None = None
 
 
-class Device(Told):
-    device: str
-    boot: Count
-    """How often the device has started, as it counts itself."""
-    sequence: Count
+class Device(FromSensors):
+    device: str = "unknown"
+    boot: Count | None = None
+    """How often the device has started, as it counts itself. A board that gives the numbers of an
+    earlier start again has that number plus 2^32 * n, n = 1, 2, ..."""
+    sequence: Count | None = None
     """The number of its latest frame."""
     last_ms: Milliseconds | None = None
-    quantities: list[Quantity]
+    quantities: list[Quantity] = []
 
 
-class Port(Told):
-    name: str
-    path: str | None
-    framing: str
-    state: str
+class Port(FromSensors):
+    name: str = "unknown"
+    path: str | None = None
+    framing: str = "unknown"
+    state: str = "unknown"
     """open, lost or waiting."""
-    bytes: Count
-    frames: Count
-    readings: Count
-    damaged: dict[str, Count]
+    bytes: Count | None = None
+    frames: Count | None = None
+    readings: Count | None = None
+    damaged: dict[str, Count] = {}
     """Frames that were skipped, by reason."""
-    last_reading_ms: Milliseconds | None
-    devices: list[Device]
+    repeated_starts: Count | None = None
+    """Starts of boards that gave the numbers of an earlier one again."""
+    last_reading_ms: Milliseconds | None = None
+    devices: list[Device] = []
 
 
 class BridgeStatus(Told):

@@ -78,6 +78,7 @@ def _environment() -> Environment:
         unit=wording.unit_of,
         quantity_name=wording.quantity_name_of,
         protocol=wording.protocol_of,
+        start=wording.start_of,
     )
     environment.globals.update(
         age_of=wording.age_of, asset_url_of=asset_url_of, limits=limits, Level=Level

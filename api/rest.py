@@ -1,4 +1,4 @@
-"""The REST interface: what the control socket tells, as typed JSON. Read-only.
+"""The REST interface: what the status socket tells, as typed JSON. Read-only.
 
 Promise: GET and HEAD only, never cached, errors as ``problems`` says. ``/healthz`` says that this
 process lives and asks nobody; ``/readyz`` says whether the broker answers.
@@ -140,7 +140,7 @@ async def healthz() -> Alive:
 
 @probes.get("/readyz", responses=described(502, 503), summary="Does the broker answer?")
 async def readyz(request: Request) -> Ready:
-    """200 while the broker answers on its control socket."""
+    """200 while the broker answers on its status socket."""
     return Ready(broker_state=(await observer_of(request).overview()).broker.state)
 
 

@@ -13,10 +13,11 @@ class ApiSettings:
     """Where to listen and whom to ask.
 
     ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
-    ``control_socket`` the path of the broker's Unix socket. Loopback is the default because the
+    ``status_socket`` the path of the Unix socket at which the broker
+    takes commands that read. Loopback is the default because the
     page asks nobody who they are.
     """
 
-    control_socket: Path
+    status_socket: Path
     bind: str = "127.0.0.1"
     port: int = 8080

@@ -11,6 +11,7 @@ from typing import Final
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api import limits
 from api.problems import problem_response
 
 # Nothing from elsewhere, nothing inline, no frame around the page, no form, no base.
@@ -66,6 +67,8 @@ class Shield:
 
 def is_own_name(host: str) -> bool:
     """Whether a Host header holds an address or localhost, which no stranger can point here."""
+    if len(host) > limits.HOST_CHARACTERS_MAX:
+        return False
     name = host.rpartition(":")[0] if _has_port(host) else host
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]

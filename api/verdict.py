@@ -19,7 +19,10 @@ from api.models import (
     UploadReport,
 )
 from api.observer import Overview
-from api.wording import counted_of, duration_of, visible_of
+from api.wording import bytes_of, counted_of, duration_of, visible_of
+
+_DISK_IS_FULL = "The disk is full"
+"""How a warning of the broker's begins of which the page has its own, with numbers."""
 
 
 class Level(IntEnum):
@@ -28,6 +31,7 @@ class Level(IntEnum):
     GOOD = 0
     INFORMATION = 1
     ATTENTION = 2
+    BAD = 3
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class Verdict:
 def verdict_of(overview: Overview) -> Verdict:
     """The gateway at a glance."""
     notices = tuple(sorted(_notices_of(overview), key=lambda notice: notice.level, reverse=True))
+    if notices and notices[0].level is Level.BAD:
+        return Verdict(level=Level.BAD, headline="The disk is full", notices=notices)
     attention_count = sum(notice.level is Level.ATTENTION for notice in notices)
     if attention_count == 0:
         return Verdict(level=Level.GOOD, headline="All is well", notices=notices)
@@ -62,8 +68,16 @@ def _notices_of(overview: Overview) -> Iterator[Notice]:
 def _notices_of_broker(broker: BrokerStatus) -> Iterator[Notice]:
     if broker.state != "running":
         yield Notice(Level.ATTENTION, f"The broker is {visible_of(broker.state)}.")
+    yield from _notices_of_disk(broker)
+    if broker.clock == "unsynchronised":
+        yield Notice(
+            Level.ATTENTION,
+            "The gateway's clock is not synchronised: times shown here and stored with readings "
+            "may be wrong, and the rows say so. Connect the gateway to a time server (NTP).",
+        )
     for warning in broker.warnings:
-        yield Notice(Level.ATTENTION, warning)
+        if not (_is_full(broker) and warning.startswith(_DISK_IS_FULL)):
+            yield Notice(Level.ATTENTION, warning)
     detail = broker.store.detail
     if broker.store.recovery == "salvaged" and not any(
         detail is None or detail in warning for warning in broker.warnings
@@ -72,6 +86,32 @@ def _notices_of_broker(broker: BrokerStatus) -> Iterator[Notice]:
             Level.ATTENTION,
             f"The data on disk were damaged at the last start: {detail or 'see the log'}.",
         )
+
+
+def _is_full(broker: BrokerStatus) -> bool:
+    return broker.disk is not None and (broker.disk.full or broker.disk.waits)
+
+
+def _notices_of_disk(broker: BrokerStatus) -> Iterator[Notice]:
+    disk = broker.disk
+    if disk is None or not _is_full(broker):
+        return
+    since = (
+        f" for {duration_of(max(broker.time_ms - disk.full_since_ms, 0) / 1000)}"
+        if disk.full_since_ms is not None
+        else ""
+    )
+    meanwhile = (
+        "What was received last cannot be written yet, and is not acknowledged"
+        if disk.waits
+        else "What is there is delivered and uploaded"
+    )
+    yield Notice(
+        Level.BAD,
+        f"Nothing new has been accepted{since}: {bytes_of(disk.free_bytes)} of "
+        f"{bytes_of(disk.total_bytes)} are free, and {bytes_of(disk.free_min)} are kept free. "
+        f"{meanwhile}. Free space, or use a larger disk: the gateway goes on by itself.",
+    )
 
 
 def _notices_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Notice]:
@@ -95,6 +135,13 @@ def _notices_of_bridge(status: BridgeStatus) -> Iterator[Notice]:
 
 def _notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
     name = visible_of(port.name)
+    if port.unreadable:
+        fields = ", ".join(port.unreadable)
+        yield Notice(
+            Level.ATTENTION, f"Serial port {name}: what was reported cannot be read ({fields})."
+        )
+    if "state" in port.unreadable or "all" in port.unreadable:
+        return
     if port.state == "lost":
         last = (
             f", its last reading came {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)}"

@@ -14,7 +14,7 @@ from typing import Final
 from markupsafe import Markup
 
 from api import limits
-from api.models import Listener
+from api.models import Device, Listener
 
 # SenML's unit names (RFC 8428 section 12.1) that people write differently.
 _UNIT_SYMBOLS: Final = {
@@ -33,6 +33,11 @@ _UNIT_SYMBOLS: Final = {
 
 # Invisible or direction-changing: control, format, surrogate, private use, unassigned, separators.
 _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+# docs/formats/readings.md: a board's own number of its start has 32 bits; what is above counts how
+# often it was given. Only boards have such numbers.
+_BOOT_BITS: Final = 32
+_BOARDS: Final = "board-"
 
 # Combining marks beyond a couple on one letter run over the neighbouring lines.
 _MARKS_MAX: Final = 2
@@ -114,9 +119,9 @@ def clock_of(milliseconds: int) -> str:
     return time_of(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def count_of(number: int) -> str:
+def count_of(number: int | None) -> str:
     """``1,234``."""
-    return f"{number:,}"
+    return "unknown" if number is None else f"{number:,}"
 
 
 def counted_of(number: int, thing: str) -> str:
@@ -173,6 +178,16 @@ def address_of(listener: Listener) -> str:
     network = "" if listener.port is None else f"{host}:{listener.port}"
     where = network + (listener.path or "")
     return visible_of(where if listener.protocol == "mqtt" else f"{where} ({listener.protocol})")
+
+
+def start_of(device: Device) -> str:
+    """``start 3``; where a board gave its numbers again, ``start 3 (numbers reused, start 2)``."""
+    if device.boot is None:
+        return "start unknown"
+    again, own = divmod(device.boot, 1 << _BOOT_BITS)
+    if not again or not device.device.startswith(_BOARDS):
+        return f"start {device.boot:,}"
+    return f"start {own:,} (numbers reused, start {again:,})"
 
 
 def protocol_of(level: int) -> str:

@@ -156,12 +156,14 @@ class Batch:
         contradicting = readings.conflicting_readings(
             readings.readings_of(records, self.number), self.tables.read("sensor_readings")
         )
-        rows = (
-            quarantine.refused_segments(staged, mine, self.number)
-            .unionByName(quarantine.refused_lines(staged, self.number))
-            .unionByName(quarantine.refused_events(conflicting, self.number))
-            .unionByName(quarantine.refused_payloads(records, self.number))
-            .unionByName(quarantine.refused_readings(contradicting, self.number))
+        # Every refused segment keeps its row: whether its file has changed is looked up there.
+        rows = quarantine.refused_segments(staged, mine, self.number).unionByName(
+            quarantine.bounded(
+                quarantine.refused_lines(staged, self.number)
+                .unionByName(quarantine.refused_events(conflicting, self.number))
+                .unionByName(quarantine.refused_payloads(records, self.number))
+                .unionByName(quarantine.refused_readings(contradicting, self.number))
+            )
         )
         self.tables.append("quarantine", rows, batch=self.number)
         self.after_step("quarantine")
@@ -187,18 +189,18 @@ class Batch:
                 "segments_duplicate": ledger_rows.where("state = 'duplicate'"),
                 "lines": staged.where("line IS NOT NULL AND reason IS NULL"),
                 "events_new": self.tables.read("events").where(mine),
-                "events_refused": refused.where("kind = 'event'"),
                 "quarantined": refused,
                 "records": records.where("wrong IS NULL"),
                 "readings_new": self.tables.read("sensor_readings").where(mine),
-                "readings_refused": refused.where("kind = 'reading'"),
                 "sessions": self.tables.read("sessions").where(mine),
             }
         )
+        found = refused.groupBy("kind").agg(F.sum("refused").alias("refused")).collect()
+        refusals = {row["kind"]: row["refused"] for row in found}
         count["batch"] = self.number
-        count["events_duplicate"] = count["lines"] - count["events_new"] - count["events_refused"]
+        count["events_duplicate"] = count["lines"] - count["events_new"] - refusals.get("event", 0)
         count["readings_duplicate"] = (
-            count["records"] - count["readings_new"] - count["readings_refused"]
+            count["records"] - count["readings_new"] - refusals.get("reading", 0)
         )
         names = [field.name for field in BATCHES if field.name != "finished_at"]
         row = self.tables.spark.range(1).select(

@@ -19,6 +19,7 @@ from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaMergeBuilder, DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from cloud_jobs.limits import CONFLICT_RETRIES_MAX
 from cloud_jobs.schemas import PARTITIONS, TABLES
@@ -43,18 +44,29 @@ class Tables:
         return f"{self.root.rstrip('/')}/{name}"
 
     def create(self) -> None:
-        """Make the tables that are not there. Raises IngestError when one has other columns."""
+        """Make the tables that are not there, and add the columns that came later to those of an
+        earlier version, behind their own. Raises IngestError when one has other columns."""
         for name, schema in TABLES.items():
             if not DeltaTable.isDeltaTable(self.spark, self.path(name)):
                 builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name))
                 builder = builder.addColumns(schema).partitionedBy(*PARTITIONS.get(name, ()))
                 builder.execute()
-            found = self.read(name).schema
-            if [(f.name, f.dataType) for f in found] != [(f.name, f.dataType) for f in schema]:
+            found = [(field.name, field.dataType) for field in self.read(name).schema]
+            expected = [(field.name, field.dataType) for field in schema]
+            if found and found == expected[: len(found)]:
+                self._add_columns(name, expected[len(found) :])
+            else:
                 raise IngestError(
                     f"the table {self.path(name)} was written by another version of this job: "
                     "give another tables directory (everything is ingested again into it)"
                 )
+
+    def _add_columns(self, name: str, columns: list[tuple[str, DataType]]) -> None:
+        """Rows that are there have null in them."""
+        if columns:
+            added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
+            path = self.path(name).replace("`", "``")
+            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
 
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))

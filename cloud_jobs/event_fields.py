@@ -79,6 +79,7 @@ KNOWN_EVENTS: Final = frozenset(
         "limit_hit",
         "protocol_error",
         "clock_stepped",
+        "clock_read",
         "store_damaged",
         "log_truncated",
         "serial_port_found",

@@ -67,7 +67,7 @@ def _explained(holes: DataFrame, refused: DataFrame, truncations: DataFrame) -> 
             F.col("gateway").alias("of"),
             F.col("from_sequence").alias("least"),
             F.col("to_sequence").alias("greatest"),
-            F.lit("the gateway dropped them: its journal was full (log_truncated)").alias("why"),
+            F.lit("the gateway had no room for them (log_truncated)").alias("why"),
         )
     )
     overlaps = (

@@ -148,7 +148,7 @@ def _judge(path: str, length: int, content: bytes | None) -> tuple[object, ...]:
     header, claimed = verdict.header, verdict.claimed
     # An untrusted file's own words are the only ones about where it belongs: its name's.
     known = header or claimed
-    bad_lines = sum(line.reason is not None for line in verdict.lines)
+    good_lines = sum(line.reason is None for line in verdict.lines)
     summary = (None, None, None, None, verdict.reason, verdict.detail, None)
     return (
         verdict.name,
@@ -163,8 +163,8 @@ def _judge(path: str, length: int, content: bytes | None) -> tuple[object, ...]:
         claimed.last_sequence if claimed else None,
         header.clock if header else None,
         header.previous_sha256 if header else None,
-        len(verdict.lines),
-        bad_lines,
+        good_lines + verdict.bad_lines,
+        verdict.bad_lines,
         [summary, *(_row_of(line) for line in verdict.lines)],
     )
 

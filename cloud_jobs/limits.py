@@ -19,6 +19,19 @@ LINE_BYTES_MAX: Final = 1024 * 1024
 """Bytes of a line. An MQTT payload that is worth logging is smaller; what is longer is kept in
 quarantine by its beginning only."""
 
+SEGMENT_LINES_MAX: Final = SEGMENT_BYTES_MAX // 34
+"""Lines of a segment. The shortest event with its line end has 34 bytes, so that more lines than
+this in SEGMENT_BYTES_MAX are no events: 511 bytes unpack to millions of lines, each of which would
+cost a parse and a row."""
+
+BAD_LINES_PER_SEGMENT_MAX: Final = 100
+"""Malformed lines of a segment that `quarantine` keeps one by one: enough to see what is wrong. One
+more row counts the rest."""
+
+QUARANTINE_ROWS_MAX: Final = 1_000
+"""Rows of one kind that a batch adds to `quarantine` for one start of a gateway (and one segment,
+where it is known). One more row counts the rest."""
+
 RAW_CHARACTERS_MAX: Final = 16 * 1024
 """Characters of raw text kept in one row of `quarantine`: enough to see what went wrong, and a
 flood of broken lines cannot fill the tables faster than good ones."""
@@ -39,6 +52,9 @@ filter costs more than it saves."""
 
 GAPS_SHOWN_MAX: Final = 200
 """Gaps that a report carries; all are counted."""
+
+BOARDS_SHOWN_MAX: Final = 200
+"""Boards that gave numbers again and that a report carries."""
 
 GATEWAYS_SHOWN_MAX: Final = 200
 """Gateways that a report carries; all are counted."""

@@ -17,8 +17,15 @@ from cloud_jobs.batch import Batch, last_finished
 from cloud_jobs.delta_tables import IngestError, Tables
 from cloud_jobs.gaps import GAP_COLUMNS, gaps_of
 from cloud_jobs.landing import list_landed
-from cloud_jobs.limits import GAPS_SHOWN_MAX, GATEWAYS_SHOWN_MAX
-from cloud_jobs.report import Gap, GatewayRange, IngestReport, TableCount, render
+from cloud_jobs.limits import BOARDS_SHOWN_MAX, GAPS_SHOWN_MAX, GATEWAYS_SHOWN_MAX
+from cloud_jobs.report import (
+    Gap,
+    GatewayRange,
+    IngestReport,
+    RepeatedStart,
+    TableCount,
+    render,
+)
 from cloud_jobs.run_lock import only_run
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark_session import spark_session
@@ -108,7 +115,8 @@ def _report(
         gateways, gateways_count = _gateways(tables, ledger)
     finally:
         ledger.unpersist()
-    refused = tables.read("quarantine").groupBy("kind", "reason").count().collect()
+    refusals = F.sum(F.coalesce("refused", F.lit(1))).alias("refused")
+    refused = tables.read("quarantine").groupBy("kind", "reason").agg(refusals).collect()
     return IngestReport(
         source=settings.source,
         tables_root=settings.tables,
@@ -123,11 +131,12 @@ def _report(
         quarantined_new=totals["quarantined"],
         files_ignored=ignored,
         tables=_table_counts(tables, totals, since),
-        quarantine={(row["kind"], row["reason"]): row["count"] for row in refused},
+        quarantine={(row["kind"], row["reason"]): row["refused"] for row in refused},
         gateways=gateways,
         gateways_count=gateways_count,
         gaps=gaps,
         gaps_count=gaps_count,
+        repeated_starts=_repeated_starts(tables),
         seconds=time.monotonic() - began,
     )
 
@@ -150,6 +159,13 @@ def _table_counts(tables: Tables, totals: dict[str, int], since: int) -> dict[st
         "sensor_readings": totals["readings_duplicate"],
     }
     return {name: TableCount(rows[name], changed[name], repeats.get(name, 0)) for name in shown}
+
+
+def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
+    again = tables.read("sensor_readings").where("board_start IS NOT NULL")
+    found = again.groupBy("gateway", "device").agg(F.count_distinct("device_boot").alias("starts"))
+    rows = found.orderBy("gateway", "device").limit(BOARDS_SHOWN_MAX).collect()
+    return [RepeatedStart(row["gateway"], row["device"], row["starts"]) for row in rows]
 
 
 def _gaps(tables: Tables, ledger: DataFrame) -> tuple[list[Gap], int]:

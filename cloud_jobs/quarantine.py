@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.limits import DETAIL_CHARACTERS_MAX, RAW_CHARACTERS_MAX
+from cloud_jobs.limits import DETAIL_CHARACTERS_MAX, QUARANTINE_ROWS_MAX, RAW_CHARACTERS_MAX
 from cloud_jobs.schemas import QUARANTINE
+from cloud_jobs.segment_file import MORE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
@@ -20,11 +21,53 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
     bounded = {
         "raw": F.substring(column("raw"), 1, RAW_CHARACTERS_MAX),
         "detail": F.substring(column("detail"), 1, DETAIL_CHARACTERS_MAX),
+        "refused": F.lit(1) if columns.get("refused") is None else column("refused"),
     }
     chosen = fixed | bounded
     return found.select(
         *(
             chosen.get(field.name, column(field.name)).cast(field.dataType).alias(field.name)
+            for field in QUARANTINE.fields
+        )
+    )
+
+
+def bounded(rows: DataFrame) -> DataFrame:
+    """The first QUARANTINE_ROWS_MAX rows of each kind and start of a gateway (and segment, where it
+    is known), and one that counts the rest: a flood of refusals must not fill the tables."""
+    group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
+    ordered = group.orderBy("sequence", "line", "raw")
+    ranked = (
+        rows.withColumn("nth", F.row_number().over(ordered))
+        .withColumn("last", F.max("sequence").over(group))
+        .withColumn(
+            "rest", F.sum("refused").over(ordered.rowsBetween(0, Window.unboundedFollowing))
+        )
+    )
+    stands_for_the_rest = (F.col("nth") > QUARANTINE_ROWS_MAX) & (F.col("rest") > F.col("refused"))
+    detail = F.concat(
+        F.format_number("rest", 0),
+        F.lit(" more refusals at events "),
+        "sequence",
+        F.lit(" to "),
+        "last",
+        F.lit("; the first of them: "),
+        F.coalesce("detail", "reason"),
+    )
+    summary = {
+        "reason": F.lit(MORE),
+        "detail": F.substring(detail, 1, DETAIL_CHARACTERS_MAX),
+        "sequence": F.col("last"),
+        "line": F.lit(None),
+        "raw": F.lit(None),
+        "refused": F.col("rest"),
+    }
+    return ranked.where(F.col("nth") <= QUARANTINE_ROWS_MAX + 1).select(
+        *(
+            F.when(stands_for_the_rest, summary.get(field.name, F.col(field.name)))
+            .otherwise(F.col(field.name))
+            .cast(field.dataType)
+            .alias(field.name)
             for field in QUARANTINE.fields
         )
     )
@@ -66,6 +109,7 @@ def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
         raw="raw",
         file_sha256="file_sha256",
         file_bytes="file_bytes",
+        refused=F.when(F.col("reason") == MORE, F.col("body").cast("long")).otherwise(F.lit(1)),
     )
 
 
@@ -87,14 +131,21 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
 
 
 def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
-    """One row a delivered message that carries no SenML JSON."""
+    """One row a delivered message that carries no SenML JSON, or a reading of another topic."""
     wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
     return _rows(
         wrong,
         batch,
         "payload",
-        reason=F.lit("not_senml"),
-        detail=F.concat("wrong", F.lit(" (topic "), "topic", F.lit(")")),
+        reason=F.when(F.col("is_elsewhere"), "topic").otherwise("not_senml"),
+        detail=F.concat(
+            "wrong",
+            F.lit(" (published by "),
+            F.coalesce("client_id", F.lit("the broker")),
+            F.lit(" to "),
+            "topic",
+            F.lit(")"),
+        ),
         gateway="gateway",
         boot="boot",
         sequence="sequence",

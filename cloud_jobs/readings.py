@@ -19,7 +19,7 @@ from cloud_jobs.limits import KEY_RANGES_MAX
 from cloud_jobs.schemas import READINGS
 
 MESSAGE: Final = ("gateway", "store", "message")
-_CONTENT: Final = ("topic", "payload", "payload_base64")
+_CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 _RELATIVE_SECONDS_MAX: Final = 2**28
 _FIELDS: Final[dict[str, tuple[str, str]]] = {
     # field of RFC 8428 or of ours: (its type in JSON, its type here)
@@ -40,6 +40,12 @@ _FIELDS: Final[dict[str, tuple[str, str]]] = {
     "boot": ("integer", "bigint"),
     "sequence": ("integer", "bigint"),
 }
+_BOARDS: Final = "board-"
+"""What names of boards begin with, and no others: only boards number their own frames."""
+
+_BOOT_BITS: Final = 32
+"""A board's own number of its start has so many; what is above counts how often it was given."""
+
 _JSON_TYPES: Final = {
     "text": "^(STRING|VOID)$",
     "number": r"^(BIGINT|DOUBLE|DECIMAL\(.*|VOID)$",
@@ -51,7 +57,7 @@ _JSON_TYPES: Final = {
 def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     """Messages whose delivery became complete in this batch, with their contents where logged."""
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
-    columns = [*MESSAGE, *_CONTENT, "boot", "sequence", "time", "day", "batch"]
+    columns = [*MESSAGE, *_CONTENT, "boot", "sequence", "time", "clock", "day", "batch"]
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
     until_now = events.where(F.col("batch") <= batch)
     held = until_now.where(F.col("event") == "message_held")
@@ -71,7 +77,7 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
     """What was said (held) with when it was delivered (released)."""
     contents = held.select(*MESSAGE, *_CONTENT)
-    deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "day", "batch")
+    deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day", "batch")
     return contents.join(deliveries, list(MESSAGE))
 
 
@@ -183,7 +189,29 @@ def _resolved(typed: DataFrame) -> DataFrame:
     )
     checked = resolved.withColumn("wrong_record", _wrong_record())
     wrong = F.coalesce("wrong_pack", F.min("wrong_record").over(whole))
-    return checked.withColumn("wrong", wrong)
+    elsewhere = F.max(_is_elsewhere()).over(whole) & wrong.isNull()
+    return checked.withColumn("is_elsewhere", elsewhere).withColumn(
+        "wrong",
+        F.when(elsewhere, "the topic is not sensors/<its device>/<its quantity>").otherwise(wrong),
+    )
+
+
+def _is_elsewhere() -> Column:
+    """Whether a record that names its device was published to the topic of another one, or to that
+    of another quantity (docs/formats/readings.md): its numbers are then not to be believed.
+
+    A sentence of NMEA 0183 is one quantity, with a name for each of its fields below that.
+    """
+    levels = F.split("topic", "/", -1)
+    is_own_topic = (
+        (F.size(levels) == 3)
+        & (F.get(levels, F.lit(0)) == "sensors")
+        & (F.get(levels, F.lit(1)) == F.col("senml_device"))
+    )
+    own_name = F.concat(F.col("senml_device"), F.lit("/"), F.get(levels, F.lit(2)))
+    is_own_name = (F.col("name") == own_name) | F.startswith("name", F.concat(own_name, F.lit("/")))
+    told = F.col("senml_device").isNotNull()
+    return told & ~F.coalesce(is_own_topic & is_own_name, F.lit(False))
 
 
 def _wrong_record() -> Column:
@@ -250,7 +278,15 @@ def readings_of(records: DataFrame, batch: int) -> DataFrame:
         "sequence",
         F.col("time").alias("delivered_at"),
         "day",
+        "clock",
+        _board_start().alias("board_start"),
     )
+
+
+def _board_start() -> Column:
+    """Which start it is that gave this number of a start again (docs/formats/readings.md)."""
+    again = F.shiftright("senml_boot", _BOOT_BITS)
+    return F.when(F.startswith("senml_device", F.lit(_BOARDS)) & (again > 0), again)
 
 
 def first_readings(candidates: DataFrame) -> DataFrame:

@@ -44,6 +44,15 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatedStart:
+    """A board that gave the numbers of an earlier start again, `starts` times."""
+
+    gateway: str
+    device: str
+    starts: int
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """One run. Counts called new, duplicate and quarantined are this run's; the rest is all there
     is.
@@ -70,6 +79,7 @@ class IngestReport:
     gateways_count: int = 0
     gaps: list[Gap] = field(default_factory=list)
     gaps_count: int = 0
+    repeated_starts: list[RepeatedStart] = field(default_factory=list)
 
 
 def render(report: IngestReport) -> RenderableType:
@@ -79,6 +89,8 @@ def render(report: IngestReport) -> RenderableType:
         parts.append(_gateways(report))
     if report.quarantine:
         parts.append(_quarantine(report))
+    if report.repeated_starts:
+        parts.append(_repeated_starts(report))
     parts.append(_gaps(report))
     return Group(*parts)
 
@@ -154,6 +166,19 @@ def _quarantine(report: IngestReport) -> Table:
     table.caption = "all that was ever refused, segments that landed well later too"
     for (kind, reason), count in sorted(report.quarantine.items()):
         table.add_row(Text(kind), Text(reason), _number(count))
+    return table
+
+
+def _repeated_starts(report: IngestReport) -> Table:
+    table = Table(title="Boards that gave their numbers again", title_justify="left")
+    for name in ("gateway", "board"):
+        table.add_column(name, style="bold cyan")
+    table.add_column("new starts", justify="right")
+    table.caption = (
+        "flashed anew or replaced; each start is stored by itself, and nothing is missing"
+    )
+    for one in report.repeated_starts:
+        table.add_row(Text(one.gateway), Text(one.device), _number(one.starts))
     return table
 
 

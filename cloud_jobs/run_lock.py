@@ -36,7 +36,8 @@ def only_run(tables: str) -> Iterator[None]:
         return
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(directory / "_ingest.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        descriptor = os.open(directory / "_ingest.lock", flags, 0o640)
     except OSError as error:
         raise IngestError(
             f"cannot write to the tables directory {directory} ({error.strerror}): "

@@ -85,13 +85,15 @@ QUARANTINE: Final = _schema_of(
     string  kind reason detail segment_name gateway boot
     integer sequence line
     string  raw file_sha256
-    integer file_bytes
+    integer file_bytes refused
     """
 )
 """What was not believed, and why. `kind` is `segment`, `line`, `event` (the same identity with
-other contents), `payload` (a delivered message that is no SenML JSON) or `reading` (the same
-identity with another value). Rows of `event`, `payload` and `reading` name the event by gateway,
-boot, sequence."""
+other contents), `payload` (a delivered message that is no SenML JSON, or whose topic is not its
+reading's) or `reading` (the same identity with another value). Rows of `event`, `payload` and
+`reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row stands
+for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` says
+which."""
 
 EVENT_BODY: Final = StructType(
     [
@@ -146,10 +148,16 @@ READINGS: Final = _schema_of(
     integer sequence
     time    delivered_at
     date    day
+    string  clock
+    integer board_start
     """
 )
 """One row a SenML record of a delivered message. (gateway, boot, sequence) is the event that
-delivered it; `identity` is what it was deduplicated on, within its gateway."""
+delivered it; `identity` is what it was deduplicated on, within its gateway. `clock` is how good the
+gateway's time was then (`synchronised`, `unsynchronised`, `unknown`): `delivered_at` is by that
+clock, and so is `time` where the sensor has none of its own. `board_start` is n, from 1, where a
+board gave the numbers of an earlier start again (flashed anew, or replaced): `device_boot` is then
+the board's own number plus 2^32 * n."""
 
 SESSIONS: Final = _schema_of(
     """

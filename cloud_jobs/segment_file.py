@@ -24,11 +24,13 @@ import zstandard
 
 from cloud_jobs.event_fields import BadLineError, check_event, columns_of_event, object_of_line
 from cloud_jobs.limits import (
+    BAD_LINES_PER_SEGMENT_MAX,
     DETAIL_CHARACTERS_MAX,
     LINE_BYTES_MAX,
     RAW_CHARACTERS_MAX,
     SEGMENT_BYTES_MAX,
     SEGMENT_FILE_BYTES_MAX,
+    SEGMENT_LINES_MAX,
     WINDOW_BYTES_MAX,
 )
 
@@ -40,6 +42,9 @@ _NAME: Final = re.compile(NAME_PATTERN.replace("$", r"\Z"), re.ASCII)
 _GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}\Z", re.ASCII)
 _IDENTITY: Final = re.compile(r"[0-9a-f]{16}\Z", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
+MORE: Final = "more"
+"""The reason in a row that stands for many."""
+
 _PIECE_BYTES: Final = 256
 _CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
 
@@ -88,6 +93,9 @@ class Line:
 
     `number` counts lines of the file from 1, the header included. `sequence` is the place that
     the line takes: a malformed line has one too. `body` is JSON of the fields that have a column.
+
+    Of many malformed lines the last row stands for the rest: `reason` is `MORE`, `body` their
+    number, `number` the first and `sequence` the last of them.
     """
 
     number: int
@@ -112,6 +120,8 @@ class Verdict:
     claimed: SegmentName | None = None
     header: Header | None = None
     lines: list[Line] = field(default_factory=list)
+    bad_lines: int = 0
+    """Malformed lines, those that have no row of their own included."""
 
 
 def name_of(text: str) -> SegmentName | None:
@@ -137,7 +147,7 @@ def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
     except UntrustedSegmentError as error:
         verdict.reason = error.reason
         verdict.detail = str(error)[:DETAIL_CHARACTERS_MAX]
-        verdict.lines = []
+        verdict.lines, verdict.bad_lines = [], 0
     return verdict
 
 
@@ -157,10 +167,27 @@ def _read_trusted(verdict: Verdict, content: bytes) -> None:
             "renamed", f"the name does not say what is in the file: name it {right}"
         )
     verdict.header = header
-    verdict.lines = [
-        _line_of(line, number=index + 2, sequence=first + index)
-        for index, line in enumerate(lines[1:-1])
-    ]
+    _judge_lines(verdict, lines[1:-1], first)
+
+
+def _judge_lines(verdict: Verdict, lines: list[bytes], first: int) -> None:
+    beyond: list[Line] = []
+    for index, line in enumerate(lines):
+        judged = _line_of(line, number=index + 2, sequence=first + index)
+        if judged.reason is not None:
+            verdict.bad_lines += 1
+            if verdict.bad_lines > BAD_LINES_PER_SEGMENT_MAX:
+                beyond[1:] = [judged]  # the first and the last of them
+                continue
+        verdict.lines.append(judged)
+    if beyond:
+        count = verdict.bad_lines - BAD_LINES_PER_SEGMENT_MAX
+        start, end = beyond[0], beyond[-1]
+        detail = (
+            f"{count:,} more malformed lines among events {start.sequence} to {end.sequence}; "
+            f"the first of them: {start.detail}"
+        )[:DETAIL_CHARACTERS_MAX]
+        verdict.lines.append(Line(start.number, end.sequence, str(count), None, MORE, detail))
 
 
 def _decompressed(content: bytes) -> bytes:
@@ -213,6 +240,10 @@ def _unpacked(content: bytes) -> bytes:
 def _lines_of(text: bytes) -> list[bytes]:
     if not text.endswith(b"\n"):
         raise UntrustedSegmentError("footer", "the last line has no line end")
+    if text.count(b"\n") > SEGMENT_LINES_MAX:
+        raise UntrustedSegmentError(
+            "too_many_lines", f"more than {SEGMENT_LINES_MAX} lines, so that most are no events"
+        )
     lines = text[:-1].split(b"\n")
     if len(lines) < 3:
         raise UntrustedSegmentError(

@@ -11,13 +11,14 @@ _JITTER_SHARE = 0.2
 
 
 class Backoff:
-    def __init__(self) -> None:
+    def __init__(self, last_seconds: float = LAST_SECONDS) -> None:
         self._seconds = FIRST_SECONDS
+        self._last_seconds = last_seconds
 
     def reset(self) -> None:
         self._seconds = FIRST_SECONDS
 
     async def wait(self) -> None:
         seconds = self._seconds
-        self._seconds = min(LAST_SECONDS, seconds * 2)
+        self._seconds = min(self._last_seconds, seconds * 2)
         await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

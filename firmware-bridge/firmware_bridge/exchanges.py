@@ -8,6 +8,7 @@ Packet identifiers are chosen here and nowhere else, so that one that stands in 
 given to another reading.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -50,6 +51,8 @@ class Exchanges:
     def __init__(self, window: int) -> None:
         self._window = window
         self._by_packet_id: dict[int, Exchange] = {}
+        # Started on an earlier connection and not sent on this one.
+        self._unsent: deque[Exchange] = deque()
         self._last_packet_id = 0
 
     def __len__(self) -> int:
@@ -64,6 +67,21 @@ class Exchanges:
         for exchange in exchanges:
             self._by_packet_id[exchange.packet_id] = exchange
 
+    def begin_again(self) -> None:
+        """A connection was made: everything in flight has to be sent once more, what was released
+        first. That lets the broker let go of it, and takes no room there."""
+        self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
+
+    def take_unsent(self) -> list[Exchange]:
+        """What may be sent now: a smaller window than that of the run before is kept too."""
+        taken: list[Exchange] = []
+        unsent = self._unsent
+        while unsent and (
+            unsent[0].released or len(self._by_packet_id) - len(unsent) < self._window
+        ):
+            taken.append(unsent.popleft())
+        return taken
+
     def start(self, number: int, topic: str, payload: bytes) -> Exchange:
         packet_id = self._last_packet_id
         while True:
@@ -74,6 +92,11 @@ class Exchanges:
         exchange = Exchange(number, packet_id, topic, payload)
         self._by_packet_id[packet_id] = exchange
         return exchange
+
+    def take_back(self, exchanges: Iterable[Exchange]) -> None:
+        """What was started is not durable, and nobody has heard of it."""
+        for exchange in exchanges:
+            del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange | None, bool]:
         """The exchange, and whether this PUBREC is its first."""
@@ -103,4 +126,5 @@ class Exchanges:
         """The broker has no session: every exchange is over, its reading waits again."""
         forgotten = self.in_order()
         self._by_packet_id.clear()
+        self._unsent.clear()
         return forgotten

@@ -9,16 +9,20 @@ import contextlib
 import fcntl
 import logging
 import os
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox import Outbox
-from firmware_bridge.outbox_recovery import OutboxError, open_outbox_store
+from firmware_bridge.outbox_recovery import OutboxError, cannot_write, open_outbox_store
+from firmware_bridge.outbox_store import OutboxFull, OutboxStore
 from firmware_bridge.port import Port
 from firmware_bridge.publisher import Publisher
+from firmware_bridge.session_name import this_machine
 from firmware_bridge.settings import BridgeSettings
+from gateway.private_files import open_private
 
 logger = logging.getLogger(__name__)
 
@@ -26,20 +30,54 @@ OUTBOX_FILE = "outbox.db"
 LOCK_FILE = "bridge.lock"
 # systemd's patience is 90 s; a person's at Ctrl-C is shorter. What is left goes out next time.
 DRAIN_SECONDS_MAX = 5.0
+# Between two attempts to open the outbox on a full disk.
+OPEN_AGAIN_SECONDS = 1.0
 
 
 async def serve(settings: BridgeSettings, stop: asyncio.Event) -> None:
     """Run until `stop` is set, then drain. Raises `OutboxError`: one line that says the mend."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with _only_bridge_in(settings.data_dir):
-        store = await asyncio.to_thread(open_outbox_store, settings.data_dir / OUTBOX_FILE)
-        outbox = Outbox(store, window=settings.window, bytes_max=settings.outbox_bytes_max)
+        outbox = await _open(settings, stop)
+        if outbox is None:
+            return
         try:
             await _serve(settings, outbox, stop)
         except* OutboxError as errors:
             raise errors.exceptions[0] from None
         finally:
             await outbox.close()
+
+
+async def _open(settings: BridgeSettings, stop: asyncio.Event) -> Outbox | None:
+    """On a full disk wait for room; None where the end comes first. Raises `OutboxError`."""
+    path = settings.data_dir / OUTBOX_FILE
+    is_told = False
+    while not stop.is_set():
+        try:
+            store = await asyncio.to_thread(open_outbox_store, path)
+            return _outbox_of(store, settings)
+        except OutboxFull as full:
+            if not is_told:
+                logger.error("the outbox cannot be opened on a full disk (%s): free space", full)
+                is_told = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OPEN_AGAIN_SECONDS):
+                await stop.wait()
+    return None
+
+
+def _outbox_of(store: OutboxStore, settings: BridgeSettings) -> Outbox:
+    try:
+        outbox = Outbox(store, window=settings.window, bytes_max=settings.outbox_bytes_max)
+        outbox.choose_session(settings.client_id, this_machine())
+    except sqlite3.Error as error:
+        store.close()
+        raise cannot_write(store.path, error) from error
+    except OutboxFull:
+        store.close()
+        raise
+    return outbox
 
 
 async def _serve(settings: BridgeSettings, outbox: Outbox, stop: asyncio.Event) -> None:
@@ -68,7 +106,10 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, stop: asyncio.Event) 
         logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
         await stop.wait()
         await _end(reading)
-        await outbox.wait_for_commit()
+        with contextlib.suppress(TimeoutError):
+            # On a full disk it does not come: nobody has been told of what waits for it.
+            async with asyncio.timeout(DRAIN_SECONDS_MAX):
+                await outbox.wait_for_commit()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS_MAX if publisher.connected else 0):
                 await outbox.wait_until_empty()
@@ -87,7 +128,7 @@ async def _end(tasks: list[asyncio.Task[None]]) -> None:
 @contextlib.contextmanager
 def _only_bridge_in(data_dir: Path) -> Iterator[None]:
     """Two bridges on one outbox would take each other's packet identifiers."""
-    descriptor = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    descriptor = open_private(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

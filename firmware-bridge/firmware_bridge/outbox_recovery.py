@@ -14,15 +14,19 @@ import contextlib
 import json
 import logging
 import os
+import secrets
 import sqlite3
 import struct
 import time
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from firmware_bridge.accepted_sequences import AcceptedSequences
-from firmware_bridge.outbox_store import OutboxStore
+from firmware_bridge.board_start import BLOCK_BYTES
+from firmware_bridge.boards import BoardRows
+from firmware_bridge.outbox_schema import blocks_of_ranges
+from firmware_bridge.outbox_store import NewerOutbox, OutboxFull, OutboxStore, lacks_room
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +36,11 @@ _PAGE_BYTES = 4096
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _HEADER_PAGES = struct.Struct(">28xI")
+# Starts of one outbox before a number reaches 2**32, where those of boards that begin again are.
+_STARTS_MAX = 2**24
+_PAGE_BYTES_MIN = 512
+_WAL_HEADER = struct.Struct(">8xI4x8s8x")
+_FRAME_HEADER = struct.Struct(">8x8s8x")
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 # What says nothing about the file's contents: setting it aside would mend nothing.
@@ -57,13 +66,21 @@ class OutboxError(RuntimeError):
     """The outbox cannot be written: one line that says what to mend."""
 
 
+def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
+    return OutboxError(
+        f"cannot write the outbox {path}: {error}; "
+        "free space on the disk or replace it, then start the bridge again"
+    )
+
+
 def open_outbox_store(path: Path) -> OutboxStore:
-    """Raises `OutboxError` where not even a new file can be made."""
+    """Raises `OutboxFull` on a full disk, `OutboxError` where not even a new file can be made."""
     try:
         _finish_replacement(path)
         if not path.exists():
             _replace(path, None)
         _lengthen_emptied(path)
+        _rewrite_wal(path)
         try:
             return OutboxStore(path)
         except sqlite3.DatabaseError as error:
@@ -71,7 +88,14 @@ def open_outbox_store(path: Path) -> OutboxStore:
                 raise
             _replace(path, str(error))
             return OutboxStore(path)
+    except NewerOutbox as newer:
+        raise OutboxError(
+            f"the outbox {path} was written by a newer version of the bridge ({newer}); "
+            "install that version again"
+        ) from None
     except (sqlite3.Error, OSError) as error:
+        if lacks_room(error):
+            raise OutboxFull(str(error)) from error
         raise OutboxError(
             f"cannot open the outbox {path}: {error}; check the disk and the directory's rights"
         ) from error
@@ -91,6 +115,53 @@ def _lengthen_emptied(path: Path) -> None:
     if path.stat().st_size == 0:
         with path.open("r+b") as file:
             file.truncate(_PAGE_BYTES)
+
+
+def _rewrite_wal(path: Path) -> None:
+    """Make the WAL on the medium what the page cache says it is.
+
+    After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
+    medium never gets it. SQLite would believe such a frame, append behind it, and lose all of that
+    at a power cut. The same bytes written once more are pages to be written; a cut amid this finds
+    either the old or the same new bytes in each sector.
+    """
+    wal = path.with_name(f"{path.name}-wal")
+    if not wal.exists():
+        return
+    with wal.open("r+b", buffering=0) as file:
+        try:
+            frames = file.read(_frames_end_of(file))
+        except OSError as error:
+            # SQLite judges what cannot be read.
+            logger.warning("the outbox's WAL cannot be read: %s", error)
+            return
+        file.seek(0)
+        while frames:
+            frames = frames[file.write(frames) :]
+        os.fsync(file.fileno())
+    _fsync(path.parent)
+
+
+def _frames_end_of(wal: FileIO) -> int:
+    """How many bytes are frames of the WAL that is in use: those that carry the header's salts.
+
+    https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers big-endian::
+
+        header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
+        frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
+
+    Behind them lie older ones, or zeros where blocks were reserved: several MiB.
+    """
+    header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
+    if len(header) < _WAL_HEADER.size:
+        return 0
+    page_bytes, salts = _WAL_HEADER.unpack(header)
+    if page_bytes < _PAGE_BYTES_MIN:
+        return 0
+    end = _WAL_HEADER.size
+    while os.pread(wal.fileno(), _FRAME_HEADER.size, end)[8:16] == salts:
+        end += _FRAME_HEADER.size + page_bytes
+    return end
 
 
 def _lengthen_cut_off(path: Path) -> None:
@@ -169,17 +240,17 @@ def _fsync(path: Path) -> None:
 def _fill(new: Path, damaged_path: Path | None) -> int:
     """Make an outbox with what can be read of another; how many readings that was."""
     store = OutboxStore(new)
-    count = starts = 0
+    count = 0
     store.begin()
     if damaged_path is not None:
         _lengthen_cut_off(damaged_path)
         with contextlib.closing(sqlite3.connect(damaged_path)) as damaged:
             count = _salvage_readings(damaged, store)
             _salvage_boards(damaged, store)
-            starts = _salvage_starts(damaged)
-    # Numbers that a lost outbox gave must not come again: a new one begins its starts above them.
-    # Seconds since 1970 are above any count; a clock that went back is not above the last one.
-    store.set_property("starts", str(max(starts + 1, int(time.time()))))
+    # Numbers that a lost outbox gave must not come again, whatever the clock says: 1 in 2**31 for
+    # each of its starts. Above the times of day with which earlier versions began.
+    first = secrets.randbelow(2**31 - _STARTS_MAX) + 2**31
+    store.set_property("starts", str(first))
     store.commit()
     store.close()
     return count
@@ -215,15 +286,28 @@ def _is_whole(topic: object, payload: object) -> bool:
 
 
 def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
-    for row in _readable(damaged, "SELECT device, boot, accepted, heard FROM boards"):
-        with contextlib.suppress(ValueError, TypeError, AttributeError):
-            AcceptedSequences(row[2])
-            store.save_boards([row])
-
-
-def _salvage_starts(damaged: sqlite3.Connection) -> int:
-    rows = _readable(damaged, "SELECT value FROM properties WHERE name = 'starts'")
-    return max((int(value) for (value,) in rows if str(value).isdecimal()), default=0)
+    """What is torn is left out: frames that are sent again may then come twice."""
+    tables = {name for (name,) in _readable(damaged, "SELECT name FROM sqlite_master")}
+    found = BoardRows()
+    if "boards" in tables:
+        for used, row in enumerate(_readable(damaged, "SELECT device, boot, accepted FROM boards")):
+            with contextlib.suppress(ValueError, TypeError, AttributeError):
+                blocks = blocks_of_ranges(row[2]).items()
+                found.blocks += [((row[0], row[1], 0), *each, used) for each in blocks]
+    if "board_frames" in tables:
+        rows = _readable(
+            damaged, "SELECT device, boot, repeat, block, digests, used FROM board_frames"
+        )
+        for device, boot, repeat, block, digests, used in rows:
+            if len(digests) == BLOCK_BYTES:
+                found.blocks.append(((device, boot, repeat), block, digests, used))
+    if "board_starts" in tables:
+        counts = _readable(damaged, "SELECT device, boot, starts FROM board_starts ORDER BY rowid")
+        found.counts += [((device, boot), starts) for device, boot, starts in counts]
+    if "board_floors" in tables:
+        floors = _readable(damaged, "SELECT device, boot, starts FROM board_floors")
+        found.floors += [(device, (boot, starts)) for device, boot, starts in floors]
+    store.save_boards(found)
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:

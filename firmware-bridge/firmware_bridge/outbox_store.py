@@ -4,21 +4,39 @@ The statements run on the event loop's thread and only touch the page cache; `co
 the disk and belongs in the outbox's worker thread. Nobody else touches the connection meanwhile.
 """
 
+import contextlib
+import errno
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sqlite_utils import Database
 
+from firmware_bridge.boards import BoardRows
 from firmware_bridge.exchanges import Exchange
-from firmware_bridge.outbox_schema import MIGRATIONS
+from firmware_bridge.outbox_schema import MIGRATIONS, newer_migrations_of
 from firmware_bridge.publications import Publication
+from gateway.private_files import open_private
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48
-# After a burst the write-ahead log shrinks back to this.
+# After a burst the write-ahead log shrinks back to this. It has the blocks from the start, for what
+# goes on when the disk is full: some hundred commits of acknowledgements.
 _WAL_BYTES_KEPT = 8 * 1024 * 1024
+# SQLite's own default; less where the WAL has room for less than four times as much.
+_CHECKPOINT_PAGES_MAX = 1000
+_PAGE_BYTES = 4096
 _BUSY_SECONDS = 5.0
+# SQLite has a code for ENOSPC; where it makes its shared memory longer, it has not.
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+# With less free no more readings are taken. Of a small file system it is a share, as of the WAL.
+_FREE_BYTES_MIN = 16 * 1024 * 1024
+_DISK_SHARE = 16
+# For a database file that grows while the disk is full, in steps of this: a row that is sent takes
+# some bytes more than one that waits.
+_RESERVE_BYTES = 1024 * 1024
+_RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def bytes_of(topic: str, payload: bytes) -> int:
@@ -26,47 +44,145 @@ def bytes_of(topic: str, payload: bytes) -> int:
     return len(topic) + len(payload) + ROW_OVERHEAD_BYTES
 
 
+def lacks_room(error: Exception) -> bool:
+    """Whether the disk is full, which says nothing about what is on it."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return getattr(error, "sqlite_errorcode", None) in _NO_ROOM
+
+
+class OutboxFull(Exception):
+    """The disk has no room: nothing of the transaction is there, and it may be tried again."""
+
+
+class NewerOutbox(RuntimeError):
+    """The file is sound, and of a version of the tables that this program does not know."""
+
+
 class OutboxStore:
-    """Raises `sqlite3.Error` where the file cannot be read or written."""
+    """Raises `sqlite3.Error` where the file cannot be read or written, `NewerOutbox` at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._reserve = path.with_name(path.name + "-reserve")
+        self._last_committed = 0
         # Autocommit: BEGIN and COMMIT stand where they are meant, and in which thread.
         self._connection = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             self._prepare()
-        except sqlite3.Error:
+        except (sqlite3.Error, NewerOutbox):
             self._connection.close()
             raise
 
     def _prepare(self) -> None:
         execute = self._connection.execute
+        database = Database(self._connection)
+        newer = newer_migrations_of(database)
+        if newer:
+            raise NewerOutbox(", ".join(newer))
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=FULL")
         execute(f"PRAGMA journal_size_limit={_WAL_BYTES_KEPT}")
+        # Then a COMMIT alone writes, and it alone can find the disk full.
+        execute("PRAGMA cache_spill=OFF")
+        # Nothing is appended to the WAL of an earlier run: it goes into the database file, fsynced,
+        # and a new one begins. One that somebody else is reading stays, which costs nothing: it is
+        # whole on the medium (`outbox_recovery.py`).
+        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
             raise sqlite3.DatabaseError(f"integrity check: {found[0]}")
-        MIGRATIONS.apply(Database(self._connection))
+        MIGRATIONS.apply(database)
         rows = execute(
             "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings",
             (ROW_OVERHEAD_BYTES,),
         ).fetchone()
+        self._make_wal_room()
         self.count: int = rows[0]
         self.last_number: int = rows[1] or 0
         self.bytes: int = rows[2] or 0
+
+    def _make_wal_room(self) -> None:
+        """Let the WAL have blocks for what goes on when the disk is full, while nobody writes to
+        it. SQLite takes zeros behind its frames for no frames."""
+        total_bytes, _ = self._disk()
+        size_bytes = min(_WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
+        # What stands in the WAL alone may need a larger database file: no more than a quarter.
+        pages = min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4)
+        self._connection.execute(f"PRAGMA wal_autocheckpoint={max(1, pages)}")
+        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        wal = self.path.with_name(self.path.name + "-wal")
+        with contextlib.suppress(OSError), wal.open("r+b") as file:
+            if os.fstat(file.fileno()).st_size < size_bytes:
+                os.posix_fallocate(file.fileno(), 0, size_bytes)
+
+    def _disk(self) -> tuple[int, int]:
+        """Bytes of the file system, and how many of them are free for us."""
+        disk = os.statvfs(self.path.parent)
+        return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize
+
+    def has_room(self) -> bool:
+        """Whether the disk has room for more readings. Less is left to those that are there, which
+        have to be able to leave."""
+        total_bytes, free_bytes = self._disk()
+        return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
 
     def close(self) -> None:
         self._connection.close()
 
     def begin(self) -> None:
+        self._last_committed = self.last_number
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Returns when everything since `begin` would survive a power cut."""
-        self._connection.execute("COMMIT")
+        """Returns when everything since `begin` would survive a power cut. Raises `OutboxFull`:
+        nothing of it is there."""
+        try:
+            self._connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if not lacks_room(error):
+                raise
+            self._roll_back()
+            raise OutboxFull(str(error)) from error
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self.last_number = self._last_committed
+        # What the WAL has goes into the database file: then the WAL begins anew, in the blocks that
+        # it has. A larger database file takes some of the reserve.
+        while not self._checkpoint() and self._give_of_reserve():
+            pass
+
+    def _checkpoint(self) -> bool:
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if not lacks_room(error):
+                raise
+            return False
+        return True
+
+    def make_reserve(self) -> None:
+        """Take what a full disk will not give. Where there is no room for it, it is less."""
+        total_bytes, _ = self._disk()
+        size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
+        with contextlib.suppress(OSError):
+            descriptor = open_private(self._reserve, os.O_RDWR | os.O_CREAT)
+            try:
+                if os.fstat(descriptor).st_size < size_bytes:
+                    os.posix_fallocate(descriptor, 0, size_bytes)
+            finally:
+                os.close(descriptor)
+
+    def _give_of_reserve(self) -> bool:
+        with contextlib.suppress(OSError):
+            size_bytes = self._reserve.stat().st_size
+            os.truncate(self._reserve, max(0, size_bytes - _RESERVE_STEP_BYTES))
+            return size_bytes > 0
+        return False
 
     def insert(self, publications: Sequence[Publication]) -> None:
         first = self.last_number + 1
@@ -128,21 +244,52 @@ class OutboxStore:
                 return
             yield Exchange(number, packet_id, topic, payload, bool(released))
 
-    def boards(self) -> list[tuple[int, int, str]]:
-        """Device, boot, accepted sequences; a device's starts in the order they were heard."""
-        return self._connection.execute(
-            "SELECT device, boot, accepted FROM boards ORDER BY heard, rowid"
-        ).fetchall()
-
-    def save_boards(self, boards: Iterable[tuple[int, int, str, int]]) -> None:
-        """Device, boot, accepted sequences, the bridge start in which it was heard."""
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO boards (device, boot, accepted, heard) VALUES (?, ?, ?, ?)",
-            boards,
+    def boards(self) -> BoardRows:
+        """All of them, in their order of use."""
+        execute = self._connection.execute
+        return BoardRows(
+            blocks=[
+                ((device, boot, repeat), block, digests, used)
+                for device, boot, repeat, block, digests, used in execute(
+                    "SELECT device, boot, repeat, block, digests, used FROM board_frames "
+                    "ORDER BY used"
+                )
+            ],
+            counts=[
+                ((device, boot), starts)
+                for device, boot, starts in execute(
+                    "SELECT device, boot, starts FROM board_starts ORDER BY rowid"
+                )
+            ],
+            floors=[
+                (device, (boot, starts))
+                for device, boot, starts in execute("SELECT device, boot, starts FROM board_floors")
+            ],
         )
 
-    def remove_boards(self, boards: Iterable[tuple[int, int]]) -> None:
-        self._connection.executemany("DELETE FROM boards WHERE device = ? AND boot = ?", boards)
+    def save_boards(self, changes: BoardRows) -> None:
+        execute_many = self._connection.executemany
+        execute_many(
+            "DELETE FROM board_frames WHERE device = ? AND boot = ? AND repeat = ? AND block = ?",
+            [(*key, block) for key, block in changes.removed_blocks],
+        )
+        execute_many(
+            "INSERT OR REPLACE INTO board_frames (device, boot, repeat, block, digests, used) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            [(*key, block, digests, used) for key, block, digests, used in changes.blocks],
+        )
+        execute_many(
+            "INSERT INTO board_starts (device, boot, starts) VALUES (?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET starts = excluded.starts",
+            [(*key, starts) for key, starts in changes.counts],
+        )
+        execute_many(
+            "DELETE FROM board_starts WHERE device = ? AND boot = ?", changes.removed_counts
+        )
+        execute_many(
+            "INSERT OR REPLACE INTO board_floors (device, boot, starts) VALUES (?, ?, ?)",
+            [(device, *floor) for device, floor in changes.floors],
+        )
 
     def property(self, name: str) -> str | None:
         row = self._connection.execute(

@@ -9,9 +9,11 @@ import asyncio
 import contextlib
 import logging
 import time
+import traceback
 from collections.abc import Callable
 
 from firmware_bridge.backoff import Backoff
+from firmware_bridge.boards import Placement, TooManyStarts
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.framings.board import BoardFraming, acknowledgement_of
 from firmware_bridge.framings.frames import BoardIdentity, Frame, Framing
@@ -21,7 +23,7 @@ from firmware_bridge.framings.text import csv_line_of, json_line, key_value_line
 from firmware_bridge.outbox import Outbox
 from firmware_bridge.port_identity import path_of
 from firmware_bridge.port_status import PortStatus
-from firmware_bridge.publications import Numbering, publications_of
+from firmware_bridge.publications import Numbering, Publication, publications_of
 from firmware_bridge.serial_link import PortLost, SerialLink
 from firmware_bridge.settings import BOARD_DEVICE_PREFIX, PortSettings
 
@@ -33,6 +35,10 @@ MID_LINE_SECONDS = 0.02
 IDLE_SECONDS = 1.0
 # A port that opens and fails at once must not start its back-off anew each time.
 STEADY_SECONDS = 5.0
+# After an error of the bridge's own: a board sends what caused it again each half second.
+FAILURE_BACKOFF_SECONDS_MAX = 2.0
+# Tracebacks of different places; an error that comes again is counted.
+FAILURES_TOLD_MAX = 8
 
 
 class Port:
@@ -51,6 +57,7 @@ class Port:
         self._next_sequence = next_sequence
         self._framing = framing_of(settings)
         self._dropping = False
+        self._failures_told: list[traceback.FrameSummary] = []
         self._status = PortStatus(
             settings.name, settings.framing, settings.path or f"usb:{settings.usb}"
         )
@@ -59,6 +66,22 @@ class Port:
         return self._status.as_json(self._framing.tally)
 
     async def run(self) -> None:
+        """What goes wrong in here ends the reading of this port, which begins again."""
+        backoff = Backoff(FAILURE_BACKOFF_SECONDS_MAX)
+        while True:
+            begun_at = time.monotonic()
+            reading = asyncio.create_task(self._run())
+            try:
+                await asyncio.wait({reading})
+            finally:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+            self._note_failure(reading)
+            if time.monotonic() - begun_at > STEADY_SECONDS:
+                backoff.reset()
+            await backoff.wait()
+
+    async def _run(self) -> None:
         backoff = Backoff()
         while True:
             opened_at: float | None = None
@@ -102,6 +125,8 @@ class Port:
             self._status.bytes_read += len(data)
             for frame in self._framing.feed(data) if data else self._framing.flush():
                 self._take(frame, link)
+            # A line that always has something must not keep the others and MQTT from their turn.
+            await asyncio.sleep(0)
             if self._outbox.behind:
                 await self._outbox.wait_for_commit()
             if can_wait and self._outbox.full:
@@ -141,18 +166,46 @@ class Port:
         if not self._outbox.knows_room_for(identity.device):
             self._note_dropped("too_many_devices", len(frame.quantities))
             return
-        numbering = Numbering(
-            f"{BOARD_DEVICE_PREFIX}{identity.device:08x}", identity.boot, identity.sequence
-        )
-        publications = publications_of(
-            frame, numbering, arrival_seconds=arrival_seconds, units=self._settings.units
-        )
-        durable, new = self._outbox.submit_frame(identity, publications)
+        device = f"{BOARD_DEVICE_PREFIX}{identity.device:08x}"
+
+        def publications(boot: int) -> list[Publication]:
+            return publications_of(
+                frame,
+                Numbering(device, boot, identity.sequence),
+                arrival_seconds=arrival_seconds,
+                units=self._settings.units,
+            )
+
+        try:
+            durable, placement = self._outbox.submit_frame(
+                identity, frame.contents_digest(), self._settings.name, publications
+            )
+        except TooManyStarts:
+            self._note_dropped("too_many_starts", len(frame.quantities))
+            return
         durable.add_done_callback(lambda done: self._acknowledge(done, identity, link))
-        if new:
-            self._status.note(frame, numbering, arrival_seconds)
-        else:
+        if not placement.is_new:
             self._status.duplicates += 1
+            return
+        if placement.begins and placement.start.repeat:
+            self._note_repeated_start(device, placement)
+        numbering = Numbering(device, placement.published_boot, identity.sequence)
+        self._status.note(frame, numbering, arrival_seconds)
+
+    def _note_repeated_start(self, device: str, placement: Placement) -> None:
+        repeat = placement.start.repeat
+        self._status.repeated_starts += 1
+        # A board that does it all the time fills no log: the 1st, 2nd, 4th, 8th ... is told.
+        if repeat.bit_count() == 1:
+            logger.warning(
+                "serial port %s: %s counts from the beginning again in its start %d; this is taken "
+                "for another start and published as boot %d: was it flashed again or replaced, "
+                "or do two boards have one number?",
+                self._settings.name,
+                device,
+                placement.start.boot,
+                placement.published_boot,
+            )
 
     def _acknowledge(
         self, durable: "asyncio.Future[None]", identity: BoardIdentity, link: SerialLink
@@ -166,6 +219,27 @@ class Port:
         if not self._dropping:
             logger.error("serial port %s: readings are dropped (%s)", self._settings.name, reason)
         self._dropping = True
+
+    def _note_failure(self, reading: "asyncio.Task[None]") -> None:
+        """An error that nothing here expects: told with its traceback, once for each place."""
+        error = reading.exception()
+        assert error is not None, "a port is read until it is cancelled"
+        tally = self._framing.tally
+        self._framing = framing_of(self._settings)
+        self._framing.tally = tally
+        self._status.failures += 1
+        self._note_lost(f"an error of the bridge: {error!r:.200}", was_open=True)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        if place in self._failures_told or len(self._failures_told) >= FAILURES_TOLD_MAX:
+            return
+        self._failures_told.append(place)
+        logger.error(
+            "serial port %s: %s:%d raised; the port begins again, the others go on; please report",
+            self._settings.name,
+            place.filename,
+            place.lineno,
+            exc_info=error,
+        )
 
     def _note_found(self, link: SerialLink) -> None:
         self._status.trouble = None

@@ -38,8 +38,9 @@ class DeviceStatus:
 
 @dataclass
 class PortStatus:
-    """`dropped` counts what the bridge itself could not take or say, by reason; `trouble` says in
-    a sentence why the port is not open."""
+    """`dropped` counts what the bridge itself could not take or say, by reason; `failures` how
+    often reading the port ended in an error of the bridge's own; `trouble` says in a sentence why
+    the port is not open."""
 
     name: str
     framing: str
@@ -50,6 +51,8 @@ class PortStatus:
     frames: int = 0
     readings: int = 0
     duplicates: int = 0
+    repeated_starts: int = 0
+    failures: int = 0
     last_reading_ms: int | None = None
     dropped: Counter[str] = field(default_factory=Counter)
     devices: dict[str, DeviceStatus] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class PortStatus:
                     "name": name,
                     "value": _shown(measurement.value),
                     "unit": measurement.unit,
-                    "time_ms": int(time_seconds_of(measurement, arrival_seconds) * 1000),
+                    "time_ms": max(0, int(time_seconds_of(measurement, arrival_seconds) * 1000)),
                 }
 
     def as_json(self, tally: Tally) -> dict[str, object]:
@@ -89,6 +92,8 @@ class PortStatus:
             "frames": self.frames,
             "readings": self.readings,
             "duplicates": self.duplicates,
+            "repeated_starts": self.repeated_starts,
+            "failures": self.failures,
             "damaged": dict(tally.damaged),
             "foreign": dict(tally.foreign),
             "dropped": dict(self.dropped),

@@ -5,10 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firmware_bridge.framings.frames import Frame, Measurement
-
-# RFC 8428 section 4.5.3: smaller times count from now, larger ones from 1970.
-_ABSOLUTE_TIME_SECONDS_MIN = 2**28
+from firmware_bridge.framings.frames import ABSOLUTE_TIME_SECONDS_MIN, Frame, Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +39,16 @@ def publications_of(
 
 
 def time_seconds_of(measurement: Measurement, arrival_seconds: float) -> float:
-    """When it was measured, in seconds since 1970, to the millisecond."""
-    given = measurement.time_seconds
-    if given is None:
-        return round(arrival_seconds, 3)
-    if given < _ABSOLUTE_TIME_SECONDS_MIN:
-        return round(arrival_seconds + given, 3)
-    return round(given, 3)
+    """When it was measured, in seconds since 1970, to the millisecond.
+
+    A clock that was never set (before July 1978) is worse than none: then the time counts from
+    the moment of delivery, as RFC 8428 section 4.5.3 has it for times this small.
+    """
+    absolute = measurement.absolute_time_seconds
+    if absolute is not None:
+        return round(absolute, 3)
+    age = measurement.time_seconds or 0.0
+    return round(age if arrival_seconds < ABSOLUTE_TIME_SECONDS_MIN else arrival_seconds + age, 3)
 
 
 def _payload_of(

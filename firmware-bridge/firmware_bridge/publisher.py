@@ -1,8 +1,9 @@
 """Keeps the bridge's MQTT session: connect, hand the connection to the outbox, and again.
 
-MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together: a packet
-identifier that the broker still holds for an older outbox would make it drop a new reading as a
-repeat. So an outbox that did not begin the session of its client id discards it first.
+MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together, by the session's
+name (`session_name.py`): a packet identifier that the broker still holds for other readings would
+make it drop a new reading as a repeat. A session that the broker does not know any more is given
+up, and one of another name begins.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 from firmware_bridge.backoff import Backoff
 from firmware_bridge.mqtt_client import BridgeClient
 from firmware_bridge.outbox import Outbox
+from firmware_bridge.session_name import new_name
 from firmware_bridge.settings import BridgeSettings
 
 logger = logging.getLogger(__name__)
@@ -38,12 +40,16 @@ class Publisher:
         self._settings = settings
         self._outbox = outbox
         self._address = f"{settings.broker_host}:{settings.broker_port}"
-        self._session = f"{settings.client_id}@{self._address}"
+        self._abandoned: str | None = None
         self._trouble: str | None = None
         self.connected = False
 
     def status(self) -> dict[str, object]:
-        return {"connected": self.connected, "address": self._address}
+        return {
+            "connected": self.connected,
+            "address": self._address,
+            "session": self._outbox.session,
+        }
 
     async def run(self) -> None:
         backoff = Backoff()
@@ -57,14 +63,21 @@ class Publisher:
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
         """One connection from its beginning to its end; what went wrong, if anything."""
-        discard = not self._outbox.owns_session(self._session)
-        client = BridgeClient(self._settings.client_id, self._outbox, clean_session=discard)
+        session, begun = self._abandoned, False
+        if session is None:
+            begun = self._outbox.session is not None
+            session = self._outbox.session or new_name(self._settings.client_id)
+        discard = self._abandoned is not None
+        client = BridgeClient(session, self._outbox, clean_session=discard)
         lost = asyncio.Event()
         send = client.send_packet
+        known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
-            if not discard:
-                self._outbox.receive_connected(send, session_present=bool(session_present))
+            # A new name that the broker knows is somebody else's.
+            if not discard and bool(session_present) == begun:
+                known.set()
+                self._outbox.receive_connected(send, session, session_present=begun)
 
         def on_disconnect(client: BridgeClient, *_: Any) -> None:
             lost.set()
@@ -75,10 +88,9 @@ class Publisher:
             client.set_auth_credentials(self._settings.username, self._settings.password)
         try:
             await self._connect(client, lost)
-            if discard:
-                await self._outbox.take_session(self._session)
-                return None
             backoff.reset()
+            if not known.is_set():
+                return await self._give_up(session, begun=begun, discarded=discard)
             self._note_connected()
             await lost.wait()
         except (OSError, MQTTConnectError, TimeoutError) as error:
@@ -88,6 +100,17 @@ class Publisher:
             self._outbox.receive_disconnected(send)
             await _close(client)
         return "the connection was lost"
+
+    async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
+        """Go on without this session; what is wrong with the broker, if anything.
+
+        A broker that does not know ours has begun an empty one in its place. The next connection
+        discards that, so that it keeps none that nobody uses.
+        """
+        self._abandoned = session if begun else None
+        if begun:
+            await self._outbox.lose_session()
+        return None if begun or discarded else f"it has a session of the new name {session}"
 
     async def _connect(self, client: BridgeClient, lost: asyncio.Event) -> None:
         """Until CONNACK; raises also where the broker closes instead of answering."""
@@ -115,7 +138,7 @@ class Publisher:
     def _note_connected(self) -> None:
         self.connected = True
         self._trouble = None
-        logger.info("connected to the broker %s as %s", self._address, self._settings.client_id)
+        logger.info("connected to the broker %s as %s", self._address, self._outbox.session)
 
 
 async def _close(client: BridgeClient) -> None:

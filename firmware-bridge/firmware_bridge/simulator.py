@@ -23,6 +23,7 @@ from firmware_bridge.framings.board import (
     read_acknowledgement,
 )
 from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from gateway.private_files import open_private
 
 logger = logging.getLogger(__name__)
 
@@ -178,7 +179,7 @@ def count_start(path: Path) -> int:
         # A number given before must not come again; seconds are above any count of starts.
         boot = int(time.time())
     part = path.with_name(f"{path.name}.part")
-    with part.open("w") as file:
+    with open(open_private(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
         file.write(f"{boot}\n")
         file.flush()
         os.fsync(file.fileno())

@@ -26,8 +26,16 @@ class Pubcomp:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
+    """`session` is its name; False for `session_present`: it has just begun."""
+
     send: Send
+    session: str
     session_present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLost:
+    """The broker does not know our session: no exchange of it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class Disconnected:
     send: Send
 
 
-Signal = Pubrec | Pubcomp | Connected | Disconnected
+Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 
 
 class Turn:
@@ -65,13 +73,15 @@ class Turn:
                     self.unexpected_pubcomps += 1
                 else:
                     self.completed.append(exchange)
-            case Connected(send, session_present):
+            case Connected(send, _, session_present):
                 self.send = send
                 self._pubrels.clear()
                 self._replay = session_present
+                self._exchanges.begin_again()
                 if not session_present:
-                    self.released.clear()
-                    self.returned += self._exchanges.forget_all()
+                    self._return_all()
+            case SessionLost():
+                self._return_all()
             case Disconnected(send):
                 if self.send == send:
                     self.send = None
@@ -83,16 +93,18 @@ class Turn:
         send = self.send
         if send is None:
             return
-        if self._replay:
-            # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
-            fresh = {exchange.packet_id for exchange in started}
-            for exchange in self._exchanges.in_order():
-                send(exchange.packet(again=exchange.packet_id not in fresh))
-            return
-        for packet_id in self._pubrels:
-            send(pubrel(packet_id))
+        if not self._replay:
+            for packet_id in self._pubrels:
+                send(pubrel(packet_id))
+        # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
+        for exchange in self._exchanges.take_unsent():
+            send(exchange.packet(again=True))
         for exchange in started:
             send(exchange.packet(again=False))
+
+    def _return_all(self) -> None:
+        self.released.clear()
+        self.returned += self._exchanges.forget_all()
 
     def _settle_pubrec(self, packet_id: int) -> None:
         exchange, first = self._exchanges.receive_pubrec(packet_id)

@@ -16,8 +16,9 @@ from gateway.audit.segments import in_order, segments_below, stretch_of
 from gateway.audit.walk import Stretch, Walk
 from gateway.core.journal import DamagedBlob, decode
 from gateway.history.names import SegmentName
-from gateway.history.verify import DamagedSegment
+from gateway.history.verify import DamagedSegment, UnknownVersion
 from gateway.store.database import DATABASE_NAME, connect_read_only
+from gateway.store.formats import refuse_earlier_database, refuse_newer_database
 from gateway.store.journal_files import (
     FOLDER_NAME,
     JournalFile,
@@ -52,10 +53,12 @@ class Audit:
 
         Raises `OSError`, `sqlite3.Error`.
         """
+        refuse_newer_database(data_dir / DATABASE_NAME)
         log = data_dir / "log"
         directories = [log / "sealed", log / "sent", data_dir / "uploaded"]
         self._segments(directories)
         with closing(connect_read_only(data_dir / DATABASE_NAME)) as connection:
+            refuse_earlier_database(data_dir / DATABASE_NAME, connection)
             connection.execute("BEGIN")
             # The snapshot is that of the first read; what was exported before it is sealed now.
             connection.execute("SELECT count(*) FROM meta").fetchone()
@@ -82,6 +85,8 @@ class Audit:
             walk = self._walk_of(name.gateway)
             try:
                 walk.take(stretch_of(name, path))
+            except UnknownVersion as unknown:
+                walk.damaged(path.name, f"segment {name.segment} cannot be read: {unknown}")
             except DamagedSegment as damage:
                 walk.damaged(path.name, f"segment {name.segment} is damaged: {damage}")
             self.findings.counts.segments += 1

@@ -26,7 +26,7 @@ def api(
 ) -> None:
     """Serve the status page and the REST interface.
 
-    It asks the broker through the control socket in the data directory, and only reads.
+    It asks the broker through its status socket, which only reads.
 
     Examples:
 
@@ -42,7 +42,7 @@ def api(
     settings = ApiSettings(
         bind=configuration.api.bind,
         port=configuration.api.port,
-        control_socket=configuration.control_socket,
+        status_socket=configuration.gateway.status_socket,
     )
     serve_until_stopped(
         "api",

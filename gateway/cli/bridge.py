@@ -50,6 +50,7 @@ def bridge(
         lambda stop: serve(settings, stop),
         verbose=verbose,
         quiet=quiet,
+        data_dir=settings.data_dir,
         refusals=(OutboxError,),
     )
 
@@ -68,7 +69,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             client_id=section.client_id,
             username=section.username,
             password=password_of(section.password_file, "[bridge] password_file"),
-            control_socket=configuration.control_socket,
+            control_socket=configuration.gateway.control_socket,
             ports=tuple(
                 PortSettings(
                     name=port.name,
@@ -82,7 +83,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
                 )
                 for port in configuration.serial
             ),
-            window=section.window,
+            window=configuration.bridge_window,
             outbox_bytes_max=section.outbox_max,
         )
     except ValueError as error:

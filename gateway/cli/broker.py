@@ -59,5 +59,6 @@ def broker(
         lambda stop: serve(configuration, stop, say_ready, read_again),
         verbose=verbose,
         quiet=quiet,
+        data_dir=configuration.gateway.data_dir,
         refusals=(ConfigurationError, DataDirectoryInUse, PasswordFileError, StoreFailed),
     )

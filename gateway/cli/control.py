@@ -5,11 +5,13 @@ what to do; answers are bounded in size and time.
 """
 
 import json
+import os
 import socket
 from pathlib import Path
 from typing import Any
 
 from gateway.cli.failures import CommandFailed, line_of
+from gateway.server.unix_sockets import PATH_BYTES_MAX
 
 # The contract's limit for a line in either direction.
 LINE_BYTES_MAX = 1 << 20
@@ -39,9 +41,14 @@ def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, An
 def _mend_of(control_socket: Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"you may not ask the broker at {control_socket}: use sudo or join its group"
+    if len(os.fsencode(control_socket)) > PATH_BYTES_MAX:
+        return (
+            f"{control_socket}: a socket's path has at most {PATH_BYTES_MAX} bytes; set [gateway] "
+            "control_dir to a shorter one"
+        )
     return (
         f"no broker answers at {control_socket} ({line_of(error)}): start it, "
-        "or name its data directory with --data-dir or --config"
+        "or name its data directory with --data-dir, or its configuration with --config"
     )
 
 

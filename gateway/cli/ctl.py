@@ -131,7 +131,7 @@ def reload(config: ConfigOption = None, data_dir: DataDirOption = None) -> None:
 def _asker(config: ConfigOption, data_dir: DataDirOption) -> Callable[..., dict[str, Any]]:
     from gateway.cli.control import ask
 
-    control_socket = configuration_of(config, gateway__data_dir=data_dir).control_socket
+    control_socket = configuration_of(config, gateway__data_dir=data_dir).gateway.control_socket
 
     def ask_broker(command: str, **arguments: object) -> dict[str, Any]:
         return ask(control_socket, command, **arguments)

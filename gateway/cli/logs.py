@@ -1,6 +1,7 @@
 """One readable format for what the processes log to stderr::
 
     2026-11-21 09:10:55 bridge  warning: serial port gps lost
+    1970-01-01 00:01:12? broker  the clock is not synchronised: the kernel does not trust the time
 
 Under systemd records go to the journal with their fields (PRIORITY, ONCEGATE_PROCESS, CLIENT_ID
 where a client is meant), so that `journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3` finds them.
@@ -12,6 +13,8 @@ import logging
 import os
 import sys
 import time
+
+from gateway.server import clock
 
 try:
     from systemd import journal
@@ -41,6 +44,8 @@ class Lines(logging.Formatter):
             text = f"<{_PRIORITY.get(record.levelname, 6)}>{message}"
         else:
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+            if clock.quality() == clock.UNSYNCHRONISED:
+                when += "?"
             level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
             text = f"{when} {self._process:<7} {level}{message}"
         if record.exc_info:

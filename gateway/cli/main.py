@@ -22,6 +22,7 @@ from gateway.cli import (
     upload,
 )
 from gateway.cli.failures import CommandFailed, line_of
+from gateway.private_files import apply_umask
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -85,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; the exit code. Only our own mistakes come out as exceptions."""
     exit_code = EXIT_FAILED
+    apply_umask()
     try:
         outcome = application(arguments, prog_name="oncegate", standalone_mode=False)
         exit_code = outcome if isinstance(outcome, int) else 0

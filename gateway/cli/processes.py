@@ -11,9 +11,11 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from gateway.cli import logs
 from gateway.cli.failures import CommandFailed, line_of
+from gateway.private_files import prepare
 
 SUPERVISOR_VARIABLE = "ONCEGATE_SUPERVISOR_PID"
 READY_VARIABLE = "ONCEGATE_READY_FD"
@@ -30,9 +32,12 @@ def serve_until_stopped(
     *,
     verbose: bool,
     quiet: bool,
+    data_dir: Path | None = None,
     refusals: Sequence[type[Exception]] = (),
 ) -> None:
     """Run `serve` with an event that SIGTERM and SIGINT set; return when it returns.
+
+    `data_dir` is where the process keeps files: made, or tightened, before `serve` sees it.
 
     `refusals` are the exceptions by which the room says in one line that it cannot go on; they and
     OSError become CommandFailed.
@@ -41,6 +46,8 @@ def serve_until_stopped(
     logs.start(process, verbose=verbose, quiet=quiet)
     _die_with_supervisor()
     try:
+        if data_dir is not None:
+            prepare(data_dir)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_until_stopped(serve))
     except foreseen as error:

@@ -28,6 +28,7 @@ def status_table(answer: Answer) -> RenderableType:
     for name, value in (
         ("gateway", f"{_text(answer.get('gateway'))}, version {_text(answer.get('version'))}"),
         ("state", f"{_text(answer.get('state'))}, up {_duration(answer.get('uptime_seconds'))}"),
+        ("clock", _clock(answer)),
         ("listeners", ", ".join(_listener(door) for door in answer.get("listeners", []))),
         ("connections", _pairs(connections)),
         ("sessions", _pairs(sessions)),
@@ -40,10 +41,25 @@ def status_table(answer: Answer) -> RenderableType:
         ("in flight", f"{answer.get('inflight')}, awaiting {answer.get('awaiting_release')}"),
         ("errors", _pairs(_part(answer, "errors"))),
         ("journal", _pairs(journal)),
+        ("disk", _disk(_part(answer, "disk"))),
         ("store", " ".join(_text(value) for value in store.values() if value is not None)),
     ):
         table.add_row(name, Text(value))
     return table
+
+
+def _clock(answer: Answer) -> str:
+    seconds = answer.get("time_ms", 0) / 1000
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))
+    return f"{when}, {_text(answer.get('clock', 'unknown'))}"
+
+
+def _disk(disk: Answer) -> str:
+    if not disk.get("total_bytes"):
+        return "unknown"
+    mib = 1 << 20
+    free = f"{disk['free_bytes'] // mib} MiB of {disk['total_bytes'] // mib} free"
+    return f"{free}; full: nothing new is taken" if disk.get("full") else free
 
 
 # Narrow headings, so that a table fits into a terminal of 80 columns.

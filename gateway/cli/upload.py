@@ -51,6 +51,7 @@ def upload(
         lambda stop: serve(settings, journal.blobs_after, stop),
         verbose=verbose,
         quiet=quiet,
+        data_dir=settings.data_dir,
         refusals=(LogInUse,),
     )
 
@@ -63,7 +64,7 @@ def history_settings_of(configuration: "Configuration") -> "HistorySettings":
     return HistorySettings(
         gateway=gateway_id(configuration),
         data_dir=configuration.gateway.data_dir,
-        control_socket=configuration.control_socket,
+        control_socket=configuration.gateway.control_socket,
         target=configuration.upload_target,
         payload_topics=configuration.session_log.payload_topics,
         seal_after_seconds=configuration.session_log.seal_after,

@@ -101,6 +101,18 @@ class SocketPath(FilePath):
 
 
 @dataclass(frozen=True, slots=True)
+class SocketDirectory(FilePath):
+    """The directory of the control sockets: the longest of their names has to fit."""
+
+    def value_of(self, written: object) -> Path:
+        bytes_max = _SOCKET_PATH_BYTES_MAX - len("/control.sock")
+        path = FilePath.value_of(self, written)
+        if len(os.fsencode(path)) > bytes_max or not str(path).isprintable():
+            raise refusal(f"a directory whose path has at most {bytes_max} bytes, for a socket")
+        return path
+
+
+@dataclass(frozen=True, slots=True)
 class Origin(Quantity):
     """Whose pages may connect: an origin as browsers state it (RFC 6454), or all of them."""
 

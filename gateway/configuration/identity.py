@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateway.configuration.sections import Configuration
+from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 
@@ -92,7 +93,8 @@ def _begin(directory: Path, descriptor: int, *, is_damaged: bool) -> str:
         aside.unlink(missing_ok=True)
         os.link(path, aside)
     partial = path.with_name(f"{ID_FILE}.partial")
-    with partial.open("w", encoding="ascii") as file:
+    opened = open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with open(opened, "w", encoding="ascii") as file:
         file.write(f"{chosen}\n")
         file.flush()
         os.fsync(file.fileno())

@@ -15,6 +15,7 @@ from gateway.configuration.addresses import (
     FilePath,
     HostAndPort,
     Origin,
+    SocketDirectory,
     SocketPath,
     TopicFilter,
     UploadTarget,
@@ -26,6 +27,10 @@ from gateway.configuration.quantities import Duration, Size, Text, Whole, refusa
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
 WEBSOCKET_PORT = 8083
+BRIDGE_PROTOCOL_VERSION = 4
+BRIDGE_WINDOW = 100
+"""Enough for 100 readings in each round trip and commit."""
+CONTROL_SOCKET, STATUS_SOCKET = "control.sock", "status.sock"
 _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 # What may stand in a topic `sensors/<device>/<quantity>` and in a SenML name (RFC 8428, 4.5.1).
@@ -43,6 +48,7 @@ Column = Annotated[
         "1 to 64 letters, digits, '.', ':', '_' or '-', or '_' alone to leave the column out",
     ),
 ]
+GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
 Secret = Annotated[str, Text(r"[^\0]{1,1024}", "a text of 1 to 1024 characters")]
 
 
@@ -58,6 +64,19 @@ class Gateway(Section):
 
     id: Annotated[str, Text(r"[a-z0-9-]{1,64}", "1 to 64 of a-z, 0-9 and -")] | None = None
     data_dir: Annotated[Path, FilePath()] = Path("./var")
+    control_dir: Annotated[Path, SocketDirectory()] | None = None
+    control_group: Annotated[str, GROUP] | None = None
+    status_group: Annotated[str, GROUP] | None = None
+
+    @property
+    def control_socket(self) -> Path:
+        """Where the broker takes every command: `oncegate ctl`, the bridge, the uploader."""
+        return (self.control_dir or self.data_dir) / CONTROL_SOCKET
+
+    @property
+    def status_socket(self) -> Path:
+        """Where the broker takes only commands that read: the page."""
+        return (self.control_dir or self.data_dir) / STATUS_SOCKET
 
 
 class Listener(Section):
@@ -92,16 +111,25 @@ class Listener(Section):
                 raise refusal('path, where the socket is to be, with protocol = "unix"')
             if (self.bind, self.port) != (_DEFAULT_BIND, _DEFAULT_PORT):
                 raise refusal('path alone with protocol = "unix": it has no bind and no port')
-            return self
-        if self.path is not None:
+        elif self.path is not None:
             raise refusal('no path: it belongs to protocol = "unix"')
-        if self.anonymous and not self.allow_anonymous_network and not is_loopback(self.bind):
+        if self.anonymous and not self.allow_anonymous_network and self._is_reached_from_network:
             raise refusal(
                 "anonymous = false with [access] password_file, because "
-                f"{self.bind} can be reached from the network; allow_anonymous_network = true "
-                "opens it to everyone"
+                f"{self._who_reaches_it}; allow_anonymous_network = true opens it to everyone"
             )
         return self
+
+    @property
+    def _is_reached_from_network(self) -> bool:
+        """Whether clients of other machines come in there: through a proxy on this one, perhaps."""
+        return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
+
+    @property
+    def _who_reaches_it(self) -> str:
+        if self.proxy_protocol:
+            return "proxy_protocol = true is for clients that a proxy brings from the network"
+        return f"{self.bind} can be reached from the network"
 
     @property
     def place(self) -> str:
@@ -133,11 +161,20 @@ class Mqtt(Section):
     max_connections: Annotated[int, Whole(1, 1_000_000)] = 10_000
     connect_timeout: Annotated[float, Duration(0.1, 3600)] = 10.0
     max_subscriptions: Annotated[int, Whole(1, 1_000_000)] = 1000
+    max_subscription_bytes: Annotated[int, Size(KIB, TIB)] = 128 * MIB
     max_topic_levels: Annotated[int, Whole(1, 65535)] = 128
     max_write_buffer: Annotated[int, Size(4 * KIB, GIB)] = MIB
     max_retained: Annotated[int, Whole(0, 100_000_000)] = 100_000
-    max_retained_bytes: Annotated[int, Size(KIB, TIB)] = 64 * MIB
+    max_retained_bytes: Annotated[int, Size(KIB, TIB)] = 128 * MIB
     max_sessions: Annotated[int, Whole(1, 100_000_000)] = 100_000
+    maximum_qos: Annotated[int, Whole(0, 2)] = 2
+    retain_available: bool = True
+    message_size_limit: Annotated[int, Size(0, 256 * MIB)] = 0
+    protocol_versions: Annotated[
+        tuple[Annotated[int, Whole(3, 5)], ...], Field(strict=False, min_length=1)
+    ] = (3, 4, 5)
+    allow_zero_length_clientid: bool = True
+    allow_control_characters: bool = False
     sys_interval: Annotated[float | None, Duration(1, 86400, never=True)] = 10.0
 
 
@@ -149,6 +186,15 @@ class Limits(Section):
     lazy_commit_delay: Annotated[float, Duration(0, 10)] = 1.0
     checkpoint_interval: Annotated[float, Duration(0.01, 600)] = 1.0
     max_journal: Annotated[int, Size(MIB, TIB)] = GIB
+
+
+class Disk(Section):
+    """How the room of the disk is shared out. None: as its file system is large."""
+
+    free_min: Annotated[int, Size(0, TIB)] | None = None
+    log_max: Annotated[int, Size(0, TIB)] | None = None
+    damaged_max: Annotated[int, Size(0, TIB)] | None = None
+    reserve: Annotated[int, Size(0, GIB)] | None = None
 
 
 class Access(Section):
@@ -198,7 +244,7 @@ class Bridge(Section):
     username: Secret | None = None
     password_file: Annotated[Path, FilePath()] | None = None
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
-    window: Annotated[int, Whole(1, 65535)] = 100
+    window: Annotated[int, Whole(1, 65535)] | None = None
 
 
 class Serial(Section):
@@ -249,6 +295,7 @@ class Configuration(Section):
     listeners: Annotated[tuple[Listener, ...], Field(strict=False, min_length=1)] = (Listener(),)
     mqtt: Mqtt = Mqtt()
     limits: Limits = Limits()
+    disk: Disk = Disk()
     access: Access = Access()
     hooks: Hooks = Hooks()
     session_log: SessionLog = SessionLog()
@@ -256,11 +303,6 @@ class Configuration(Section):
     bridge: Bridge = Bridge()
     serial: Annotated[tuple[Serial, ...], Field(strict=False)] = ()
     api: Api = Api()
-
-    @property
-    def control_socket(self) -> Path:
-        """Where the broker answers `oncegate ctl`, the API, the bridge and the uploader."""
-        return self.gateway.data_dir / "control.sock"
 
     @property
     def upload_target(self) -> str:
@@ -277,6 +319,15 @@ class Configuration(Section):
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
         return everywhere.get(first.bind, first.bind), first.port
 
+    @property
+    def bridge_window(self) -> int:
+        """Publications that the bridge has under way at a time: `[bridge] window`, else as many as
+        its own broker holds for one client, and not more than another broker may be expected to."""
+        if self.bridge.window is not None:
+            return self.bridge.window
+        own = self.mqtt.max_awaiting_rel if self.bridge.broker is None else BRIDGE_WINDOW
+        return min(BRIDGE_WINDOW, own)
+
     @model_validator(mode="after")
     def _fits_together(self) -> "Configuration":
         doors = [door.place for door in self.listeners if door.path or door.port]
@@ -289,8 +340,13 @@ class Configuration(Section):
                 "[bridge] broker"
             )
         # More exchanges in flight than the broker holds for one client would end the connection.
-        if self.bridge.broker is None and self.bridge.window > self.mqtt.max_awaiting_rel:
+        if self.bridge.broker is None and self.bridge_window > self.mqtt.max_awaiting_rel:
             raise refusal("a [bridge] window of at most [mqtt] max_awaiting_rel")
+        if self.bridge.broker is None and self.serial:
+            if self.mqtt.maximum_qos < 2:
+                raise refusal("[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker")
+            if BRIDGE_PROTOCOL_VERSION not in self.mqtt.protocol_versions:
+                raise refusal("4 in [mqtt] protocol_versions for the bridge, or [bridge] broker")
         names = [port.name for port in self.serial]
         for name in names:
             if names.count(name) > 1:

@@ -7,6 +7,7 @@ recorded. Errors of the peer are returned, with what was expected.
 from typing import Final
 
 from gateway.core.facts import ORIGINS
+from gateway.core.incoming import Incoming
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.core.routes import Route
@@ -17,13 +18,14 @@ from gateway.core.violation import (
     NOT_AUTHORIZED,
     PAYLOAD_FORMAT_INVALID,
     PROTOCOL_ERROR,
+    QOS_NOT_SUPPORTED,
     QUOTA_EXCEEDED,
     RECEIVE_MAXIMUM_EXCEEDED,
+    RETAIN_NOT_SUPPORTED,
     TOPIC_ALIAS_INVALID,
     TOPIC_NAME_INVALID,
     Violation,
 )
-from gateway.core.wall_time import WallTime
 from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Publish
 
@@ -40,13 +42,12 @@ class Arriving:
         recorder: Recorder,
         limits: Limits,
         statistics: Statistics,
-        wall_time: WallTime,
     ) -> None:
         self.state = state
         self.recorder = recorder
         self.limits = limits
         self.statistics = statistics
-        self.wall_time = wall_time
+        self.incoming = Incoming()
 
     def violation_of(self, connection: Connection, packet: Publish) -> Violation | None:
         """Return what ends the connection; resolve the topic alias otherwise."""
@@ -54,7 +55,20 @@ class Arriving:
             violation = self._resolve_alias(connection, packet)
             if violation is not None:
                 return violation
-        levels_max = self.limits.max_topic_levels
+        limits = self.limits
+        if packet.qos > limits.maximum_qos:
+            # [MQTT5-3.2.2-11] binds the client, which has been told
+            return Violation(
+                "maximum_qos",
+                QOS_NOT_SUPPORTED,
+                f"PUBLISH of QoS {packet.qos}, expected at most maximum_qos = {limits.maximum_qos}",
+            )
+        if packet.retain and not limits.retain_available:
+            # [MQTT5-3.2.2-14] the same
+            return Violation(
+                "retain_available", RETAIN_NOT_SUPPORTED, "PUBLISH with RETAIN, expected none"
+            )
+        levels_max = limits.max_topic_levels
         if len(packet.topic) >= levels_max and packet.topic.count("/") >= levels_max:
             return Violation(
                 "max_topic_levels",
@@ -72,8 +86,7 @@ class Arriving:
             detail = f"topic alias {alias}, expected at most {self.limits.max_topic_alias}"
             return Violation("topic_alias", TOPIC_ALIAS_INVALID, detail)
         if packet.topic:
-            connection.aliases_in[alias] = (packet.topic, packet.topic_field)
-            return None
+            return self.incoming.alias(connection, alias, packet.topic, packet.topic_field)
         known = connection.aliases_in.get(alias)
         if known is None:
             detail = f"topic alias {alias} stands for no topic on this connection"
@@ -104,6 +117,10 @@ class Arriving:
             self.statistics.count_error("system_topic")
             self.statistics.publishes_refused += 1
             return NOT_AUTHORIZED
+        if len(packet.payload) > self.limits.message_size_limit_bytes:
+            self.statistics.count_error("message_size_limit")
+            self.statistics.publishes_refused += 1
+            return QUOTA_EXCEEDED
         if connection.version != 5:
             return 0
         properties = packet.properties
@@ -116,17 +133,21 @@ class Arriving:
             self.statistics.count_error("payload_format")
             self.statistics.publishes_refused += 1
             return PAYLOAD_FORMAT_INVALID
-        retained = self.state.retained
-        if (
-            packet.retain
-            and packet.payload
-            and len(retained) >= self.limits.max_retained
-            and packet.topic not in retained
-        ):
-            self.statistics.count_error("max_retained")
-            self.statistics.publishes_refused += 1
-            return QUOTA_EXCEEDED
+        if packet.retain and packet.qos and packet.payload:
+            # At QoS 0 there is no answer that could say so: it goes to its subscribers.
+            limit = self.retained_limit_reached(packet)
+            if limit:
+                self.statistics.count_error(limit)
+                self.statistics.publishes_refused += 1
+                return QUOTA_EXCEEDED
         return 0
+
+    def retained_limit_reached(self, packet: Publish) -> str:
+        """Return the name of the limit that retaining a message would exceed, or nothing."""
+        size_bytes = len(packet.topic_field) + len(packet.payload)
+        if packet.properties is not None:
+            size_bytes += len(forwarded_of(packet.properties))
+        return self.state.retained_limit_reached(self.limits, packet.topic, size_bytes)
 
     def message_of(self, packet: Publish) -> Message:
         """Return the message of a PUBLISH, with the next number."""
@@ -145,8 +166,7 @@ class Arriving:
             message.forwarded = forwarded_of(properties)
             if properties.message_expiry_interval_seconds is not None:
                 interval_ms = properties.message_expiry_interval_seconds * 1000
-                # An interval of 0 expires at once, but is not "never".
-                message.expires_ms = max(1, self.wall_time.time_ms + interval_ms)
+                message.expires_ms = self.state.time.time_ms + interval_ms
         return message
 
     def must_record(self, session: Session, message: Message, route: Route) -> bool:
@@ -171,6 +191,12 @@ class Arriving:
         """
         again = message
         if message.batch >= 0:
+            expires_ms = message.expires_ms
+            if expires_ms:
+                # A younger number does not count the times switched off that this one did.
+                state = self.state
+                left_ms = state.time.left_ms(message.number, expires_ms)
+                expires_ms = max(1, state.time.time_ms + left_ms)
             again = Message(
                 self.state.next_message_number,
                 message.topic,
@@ -179,7 +205,7 @@ class Arriving:
                 message.qos,
                 message.retain,
                 message.forwarded,
-                message.expires_ms,
+                expires_ms,
             )
             self.state.next_message_number += 1
         self.recorder.message_published(session, again, FROM_GATEWAY, 1)

@@ -16,6 +16,7 @@ from gateway.core.ending import RESTART, Ending
 from gateway.core.facts import CLOSE_REASONS, END_REASONS
 from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
+from gateway.core.full_disk import FullDisk
 from gateway.core.handing_over import HandingOver, HandOver
 from gateway.core.holding import Holding
 from gateway.core.limits import SLOW_READER_SECONDS, Limits
@@ -52,12 +53,13 @@ from gateway.core.timers import (
     Timers,
 )
 from gateway.core.violation import (
+    QUOTA_EXCEEDED,
     SERVER_UNAVAILABLE,
     UNSUPPORTED_PROTOCOL_VERSION,
     Violation,
     protocol_violation,
 )
-from gateway.core.wall_time import WallTime
+from gateway.core.work import SLICE_UNITS
 from gateway.wire import kinds
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import PINGRESP
@@ -82,8 +84,8 @@ PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
 DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
 """Connections beyond `max_connections` that are kept until CONNECT can be answered with 0x03."""
-TIMERS_PER_WAKE_MAX: Final = 300
-"""Timers handled before sockets get their turn again."""
+TIMER_UNITS: Final = 7
+"""What a timer costs at least: 300 of them before sockets get their turn again."""
 
 
 class Batch:
@@ -111,17 +113,21 @@ class Broker:
         self.limits = limits
         self.statistics = Statistics()
         self.timers = Timers()
-        self.wall_time = WallTime()
+        self.time = state.time
         self.output = Output(recorder)
-        frames = Frames(state.tree, self.wall_time)
-        self.system_messages = SystemMessages(state.tree, self.output, frames, self.statistics)
+        frames = Frames(state.tree, self.time)
+        self.system_messages = SystemMessages(
+            state.tree, self.output, frames, limits, self.statistics
+        )
         self.deliverer = Deliverer(recorder, self.output, frames, limits, self.statistics)
         self.acknowledging = Acknowledging(recorder, self.output, self.deliverer, self.statistics)
         fan_out = FanOut(state, recorder, self.deliverer, limits, self.statistics)
-        arriving = Arriving(state, recorder, limits, self.statistics, self.wall_time)
+        arriving = Arriving(state, recorder, limits, self.statistics)
+        self.incoming = arriving.incoming
         self.holding = Holding(
             state, recorder, self.output, arriving, frames, fan_out, limits, self.statistics
         )
+        self.full_disk = FullDisk(state, self.output, limits, self.statistics)
         self.publisher = Publisher(
             state,
             recorder,
@@ -132,7 +138,6 @@ class Broker:
             self.holding,
             limits,
             self.statistics,
-            self.wall_time,
         )
         self.handing_over = HandingOver(state, recorder, arriving, fan_out, frames)
         self.retained_replay = RetainedReplay(state, recorder, self.deliverer, limits, self.timers)
@@ -151,20 +156,21 @@ class Broker:
             self.deliverer,
             self.publisher,
             self.handing_over,
+            self.retained_replay,
             limits,
             self.statistics,
             self.timers,
-            self.wall_time,
+            self.time,
         )
         self.connecting = Connecting(
             state,
             recorder,
             self.output,
             self.ending,
+            self.full_disk,
             limits,
             self.statistics,
             self.timers,
-            self.wall_time,
             authenticates,
             methods,
         )
@@ -172,15 +178,25 @@ class Broker:
     # -- the broker's own life
 
     def start(
-        self, recovery: str, version: str, previous_boot: str, now: float, time_ms: int
+        self,
+        recovery: str,
+        version: str,
+        previous_boot: str,
+        now: float,
+        wall_ms: int,
+        clock: int,
     ) -> None:
-        """Take up what the run before left: connections that ended with it, and their wills."""
-        self.wall_time.time_ms = time_ms
+        """Take up what the run before left: connections that ended with it, and their wills.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is (CLOCKS).
+        """
+        time = self.time
+        time.begin(now, wall_ms, clock, self.state.next_message_number)
         self.recorder.broker_started(recovery, version, previous_boot)
         for session in list(self.state.sessions.values()):
             if not session.closed_ms:
-                self.recorder.session_closed(session, RESTART, time_ms)
-            session.away_since = now - max(0.0, (time_ms - session.closed_ms) / 1000)
+                self.recorder.session_closed(session, RESTART, time.time_ms)
+            session.away_since = now - time.age_ms(session.closed_ms) / 1000
             self.ending.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
             if session.ended or not session.durable:
@@ -188,10 +204,15 @@ class Broker:
             else:
                 self.ending.schedule_will(session, now)
 
-    def stop(self, now: float, time_ms: int) -> None:
+    def stop(self, now: float) -> None:
         """Write down that the broker stopped; connections have been ended before."""
-        self.wall_time.time_ms = time_ms
+        self.time.advance(now)
         self.recorder.broker_stopped()
+
+    def limits_changed(self, now: float) -> None:
+        """The limits were replaced: sessions that wait may have to end earlier than before."""
+        for session in self.state.sessions.values():
+            self.ending.schedule_expiry(session, now)
 
     # -- stimuli
 
@@ -199,7 +220,10 @@ class Broker:
         self, address: str, anonymous: bool, now: float, share: ConnectionShare | None = None
     ) -> Connection:
         """A connection was made. It may come back closing: there are too many."""
-        decoder = Decoder(self.limits.max_packet_size_bytes)
+        decoder = Decoder(
+            self.limits.max_packet_size_bytes,
+            allows_control_characters=self.limits.allow_control_characters,
+        )
         connection = Connection(address, decoder, anonymous, now, share)
         self.statistics.connections_accepted += 1
         self.statistics.connections_open += 1
@@ -226,23 +250,65 @@ class Broker:
         if connection.state == CLOSED:
             return
         connection.last_received = now
+        self.time.advance(now)
         packets = connection.decoder.feed(data)
         self.statistics.bytes_received += len(data)
         self.statistics.packets_received_total += len(packets)
-        self._handle(connection, packets, now)
+        if connection.behind:
+            connection.undecided.extend(packets)
+        else:
+            self._handle(connection, packets, now)
+        waits = connection.decoder.partial_bytes() > 0 or connection.state == AUTHENTICATING
+        if (waits or connection in self.incoming.parts) and connection.state != CLOSED:
+            self.incoming.received(connection, len(data), len(packets) > 0)
+            self._make_room(now)
+
+    def _make_room(self, now: float) -> None:
+        """End connections whose packets do not come to an end, where all take too much."""
+        while True:
+            victim = self.incoming.one_too_many(self.limits.max_packet_size_bytes)
+            if victim is None:
+                return
+            detail = "the rest of a packet is missing, and there is no room to wait for it"
+            self.end_for(victim, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
+
+    def go_on(self, connection: Connection, now: float) -> None:
+        """Give a connection that is behind its next slice of work."""
+        if not connection.behind:
+            return
+        self.time.advance(now)
+        self.state.work.spent = 0
+        connection.behind = False
+        if connection.session is not None:
+            violation = self.subscribing.go_on(connection.session, connection, now)
+            if violation is not None:
+                self.end_for(connection, violation, now)
+        if not connection.behind and connection.state != CLOSED:
+            packets = connection.undecided
+            connection.undecided = []
+            self._handle(connection, packets, now)
 
     def _handle(self, connection: Connection, packets: list[Packet], now: float) -> None:
+        work = self.state.work
+        units = SLICE_UNITS
         for index, packet in enumerate(packets):
             if connection.state == AUTHENTICATING:
                 connection.undecided.extend(packets[index:])
+                return
+            if connection.behind or (index and work.spent + index > units):
+                connection.behind = True
+                connection.undecided = packets[index:]
                 return
             violation = self._receive_packet(connection, packet, now)
             if violation is not None:
                 self.end_for(connection, violation, now)
             if connection.state == CLOSED:
                 return
+        work.spent += len(packets)
         malformed = connection.decoder.error
-        if malformed is not None and connection.state != AUTHENTICATING:
+        if malformed is None or connection.behind:
+            return
+        if connection.state != AUTHENTICATING:
             if malformed.reason == UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
                 connection.version = 4  # the answer every client has known since 3.1
@@ -262,6 +328,8 @@ class Broker:
         if session is None or kind == kinds.CONNECT:
             return self._receive_first(connection, packet, now)
         if kind == kinds.PUBLISH:
+            if self.limits.disk_full:
+                return self._publish_on_full_disk(session, connection, cast(Publish, packet), now)
             return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
         self.statistics.packets_received[kind] += 1
         if kind == kinds.PUBREL:
@@ -278,6 +346,15 @@ class Broker:
         if kind == kinds.PUBCOMP:
             return self.acknowledging.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
         return self._receive_rare(session, connection, packet, now)
+
+    def _publish_on_full_disk(
+        self, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> Violation | None:
+        # First what is wrong with it, and what its alias stands for: that counts, refused or not.
+        violation = self.publisher.arriving.violation_of(connection, packet)
+        if violation is None and not self.full_disk.takes(session, connection, packet):
+            return self.publisher.receive_publish(session, connection, packet, now)
+        return violation
 
     def _receive_rare(
         self, session: Session, connection: Connection, packet: Packet, now: float
@@ -325,6 +402,7 @@ class Broker:
         [MQTT5-4.13.1-1]; the will goes out, as with every unclean end."""
         if connection.state == CLOSED:
             return
+        self.time.advance(now)
         self.statistics.count_error(violation.reason)
         session = connection.session
         name = connection.address
@@ -336,13 +414,17 @@ class Broker:
 
     def lose(self, connection: Connection, reason: str, now: float) -> None:
         """The network connection is gone, or the shell ends it, for a reason of CLOSE_REASONS."""
+        self.time.advance(now)
         self.ending.end(connection, CLOSE_REASONS.index(reason), now)
 
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
         """An `AuthenticationRequest` has its answer."""
+        self.time.advance(now)
         violation = self.connecting.authenticated(connection, answer, now)
+        if connection.state not in (AUTHENTICATING, CLOSED):
+            self.incoming.received(connection, 0, completed=True)
         if violation is not None:
             self.end_for(connection, violation, now)
         elif connection.state in (CONNECTED, AWAITING_AUTH):
@@ -350,8 +432,30 @@ class Broker:
             connection.undecided = []
             self._handle(connection, packets, now)
 
+    def set_disk_full(self, full: bool, now: float) -> list[Connection]:
+        """The disk has no room for anything new, or has some again.
+
+        Returns:
+            The connections whose messages waited for that.
+        """
+        if full == self.limits.disk_full:
+            return []
+        self.limits.disk_full = full
+        if full:
+            return []
+        waiting = self.full_disk.take_waiting()
+        for connection, packets in waiting:
+            for packet in packets:
+                if connection.state != CONNECTED:
+                    break
+                violation = self._receive_packet(connection, packet, now)
+                if violation is not None:
+                    self.end_for(connection, violation, now)
+        return [connection for connection, _ in waiting]
+
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
         """The socket's buffer filled up, or has room again."""
+        self.time.advance(now)
         connection.writable = writable
         if not writable:
             connection.unwritable_since = now
@@ -379,6 +483,7 @@ class Broker:
         now: float,
     ) -> None:
         """The store read what `take_page_requests` asked for."""
+        self.time.advance(now)
         self.deliverer.page_loaded(request, contents, deliveries, now)
 
     def handed_over(
@@ -389,10 +494,12 @@ class Broker:
         now: float,
     ) -> None:
         """The store read what `take_hand_overs` asked for."""
+        self.time.advance(now)
         self.handing_over.finish(request, contents, deliveries, now)
 
     def drop_session(self, session: Session, now: float) -> None:
         """An operator ends a session, connected or not."""
+        self.time.advance(now)
         if session.connection is not None:
             self.ending.end(session.connection, CLOSE_REASONS.index("kicked"), now)
         if not session.ended:
@@ -400,16 +507,23 @@ class Broker:
 
     def wake(self, now: float) -> None:
         """Timers are due. What they set for now waits for the next wake: sockets come first."""
-        for timer in self.timers.take_due(now, TIMERS_PER_WAKE_MAX):
-            if timer.connection is not None and timer.kind == RETAINED:
-                self.retained_replay.resume(timer.connection, now)
-            elif timer.connection is not None and timer.connection.state != CLOSED:
+        self.time.advance(now)
+        self.state.work.spent = 0
+        last = self.timers.count
+        while self.state.work.spent <= SLICE_UNITS:
+            timer = self.timers.take_due(now, last)
+            if timer is None:
+                return
+            self.state.work.spent += TIMER_UNITS
+            if timer.connection is not None and timer.connection.state != CLOSED:
                 self._connection_timer(timer, timer.connection, now)
             elif timer.session is not None and not timer.session.ended:
                 self._session_timer(timer, timer.session, now)
 
     def _connection_timer(self, timer: Timer, connection: Connection, now: float) -> None:
-        if timer.kind == CONNECT_TIMEOUT:
+        if timer.kind == RETAINED:
+            self.retained_replay.resume(connection, now)
+        elif timer.kind == CONNECT_TIMEOUT:
             if connection.state != CONNECTED:
                 self.statistics.count_error("connect_timeout")
                 self.ending.end(connection, KEEP_ALIVE_ENDED, now)
@@ -451,12 +565,34 @@ class Broker:
 
     # -- what there is to do
 
-    def seal(self, time_ms: int, clock: int) -> Batch:
-        """End the batch that is being collected."""
+    def seal(self, now: float, wall_ms: int, clock: int) -> Batch:
+        """End the batch that is being collected.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is (CLOCKS).
+        """
         number = self.recorder.batch_number
         withheld = self.output.seal()
         self.ending.ended_sealed, self.ending.ended = self.ending.ended, set()
-        return Batch(number, self.recorder.seal(time_ms, clock), withheld)
+        self.time.advance(now)
+        blob = self.recorder.seal(wall_ms, clock)
+        if self.time.learned:
+            self.time.learned = False
+            self._count_time_switched_off(now)
+        return Batch(number, blob, withheld)
+
+    def take_part(self, now: float, wall_ms: int, clock: int) -> bytes:
+        """Return what was recorded since the last part of the batch: see `Recorder.take_part`."""
+        self.time.advance(now)
+        return self.recorder.take_part(wall_ms, clock)
+
+    def _count_time_switched_off(self, now: float) -> None:
+        """Sessions that were left before an outage are away for longer than their timers count."""
+        for session in self.state.sessions.values():
+            if session.connection is None:
+                session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
+                self.ending.schedule_expiry(session, now)
+                if session.will is not None:
+                    self.timers.add(now, Timer(WILL_DELAY, None, session))
 
     def committed(self, batch: Batch) -> None:
         """The batch is durable: now it may be spoken of."""

@@ -9,7 +9,8 @@ from typing import Final
 from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.ending import TAKEOVER, Ending
 from gateway.core.facts import END_REASONS, WILL_CLEAR_REASONS
-from gateway.core.limits import CLIENT_ID_BYTES_MAX, Limits
+from gateway.core.full_disk import DISK_FULL, FullDisk
+from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX, Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.routes import is_system_topic
@@ -31,7 +32,10 @@ from gateway.core.violation import (
     CLIENT_IDENTIFIER_NOT_VALID,
     CONTINUE_AUTHENTICATION,
     NOT_AUTHORIZED,
+    QOS_NOT_SUPPORTED,
+    QUOTA_EXCEEDED,
     REAUTHENTICATE,
+    RETAIN_NOT_SUPPORTED,
     SERVER_BUSY,
     SERVER_UNAVAILABLE,
     TOPIC_NAME_INVALID,
@@ -40,16 +44,18 @@ from gateway.core.violation import (
     protocol_violation,
     too_large,
 )
-from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import encode
 from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Auth, Connack, Connect, Properties
+from gateway.wire.packets import Will as WillOfConnect
+from gateway.wire.topics import has_control_character
 from gateway.wire.values import topic_field_of
 
 RETURN_CODES: Final = {
     UNSUPPORTED_PROTOCOL_VERSION: 1,
     CLIENT_IDENTIFIER_NOT_VALID: 2,
     SERVER_UNAVAILABLE: 3,
+    QUOTA_EXCEEDED: 3,
     BAD_USER_NAME_OR_PASSWORD: 4,
     NOT_AUTHORIZED: 5,
 }
@@ -66,10 +72,6 @@ WILL_REPLACED: Final = WILL_CLEAR_REASONS.index("replaced")
 KEEP_ALIVE_FACTOR: Final = 1.5
 """[MQTT-3.1.2-24] silence of one and a half times the keep-alive ends the connection."""
 
-TIMER_STEP_SECONDS_MAX: Final = 60.0
-"""A keep-alive timer looks again at least this often, so that it never outlives its connection by
-more: a client that reconnects every second must not leave a heap of timers behind."""
-
 
 class Connecting:
     """From CONNECT to a session."""
@@ -80,10 +82,10 @@ class Connecting:
         recorder: Recorder,
         output: Output,
         ending: Ending,
+        full_disk: FullDisk,
         limits: Limits,
         statistics: Statistics,
         timers: Timers,
-        wall_time: WallTime,
         authenticates: bool,
         methods: list[str],
     ) -> None:
@@ -92,10 +94,10 @@ class Connecting:
         self.output = output
         self.ending = ending
         self.deliverer = ending.deliverer
+        self.full_disk = full_disk
         self.limits = limits
         self.statistics = statistics
         self.timers = timers
-        self.wall_time = wall_time
         self.authenticates = authenticates
         """There are passwords to check user names against."""
         self.methods = methods
@@ -110,8 +112,13 @@ class Connecting:
         """Check a CONNECT in the order of section 3.1.4, then let the client in."""
         self.take_terms(connection, packet)
         properties = packet.properties
+        if packet.protocol_level not in self.limits.protocol_versions:
+            self.refuse(connection, UNSUPPORTED_PROTOCOL_VERSION, "protocol_versions")
+            return None
         if not packet.client_id and (
-            packet.protocol_level == 3 or (packet.protocol_level == 4 and not packet.clean_start)
+            not self.limits.allow_zero_length_clientid
+            or packet.protocol_level == 3
+            or (packet.protocol_level == 4 and not packet.clean_start)
         ):
             # [MQTT-3.1.3-8]; MQTT 3.1 knows no empty client identifier at all
             self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_empty")
@@ -121,14 +128,15 @@ class Connecting:
         ):
             self.refuse(connection, CLIENT_IDENTIFIER_NOT_VALID, "client_id_too_long")
             return None
-        if packet.will is not None and (
-            packet.will.topic.count("/") >= self.limits.max_topic_levels
-        ):
-            self.refuse(connection, TOPIC_NAME_INVALID, "max_topic_levels")
+        refusal = self._refusal_of_names(packet)
+        if refusal:
+            self.refuse(connection, refusal, "control_character")
             return None
-        if packet.will is not None and is_system_topic(packet.will.topic):
-            self.refuse(connection, NOT_AUTHORIZED, "system_topic")
-            return None
+        if packet.will is not None:
+            code, reason = self._refusal_of_will(packet.will)
+            if code:
+                self.refuse(connection, code, reason)
+                return None
         if connection.authentication_method is not None:
             self._begin_enhanced(connection, packet, properties)
         elif packet.username is None:
@@ -146,6 +154,46 @@ class Connecting:
         else:
             return self._admit(connection, packet, None, now)
         return None
+
+    def _refusal_of_names(self, packet: Connect) -> int:
+        """Return the reason code for a control character in a name, 0 if there is none.
+
+        What was opened before such names were refused, or while they were allowed, goes on.
+        """
+        if self.limits.allow_control_characters:
+            return 0
+        if packet.will is not None and has_control_character(packet.will.topic):
+            return TOPIC_NAME_INVALID
+        if packet.client_id in self.state.sessions:
+            return 0
+        if has_control_character(packet.client_id):
+            return CLIENT_IDENTIFIER_NOT_VALID
+        if packet.username is not None and has_control_character(packet.username):
+            return BAD_USER_NAME_OR_PASSWORD
+        return 0
+
+    def _refusal_of_will(self, will: WillOfConnect) -> tuple[int, str]:
+        """Return the reason code that a will is refused with, and its name; 0 if it is not."""
+        limits = self.limits
+        if will.topic.count("/") >= limits.max_topic_levels:
+            return TOPIC_NAME_INVALID, "max_topic_levels"
+        if will.qos > limits.maximum_qos:
+            return QOS_NOT_SUPPORTED, "maximum_qos"  # [MQTT5-3.2.2-12]
+        if will.retain and not limits.retain_available:
+            return RETAIN_NOT_SUPPORTED, "retain_available"  # [MQTT5-3.2.2-13]
+        if len(will.payload) > limits.message_size_limit_bytes:
+            return QUOTA_EXCEEDED, "message_size_limit"
+        if not self._has_room_for(will):
+            return QUOTA_EXCEEDED, "wills_bytes"
+        if is_system_topic(will.topic):
+            return NOT_AUTHORIZED, "system_topic"
+        return 0, ""
+
+    def _has_room_for(self, will: WillOfConnect) -> bool:
+        size_bytes = 4 * len(will.topic) + len(will.payload)
+        return size_bytes <= WILL_BYTES_FREE or (
+            self.state.wills_bytes + size_bytes <= WILLS_BYTES_MAX
+        )
 
     def take_terms(self, connection: Connection, packet: Connect) -> None:
         """Take note of how the client wants to be spoken to: refusals keep to it as well."""
@@ -290,6 +338,13 @@ class Connecting:
         if before is None and len(self.state.sessions) >= self.limits.max_sessions:
             self.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
             return None
+        if (
+            before is None
+            and self.limits.disk_full
+            and self.full_disk.refuses(packet, connection.session_expiry_seconds)
+        ):
+            self.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
+            return None
         if before is not None and self._belongs_to_another(before, connection):
             self.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
             return None
@@ -304,7 +359,7 @@ class Connecting:
         connection.state = CONNECTED
         # Keep-alive counts from here: the time a password check took is not the client's silence.
         connection.last_received = now
-        connection.connected_ms = self.wall_time.time_ms
+        connection.connected_at = now
         self._grant(connection, packet)
         session = self._session_of(connection, packet, before)
         self.statistics.connected(session, connection, before is not None)
@@ -408,6 +463,10 @@ class Connecting:
         connection.receive_maximum_granted = self.limits.max_awaiting_rel
         if self.limits.max_awaiting_rel < 65_535:
             properties.receive_maximum = self.limits.max_awaiting_rel
+        if self.limits.maximum_qos < 2:
+            properties.maximum_qos = self.limits.maximum_qos  # [MQTT5-3.2.2-9]
+        if not self.limits.retain_available:
+            properties.retain_available = False
         properties.maximum_packet_size_bytes = self.limits.max_packet_size_bytes
         if self.limits.max_topic_alias:
             properties.topic_alias_maximum = self.limits.max_topic_alias
@@ -439,5 +498,5 @@ class Connecting:
             due = now + silence_seconds
         if due <= now:
             return False
-        self.timers.add(min(due, now + TIMER_STEP_SECONDS_MAX), timer)
+        self.timers.add(due, timer)
         return True

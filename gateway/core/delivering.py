@@ -9,7 +9,7 @@ Messages are started in the order of the queue and resent in the order they were
 from typing import Final
 
 from gateway.core.facts import DROP_REASONS
-from gateway.core.frames import Frames
+from gateway.core.frames import NO_ALIAS, Frames
 from gateway.core.limits import (
     FORWARDED_BYTES_MAX,
     QUEUE_PAGE_MESSAGES,
@@ -93,17 +93,16 @@ class Deliverer:
             # What was kept until now, or published at this QoS, is still on its way [MQTT-4.6.0-6].
             withheld = True
         plain = connection.version < 5 and not flags & RETAIN
-        aliases = len(connection.aliases_out)
         if not (plain and frame):
-            may_alias = connection.greeted and not withheld
-            made = self.frames.qos0(connection, message, flags, may_alias)
+            leaves_with = NO_ALIAS
+            if connection.topic_alias_maximum:
+                leaves_with = self.output.qos0_leaves_with(connection, withheld)
+            made = self.frames.qos0(connection, message, flags, leaves_with)
             if plain:
                 frame = made
         else:
             made = frame
         if self._is_too_large(connection, made):
-            if len(connection.aliases_out) > aliases:
-                connection.aliases_out.popitem()  # it will not leave, and defines nothing
             self._count_too_large(session, message)
             return frame
         self.statistics.sent_qos0 += 1
@@ -142,22 +141,11 @@ class Deliverer:
         `flags` are those of `Delivery`.
         """
         connection = session.connection
-        if (
-            connection is not None
-            and connection.writable
-            and not session.queued_count
-            and not session.loading
-            and not session.unsent
-            and len(session.outbound) < self._window_of(connection)
-        ):
+        if connection is not None and session.takes_at_once(connection, self.limits, 1):
             delivery = Delivery(session, message, message.number, flags, session.next_position)
             self._start(session, connection, delivery, message, now)
         else:
             self._queue(session, message, flags)
-
-    def _window_of(self, connection: Connection) -> int:
-        # [MQTT5-3.3.4-9] never more in flight than the client allows
-        return min(self.limits.window_of(), connection.receive_maximum)
 
     def _queue(self, session: Session, message: Message, flags: int) -> None:
         # The newest message is the one that is dropped: what was accepted before stays.
@@ -197,7 +185,11 @@ class Deliverer:
         now: float,
     ) -> None:
         delivery.packet_id = session.free_packet_id()
-        frame = self.frames.delivery(connection, delivery, message, False)
+        is_fact = session.durable or message.batch > self.output.committed_batch
+        leaves_with = NO_ALIAS
+        if connection.topic_alias_maximum:
+            leaves_with = self.output.leaves_with(connection, is_fact)
+        frame = self.frames.delivery(connection, delivery, message, False, leaves_with)
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
             if delivery.position < session.next_position:
@@ -208,7 +200,6 @@ class Deliverer:
         self.recorder.delivery_started(delivery, delivery.packet_id)
         delivery.sent_at = now
         self._count_sent(session, delivery.qos, len(message.payload))
-        is_fact = session.durable or message.batch > self.output.committed_batch
         self.output.send(connection, frame, is_fact)
 
     def _count_sent(self, session: Session, qos: int, payload_bytes: int) -> None:
@@ -224,7 +215,7 @@ class Deliverer:
         connection = session.connection
         if connection is None or session.loading:
             return
-        window = self._window_of(connection)
+        window = connection.window_of(self.limits)
         if session.unsent:
             self._send_unsent(session, connection, window, now)
         if not session.queued_count or session.unsent:
@@ -249,7 +240,8 @@ class Deliverer:
     def _send_stored_qos0(
         self, session: Session, connection: Connection, delivery: Delivery, message: Message
     ) -> None:
-        frame = self.frames.qos0(connection, message, delivery.flags, False)
+        leaves_with = self.recorder.batch_number
+        frame = self.frames.qos0(connection, message, delivery.flags, leaves_with)
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
             self.recorder.waiting_dropped(delivery, TOO_LARGE)
@@ -345,7 +337,7 @@ class Deliverer:
 
     def _resend_all(self, session: Session, connection: Connection, now: float) -> None:
         session.unsent.clear()
-        window = self._window_of(connection)
+        window = connection.window_of(self.limits)
         in_flight = list(session.outbound.values())
         sent = 0
         # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
@@ -382,7 +374,11 @@ class Deliverer:
         message = delivery.message
         if message is None:
             return  # still on disk: `page_loaded` resends it
-        frame = self.frames.delivery(connection, delivery, message, True)  # [MQTT-3.3.1-1]
+        leaves_with = NO_ALIAS
+        if connection.topic_alias_maximum:
+            leaves_with = self.output.leaves_with(connection, False)
+        # [MQTT-3.3.1-1]
+        frame = self.frames.delivery(connection, delivery, message, True, leaves_with)
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
             self.recorder.message_dropped(session, message.number, TOO_LARGE)

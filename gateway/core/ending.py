@@ -9,12 +9,21 @@ from typing import Final
 
 from gateway.core.delivering import Deliverer
 from gateway.core.facts import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.gateway_time import GatewayTime
 from gateway.core.handing_over import HandingOver
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.publishing import Publisher
 from gateway.core.recorder import Recorder
-from gateway.core.session import CLOSED, CONNECTED, EXPIRY_NEVER, Connection, Session
+from gateway.core.retained_replay import RetainedReplay
+from gateway.core.session import (
+    CLOSED,
+    CONNECTED,
+    EXPIRY_NEVER,
+    NO_TIMER,
+    Connection,
+    Session,
+)
 from gateway.core.statistics import Statistics
 from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer, Timers
 from gateway.core.violation import (
@@ -28,7 +37,7 @@ from gateway.core.violation import (
     Violation,
     protocol_violation,
 )
-from gateway.core.wall_time import WallTime
+from gateway.core.work import FILTER_UNITS
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Disconnect, Properties
 
@@ -61,20 +70,22 @@ class Ending:
         deliverer: Deliverer,
         publisher: Publisher,
         handing_over: HandingOver,
+        retained_replay: RetainedReplay,
         limits: Limits,
         statistics: Statistics,
         timers: Timers,
-        wall_time: WallTime,
+        time: GatewayTime,
     ) -> None:
         self.recorder = recorder
         self.output = output
         self.deliverer = deliverer
         self.publisher = publisher
         self.handing_over = handing_over
+        self.retained_replay = retained_replay
         self.limits = limits
         self.statistics = statistics
         self.timers = timers
-        self.wall_time = wall_time
+        self.time = time
         self.ended: set[str] = set()
         """Clients whose durable session ends in the batch that is being collected."""
         self.ended_sealed: set[str] = set()
@@ -88,6 +99,7 @@ class Ending:
         """DISCONNECT discards the will, unless it says otherwise, and ends the connection."""
         session = connection.session
         properties = packet.properties
+        is_recorded = False
         if session is not None and properties is not None:
             expiry = properties.session_expiry_interval_seconds
             if expiry is not None:
@@ -100,15 +112,18 @@ class Ending:
                 if longest is not None:
                     expiry = min(expiry, int(longest))
                 self.recorder.expiry_changed(session, expiry)
-        if session is None or session.will is None:
-            self.output.close(connection)
-        elif packet.reason_code != NORMAL:
+                is_recorded = True
+        if session is not None and session.will is not None:
+            is_recorded = True
             # [MQTT5-3.1.2-10] 0x04 asks for the will, and no error code takes it back
+            if packet.reason_code == NORMAL:
+                self.recorder.will_cleared(session, WILL_DISCONNECTED)  # [MQTT-3.14.4-3]
+        if is_recorded:
+            # The close tells the client that its will is gone and that its session stays for as
+            # long as it asked: that has to be on disk by then.
             self.output.close_after_commit(connection)
         else:
-            # The close tells the client that its will is gone: that has to be true by then.
-            self.recorder.will_cleared(session, WILL_DISCONNECTED)  # [MQTT-3.14.4-3]
-            self.output.close_after_commit(connection)
+            self.output.close(connection)
         self._leave(connection, DISCONNECTED, now)
         return None
 
@@ -156,7 +171,7 @@ class Ending:
         session.away_since = now
         session.unsent.clear()
         self.statistics.left(session, reason)
-        self.recorder.session_closed(session, reason, self.wall_time.time_ms)
+        self.recorder.session_closed(session, reason, self.time.time_ms)
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
             self.end_session(session, EXPIRED if session.durable else CLEAN_SESSION, now)
@@ -166,10 +181,13 @@ class Ending:
         self.schedule_expiry(session, now)
 
     def forget(self, connection: Connection) -> None:
-        """Let go of a connection that is being closed."""
-        connection.connect = None
+        """Let go of a connection that is being closed, and of all that it keeps in memory."""
         if connection.state != CLOSED:
             connection.state = CLOSED
+            connection.let_go()
+            self.timers.forget_connection(connection)
+            self.retained_replay.forget(connection)
+            self.publisher.arriving.incoming.forget(connection)
             self.statistics.connections_open -= 1
             if connection.share is not None:
                 connection.share.connections_open -= 1
@@ -194,7 +212,9 @@ class Ending:
         if session.will is not None:
             self.publisher.publish_will(session, now)
         self.handing_over.begin(session, now)
+        self.recorder.state.work.spent += FILTER_UNITS * len(session.subscriptions)
         self.recorder.session_ended(session, reason)
+        self.timers.forget_session(session)
         if session.durable:
             self.ended.add(session.client_id)
 
@@ -203,11 +223,17 @@ class Ending:
         return client_id in self.ended or client_id in self.ended_sealed
 
     def schedule_expiry(self, session: Session, now: float) -> None:
-        """Let a session without a connection end when its expiry interval has passed."""
+        """Let a session without a connection end when its expiry interval has passed.
+
+        One timer serves any number of absences. Another is added only where it would come up too
+        late: the interval is shorter than it was.
+        """
         expiry = self._expiry_of(session)
-        if expiry is not None and not session.expiry_scheduled:
-            session.expiry_scheduled = True
-            due = max(now, session.away_since + expiry)
+        if expiry is None or session.ended or session.connection is not None:
+            return
+        due = max(now, session.away_since + expiry)
+        if due < session.expiry_timer_due:
+            session.expiry_timer_due = due
             self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
 
     def _expiry_of(self, session: Session) -> float | None:
@@ -220,8 +246,9 @@ class Ending:
 
     def expire(self, session: Session, now: float) -> None:
         """An expiry timer came up: end the session unless its client came back since."""
+        if now >= session.expiry_timer_due:
+            session.expiry_timer_due = NO_TIMER
         expiry = self._expiry_of(session)
-        session.expiry_scheduled = False
         if session.ended or session.connection is not None or expiry is None:
             return
         # Compared as the timer was made: a difference may be rounded to just below the interval.

@@ -3,12 +3,13 @@
 Each record begins with its kind (one byte). Integers are little-endian; `text` is a u16 length and
 UTF-8. A MESSAGE is::
 
-    number u64 | flags u8 (QoS in bits 0-1, RETAIN bit 2) | topic bytes u16 | payload bytes u32 |
-    properties bytes u32 | topic | payload | properties
+    number u64 | flags u8 (QoS in bits 0-1, RETAIN bit 2, bit 3: held, it has a place among the
+    retained messages) | topic bytes u16 | payload bytes u32 | properties bytes u32 | topic |
+    payload | properties
 
 The properties are those of MQTT 5.0 that are passed on, as on the wire without their length, after
-the time at which the message expires (u64, milliseconds since 1970, 0: never); no bytes at all if
-there is neither. A delivery's flags are the message's, as delivered, bit 3: it came through a
+the time at which the message expires (u64, milliseconds of gateway time, 0: never); no bytes at all
+if there is neither. A delivery's flags are the message's, as delivered, bit 3: it came through a
 shared subscription, and bit 4: it came through one subscription whose key (CRC-32 of its filter)
 follows the record.
 
@@ -104,13 +105,21 @@ OBSERVATIONS: Final = (
     "log_truncated",
     "serial_port_found",
     "serial_port_lost",
+    "clock_read",
 )
 
 # A batch: one blob, one row, one fsync.
-BLOB_MAGIC: Final = b"OGJ1"
-BLOB_HEADER: Final = Struct("<4s8s8sBQQQIII")
+BLOB_MAGIC: Final = b"OGJ2"
+BLOB_HEADER: Final = Struct("<4s8s8sBQQQIIIQ")
 """magic | store | boot | clock u8 | time ms u64 | batch u64 | first sequence u64 |
-records u32 | bytes of names u32 | bytes of records u32; then names, records, CRC-32 of it all."""
+records u32 | bytes of names u32 | bytes of records u32 | gateway time ms u64; then names, records,
+CRC-32 of it all."""
+BLOB_MAGIC_1: Final = b"OGJ1"
+BLOB_HEADER_1: Final = Struct("<4s8s8sBQQQIII")
+"""The same without gateway time, which was wall time: what blobs of the first format begin with,
+and those of the second as well."""
+BLOB_MAGIC_PREFIX: Final = b"OGJ"
+"""What blobs of every format begin with."""
 NAME_RECORD: Final = Struct("<IH")
 """session u32 | bytes of client id u16; then the client id. Each blob names its own sessions."""
 EXPIRES: Final = Struct("<Q")

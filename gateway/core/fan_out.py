@@ -7,6 +7,7 @@ from gateway.core.routes import Group, Route, Target
 from gateway.core.session import QOS, RETAIN, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
+from gateway.core.work import DELIVERY_UNITS
 
 
 class FanOut:
@@ -30,6 +31,7 @@ class FanOut:
         """Give a message to everyone its topic reaches, and keep it if it says so."""
         if message.retain:
             self._retain(message)
+        self.state.work.spent += DELIVERY_UNITS * len(route.targets)
         frame = b""
         for each in route.targets:
             target: Target | None = each
@@ -54,7 +56,8 @@ class FanOut:
         self, group: Group, message: Message, retain: bool, but: Session | None, now: float
     ) -> None:
         """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
-        session = group.choose(self.limits.window_of(), but)
+        self.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
+        session = group.choose(self.limits, message.qos, message.size_bytes(), but)
         if session is None:
             self.statistics.drop(None, message.topic, "no_member")
             return
@@ -68,25 +71,23 @@ class FanOut:
 
     def _retain(self, message: Message) -> None:
         topic = message.topic
-        before = self.state.retained.get(topic)
-        size_bytes = self.state.retained_bytes + message.size_bytes()
-        if before is not None:
-            size_bytes -= before.size_bytes()
         if not message.payload:
             # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
-            if before is not None:
+            if topic in self.state.retained:
                 self.recorder.retained_cleared(topic)
-        elif before is None and len(self.state.retained) >= self.limits.max_retained:
-            self._refuse_to_retain(topic, "max_retained")
-        elif size_bytes > self.limits.max_retained_bytes:
-            if before is not None:
-                # Rather none than one that is out of date.
-                self.recorder.retained_cleared(topic)
-            self._refuse_to_retain(topic, "max_retained_bytes")
-        else:
+            return
+        limit = (
+            ""
+            if message.has_place
+            else self.state.retained_limit_reached(self.limits, topic, message.size_bytes())
+        )
+        if not limit:
             self.recorder.retained_set(message)
-
-    def _refuse_to_retain(self, topic: str, limit: str) -> None:
+            return
+        if topic in self.state.retained:
+            # [MQTT-3.3.1-5], [MQTT-3.3.1-7] the message was accepted, so the older one has been
+            # replaced, also where there is no room for its successor.
+            self.recorder.retained_cleared(topic)
         self.statistics.count_error(limit)
         self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
         self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")

@@ -1,64 +1,126 @@
 """The bytes of an outgoing PUBLISH for one connection: its version, its properties, its aliases."""
 
+from typing import Final
+
+from gateway.core.gateway_time import GatewayTime
+from gateway.core.limits import ALIASED_TOPIC_CHARACTERS_MAX
 from gateway.core.session import KEY_SHIFT, RETAIN, Connection, Delivery, Message, Session
 from gateway.core.topic_tree import TopicTree
-from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import raw_publish_frame
-from gateway.wire.message_properties import NEVER, NO_PROPERTIES, properties_field_of
+from gateway.wire.message_properties import (
+    EXPIRY_SECONDS_MAX,
+    NEVER,
+    NO_PROPERTIES,
+    properties_field_of,
+)
+
+NO_ALIAS: Final = -1
+"""In the place of a batch: a packet that has to name its topic."""
+NO_TOPIC: Final = b"\x00\x00"
+"""The topic field of a packet whose alias stands for its topic."""
 
 
 class Frames:
     """Builds PUBLISH packets."""
 
-    def __init__(self, tree: TopicTree, wall_time: WallTime) -> None:
+    def __init__(self, tree: TopicTree, time: GatewayTime) -> None:
         self.tree = tree
-        self.wall_time = wall_time
+        self.time = time
 
     def is_expired(self, message: Message) -> bool:
         """Return whether the message expiry interval has passed [MQTT5-3.3.2-5]."""
-        return 0 < message.expires_ms <= self.wall_time.time_ms
+        expires_ms = message.expires_ms
+        return expires_ms != 0 and self.time.left_ms(message.number, expires_ms) <= 0
 
     def expiry_seconds_of(self, message: Message) -> int:
         """Return what is left of the message expiry interval [MQTT5-3.3.2-6], or NEVER."""
         if not message.expires_ms:
             return NEVER
-        return max(0, (message.expires_ms - self.wall_time.time_ms + 999) // 1000)
+        left_ms = self.time.left_ms(message.number, message.expires_ms)
+        # What an earlier version wrote down while its clock was ahead may be more than the field
+        # holds.
+        return min(max(0, (left_ms + 999) // 1000), EXPIRY_SECONDS_MAX)
 
     def delivery(
-        self, connection: Connection, delivery: Delivery, message: Message, dup: bool
+        self,
+        connection: Connection,
+        delivery: Delivery,
+        message: Message,
+        dup: bool,
+        leaves_with: int,
     ) -> bytes:
-        """Return a delivery's PUBLISH at QoS 1 or 2."""
+        """Return a delivery's PUBLISH at QoS 1 or 2; `leaves_with` as in `_aliased`."""
+        retain = delivery.flags & RETAIN != 0
+        packet_id = delivery.packet_id
+        qos = delivery.qos
         field = b""
         if connection.version == 5:
-            field = self._field(delivery.session, message, delivery.flags, 0)
-        return raw_publish_frame(
-            message.topic_field,
-            message.payload,
-            delivery.qos,
-            delivery.flags & RETAIN != 0,
-            dup,
-            delivery.packet_id,
-            field,
-        )
-
-    def qos0(self, connection: Connection, message: Message, flags: int, may_alias: bool) -> bytes:
-        """Return a PUBLISH at QoS 0, for a delivery with these flags.
-
-        `may_alias`: it leaves at once, so that an alias it defines is known to what follows.
-        """
+            session = delivery.session
+            flags = delivery.flags
+            if connection.topic_alias_maximum and leaves_with >= 0:
+                frame = self._aliased(
+                    connection, session, message, flags, qos, dup, packet_id, leaves_with
+                )
+                if frame:
+                    return frame
+            field = self._field(session, message, flags, 0)
         topic_field = message.topic_field
+        return raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
+
+    def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
+        """Return a PUBLISH at QoS 0, for a delivery with these flags; `leaves_with` as in
+        `_aliased`."""
         field = b""
         if connection.version == 5:
-            alias = 0
-            if connection.topic_alias_maximum:
-                alias, known = _alias_of(connection, message.topic, may_alias)
-                if known:
-                    topic_field = b"\x00\x00"
             session = connection.session
             assert session is not None, "a PUBLISH to a connection without a session"
-            field = self._field(session, message, flags, alias)
+            if connection.topic_alias_maximum and leaves_with >= 0:
+                frame = self._aliased(connection, session, message, flags, 0, False, 0, leaves_with)
+                if frame:
+                    return frame
+            field = self._field(session, message, flags, 0)
         retain = flags & RETAIN != 0
-        return raw_publish_frame(topic_field, message.payload, 0, retain, False, 0, field)
+        return raw_publish_frame(message.topic_field, message.payload, 0, retain, False, 0, field)
+
+    def _aliased(
+        self,
+        connection: Connection,
+        session: Session,
+        message: Message,
+        flags: int,
+        qos: int,
+        dup: bool,
+        packet_id: int,
+        leaves_with: int,
+    ) -> bytes:
+        """Return a PUBLISH that defines or uses a topic alias, empty if it has to do without one.
+
+        `leaves_with`: the batch that the packet waits for, the last committed one if it leaves at
+        once; NO_ALIAS: none may be used. Packets may overtake a definition that waits. They name
+        the topic and define the same alias again, for what leaves behind them.
+        """
+        topic = message.topic
+        defined = connection.aliases_out.get(topic)
+        is_known = False
+        if defined is not None:
+            alias, defined_with = defined
+            is_known = defined_with <= leaves_with
+        else:
+            alias = len(connection.aliases_out) + 1
+            if alias > connection.topic_alias_maximum or len(topic) > ALIASED_TOPIC_CHARACTERS_MAX:
+                return b""
+        topic_field = NO_TOPIC if is_known else message.topic_field
+        field = self._field(session, message, flags, alias)
+        retain = flags & RETAIN != 0
+        frame = raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
+        maximum = connection.maximum_packet_size_bytes
+        # Whether a message fits does not depend on what was sent before: when it is resent, its
+        # topic may have to be named. Without an alias it is never larger than this sum.
+        if 0 < maximum < len(frame) + len(message.topic_field):
+            return b""
+        if not is_known:
+            connection.aliases_out[topic] = (alias, leaves_with)
+        return frame
 
     def _field(self, session: Session, message: Message, flags: int, alias: int) -> bytes:
         identifiers: list[int] = []
@@ -80,13 +142,3 @@ class Frames:
         if subscription is None or not subscription.identifier:
             return []
         return [subscription.identifier]
-
-
-def _alias_of(connection: Connection, topic: str, may_alias: bool) -> tuple[int, bool]:
-    alias = connection.aliases_out.get(topic, 0)
-    if alias:
-        return alias, True
-    if may_alias and len(connection.aliases_out) < connection.topic_alias_maximum:
-        alias = len(connection.aliases_out) + 1
-        connection.aliases_out[topic] = alias
-    return alias, False

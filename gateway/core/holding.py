@@ -9,7 +9,7 @@ from gateway.core.delivering import EXPIRED
 from gateway.core.facts import DROP_REASONS
 from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.limits import Limits
+from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX, Limits
 from gateway.core.output import Output
 from gateway.core.recorder import Recorder
 from gateway.core.routes import is_system_topic
@@ -91,6 +91,9 @@ class Holding:
         total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
         if session.inbound and total > self.limits.max_awaiting_rel_bytes:
             return "max_awaiting_rel_bytes"
+        added_bytes = total - session.inbound_bytes
+        if total > HELD_BYTES_FREE and self.state.held_bytes + added_bytes > HELD_BYTES_MAX:
+            return "held_bytes"
         return ""
 
     @staticmethod
@@ -112,7 +115,12 @@ class Holding:
         self.statistics.received_qos2 += 1
         self.statistics.publish_bytes_received += len(packet.payload)
         connection.receiving += 1
-        held = Held(session, packet.packet_id, self.arriving.message_of(packet), now)
+        message = self.arriving.message_of(packet)
+        if packet.retain and packet.payload:
+            # Where there is no room the publisher speaks 3.1 or 3.1.1, or the message had been
+            # refused: then it counts whether there is some when it is released.
+            message.has_place = not self.arriving.retained_limit_reached(packet)
+        held = Held(session, packet.packet_id, message, now)
         self.recorder.message_held(held)
         if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
             answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)

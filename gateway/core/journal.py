@@ -22,23 +22,33 @@ class Blob:
     """A blob taken apart: its header, the names of its sessions and where its records lie."""
 
     def __init__(self, data: bytes) -> None:
-        if len(data) < facts.BLOB_HEADER.size + facts.CRC.size:
+        if len(data) < facts.BLOB_HEADER_1.size + facts.CRC.size:
             raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
-        if data[:4] != facts.BLOB_MAGIC:
+        self.has_gateway_time = data[:4] == facts.BLOB_MAGIC
+        if not self.has_gateway_time and data[:4] != facts.BLOB_MAGIC_1:
             raise DamagedBlob(f"begins with {data[:4]!r}, expected {facts.BLOB_MAGIC!r}")
         if crc32(data[:-4]) != facts.CRC.unpack(data[-4:])[0]:
             raise DamagedBlob("the CRC does not match the contents")
-        fields = facts.BLOB_HEADER.unpack_from(data)
+        fields = facts.BLOB_HEADER_1.unpack_from(data)
         self.data = data
         self.store = bytes(fields[1]).hex()
         self.boot = bytes(fields[2]).hex()
         self.clock: int = fields[3]
         self.time_ms: int = fields[4]
+        """Wall time."""
         self.number: int = fields[5]
         self.first_sequence: int = fields[6]
         self.record_count: int = fields[7]
         names_bytes: int = fields[8]
-        self.records_at = facts.BLOB_HEADER.size + names_bytes
+        self.gateway_ms = self.time_ms
+        """Gateway time; of a blob of the first format wall time, which deadlines were made of."""
+        self.names_at = facts.BLOB_HEADER_1.size
+        if self.has_gateway_time:
+            self.names_at = facts.BLOB_HEADER.size
+            if len(data) < self.names_at + facts.CRC.size:
+                raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
+            self.gateway_ms = facts.BLOB_HEADER.unpack_from(data)[10]
+        self.records_at = self.names_at + names_bytes
         self.records_end = self.records_at + int(fields[9])
         if self.records_end + facts.CRC.size != len(data):
             raise DamagedBlob("the lengths in the header do not add up to the blob's length")
@@ -49,7 +59,7 @@ class Blob:
 
     def _names(self) -> dict[int, str]:
         names: dict[int, str] = {}
-        at = facts.BLOB_HEADER.size
+        at = self.names_at
         while at < self.records_at:
             number, length = facts.NAME_RECORD.unpack_from(self.data, at)
             at += facts.NAME_RECORD.size
@@ -271,7 +281,7 @@ class _Reader:
             event["step_ms"] = int(detail)
         elif kind == "log_truncated":
             event["from_sequence"], event["to_sequence"] = int(subject), int(detail)
-        elif kind == "store_damaged":
+        elif kind in ("store_damaged", "clock_read"):
             event["detail"] = detail
         else:
             event[_SUBJECT_FIELDS[kind]] = subject

@@ -25,9 +25,39 @@ FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024
 """QoS 0 for one client within one turn of the loop. A turn brings about 1 MiB, but a topic alias of
 three bytes may stand for a topic of 64 kB: without a limit 18 kB became 120 MB."""
 
+WILD_PATTERNS_MAX: int = 8_192
+"""Levels that a lookup may have to visit beside those of its topic, two milliseconds: for each
+different way in which filters mix names and `+`, one for each level from the first `+` on. Fleets
+have some dozens of such ways; 1,000 random ones of 128 levels had a lookup take 30 ms."""
+
+WILLS_BYTES_MAX: int = 64 * 1024 * 1024
+"""Memory of all wills; beyond it a CONNECT with a large one is refused."""
+
+WILL_BYTES_FREE: Final = 2 * 1024
+"""A will of this size is always taken: those that say "offline" have some hundred bytes."""
+
+HELD_BYTES_MAX: int = 128 * 1024 * 1024
+"""QoS 2 messages received and not yet released, of all sessions: beyond it a session may hold
+HELD_BYTES_FREE. All of them are in memory, and a session outlives its connection."""
+
+HELD_BYTES_FREE: Final = 16 * 1024
+"""Held for one session whatever the others do."""
+
+ALIASED_TOPIC_CHARACTERS_MAX: Final = 256
+"""Longer topics get no alias towards a client: each would be kept for as long as its connection."""
+
 SLOW_READER_SECONDS: Final = 300.0
 """How long a full write buffer may stay full: ample for 1 MiB over a modem. Then the connection
 ends; a client that has stopped reading would keep it, and we would not read from it, for ever."""
+
+
+PUT_OFF_BYTES_MAX: Final = 64 * 1024
+"""Messages of one connection that wait for room on a full disk; with more it is not read. Until
+then its PINGREQ and its acknowledgements are heard: a client's window is seldom larger."""
+
+
+NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
+"""The largest remaining length: no payload is larger."""
 
 
 class Limits:
@@ -63,15 +93,29 @@ class Limits:
         self.connect_timeout_seconds: float = 10.0
         # For one session: a client bug must not fill the topic tree.
         self.max_subscriptions: int = 1_000
+        # For all of them: what they, their filters and the levels of these cost in memory.
+        self.max_subscription_bytes: int = 128 * 1024 * 1024
         # Levels of a topic or filter: bounds the walk through the topic tree.
         self.max_topic_levels: int = 128
         # Unsent bytes of one connection before it counts as a slow reader.
         self.max_write_buffer_bytes: int = 1024 * 1024
         self.max_retained: int = 100_000
-        # All of them are in memory, now and after every start: a gateway with 512 MiB has to be
-        # able to start again.
-        self.max_retained_bytes: int = 64 * 1024 * 1024
+        # What they and the levels of their topics cost in memory, where all of them are, now and
+        # after every start: a gateway with 512 MiB has to be able to start again.
+        self.max_retained_bytes: int = 128 * 1024 * 1024
         self.max_sessions: int = 100_000
+        # What operators of other brokers can switch off or bound: see docs/configuration.md.
+        self.maximum_qos: int = 2
+        self.retain_available: bool = True
+        # Payload of one message; max_packet_size bounds it as well.
+        self.message_size_limit_bytes: int = NO_MESSAGE_SIZE_LIMIT
+        self.protocol_versions: tuple[int, ...] = (3, 4, 5)
+        self.allow_zero_length_clientid: bool = True
+        # U+0001 to U+001F and U+007F to U+009F in topics, filters, client ids and user names:
+        # they spoil logs and terminals, and no honest client has them.
+        self.allow_control_characters: bool = False
+        # Not a key: the shell says so while the disk has no room for anything new.
+        self.disk_full: bool = False
 
     def window_of(self) -> int:
         """Return how many QoS 1 and 2 deliveries may be in flight towards one client."""

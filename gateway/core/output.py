@@ -10,6 +10,7 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
+from gateway.core.frames import NO_ALIAS
 from gateway.core.packet_buffer import PacketBuffer
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection
@@ -68,6 +69,21 @@ class Output:
             self.withhold(connection, data)
         else:
             self.push(connection, data)
+
+    def leaves_with(self, connection: Connection, is_fact: bool) -> int:
+        """Return the batch that `send` lets bytes wait for; the last committed one: for none."""
+        if is_fact or connection.withheld_batch > self.committed_batch:
+            return self.recorder.batch_number
+        return self.committed_batch
+
+    def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
+        """Return the batch that QoS 0 waits for; the last committed one: for none.
+
+        NO_ALIAS while CONNACK is being committed, when `forward` decides what is waited for.
+        """
+        if withheld:
+            return self.recorder.batch_number
+        return self.committed_batch if connection.greeted else NO_ALIAS
 
     def send_at_once(self, connection: Connection, data: bytes) -> None:
         """Send what may overtake: QoS 0 and PINGRESP, but never CONNACK."""

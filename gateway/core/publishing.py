@@ -19,7 +19,6 @@ from gateway.core.session import Connection, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
-from gateway.core.wall_time import WallTime
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBACK
 from gateway.wire.packets import Puback, Publish
@@ -42,7 +41,6 @@ class Publisher:
         holding: Holding,
         limits: Limits,
         statistics: Statistics,
-        wall_time: WallTime,
     ) -> None:
         self.state = state
         self.recorder = recorder
@@ -53,7 +51,6 @@ class Publisher:
         self.holding = holding
         self.limits = limits
         self.statistics = statistics
-        self.wall_time = wall_time
 
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
@@ -71,7 +68,11 @@ class Publisher:
                 return violation
         route = self.state.tree.route_of(packet.topic)
         refusal = 0
-        if connection.version == 5 or route.is_system:
+        if (
+            connection.version == 5
+            or route.is_system
+            or len(packet.payload) > self.limits.message_size_limit_bytes
+        ):
             refusal = arriving.refusal_of(connection, packet, route.is_system)
         if refusal:
             if packet.qos:
@@ -122,6 +123,7 @@ class Publisher:
         is_5 = version == 5
         message: Message | None = None
         sent = 0
+        self.state.work.spent += len(route.targets)
         for target in route.targets:
             session = target.session
             connection = session.connection
@@ -164,7 +166,7 @@ class Publisher:
             will.forwarded,
         )
         if will.expiry_seconds >= 0:
-            message.expires_ms = max(1, self.wall_time.time_ms + will.expiry_seconds * 1000)
+            message.expires_ms = self.state.time.time_ms + will.expiry_seconds * 1000
         self.recorder.will_cleared(session, WILL_PUBLISHED)
         self.statistics.published(session, will.topic, will.payload, will.qos, will.retain, True)
         route = self.state.tree.route_of(will.topic)

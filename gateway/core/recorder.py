@@ -46,30 +46,94 @@ class Recorder:
         self.records = BytesWriter()
         self.record_count = 0
         self.names = bytearray()
+        self.parts: list[bytes] = []
+        """Records of the batch that `take_part` has handed out; those in `records` follow them."""
+        self.parts_bytes = 0
+        self.parts_count = 0
+        self.parts_names_bytes = 0
+        self.lazy = False
+        """Since the last part something was recorded that no client waits for."""
 
-    def seal(self, time_ms: int, clock: int) -> bytes | None:
-        """End the batch and return its blob; None when nothing was recorded."""
-        number = self.batch_number
-        self.batch_number = number + 1
+    def pending_bytes(self) -> int:
+        """Return the bytes of the records in the batch that is being made."""
+        return self.parts_bytes + len(self.records)
+
+    def blob_bytes(self) -> int:
+        """Return the size of the blob that `seal` would return."""
+        return facts.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + facts.CRC.size
+
+    def take_part(self, wall_ms: int, clock: int) -> bytes:
+        """Return what was recorded since the last part, as a blob: the batch stays as it is.
+
+        The parts of a batch have its number and follow each other in their sequence numbers. A name
+        stands in the first of them that needs it.
+        """
+        records = self.records.getvalue()
+        blob = self._blob(
+            wall_ms,
+            clock,
+            self.next_sequence + self.parts_count,
+            self.record_count - self.parts_count,
+            bytes(self.names[self.parts_names_bytes :]),
+            records,
+        )
+        self.parts.append(records)
+        self.parts_bytes += len(records)
+        self.parts_count = self.record_count
+        self.parts_names_bytes = len(self.names)
+        self.records = BytesWriter()
+        self.lazy = False
+        return blob
+
+    def seal(self, wall_ms: int, clock: int) -> bytes | None:
+        """End the batch and return its blob; None when nothing was recorded.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is (CLOCKS).
+        """
         if not self.record_count:
+            self.batch_number += 1
             return None
+        self.parts.append(self.records.getvalue())
+        records = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        blob = self._blob(
+            wall_ms, clock, self.next_sequence, self.record_count, bytes(self.names), records
+        )
+        self.state.time.sealed(self.state.time.time_ms, wall_ms, clock)
+        self.next_sequence += self.record_count
+        self.record_count = 0
+        self.records = BytesWriter()
+        self.names = bytearray()
+        self.parts = []
+        self.parts_bytes = 0
+        self.parts_count = 0
+        self.parts_names_bytes = 0
+        self.lazy = False
+        self.batch_number += 1
+        return blob
+
+    def _blob(
+        self,
+        wall_ms: int,
+        clock: int,
+        first_sequence: int,
+        record_count: int,
+        names: bytes,
+        records: bytes,
+    ) -> bytes:
         header = facts.BLOB_HEADER.pack(
             facts.BLOB_MAGIC,
             self.store,
             self.boot,
             clock,
-            time_ms,
-            number,
-            self.next_sequence,
-            self.record_count,
-            len(self.names),
-            len(self.records),
+            wall_ms,
+            self.batch_number,
+            first_sequence,
+            record_count,
+            len(names),
+            len(records),
+            self.state.time.time_ms,
         )
-        body = b"".join((header, self.names, self.records.getvalue()))
-        self.next_sequence += self.record_count
-        self.record_count = 0
-        self.records = BytesWriter()
-        self.names = bytearray()
+        body = b"".join((header, names, records))
         return body + facts.CRC.pack(crc32(body))
 
     def _name(self, session: Session) -> int:
@@ -110,11 +174,13 @@ class Recorder:
     def session_closed(self, session: Session, reason: int, time_ms: int) -> None:
         number = self._name(session)
         self.records.write(facts.REASON_RECORD.pack(facts.SESSION_CLOSED, number, reason))
+        self.lazy = True
         self.state.session_closed(session, time_ms)
 
     def session_ended(self, session: Session, reason: int) -> None:
         number = self._name(session)
         self.records.write(facts.REASON_RECORD.pack(facts.SESSION_ENDED, number, reason))
+        self.lazy = True
         self.state.session_ended(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
@@ -160,7 +226,7 @@ class Recorder:
             write_exchange(records, facts.MESSAGE_HELD, session, held.packet_id, message.number)
             write_contents(
                 records,
-                message.qos | (4 if message.retain else 0),
+                message.flags(),
                 message.topic_field[2:],
                 message.payload,
                 properties_of(message),
@@ -209,11 +275,13 @@ class Recorder:
         write_u64(records, message.number)
         write_contents(
             records,
-            message.qos | (4 if message.retain else 0),
+            message.flags(),
             message.topic_field[2:],
             message.payload,
             properties_of(message),
         )
+        if not message.qos:
+            self.lazy = True
 
     # -- delivering
 
@@ -252,6 +320,7 @@ class Recorder:
     def delivery_completed(self, delivery: Delivery) -> None:
         if delivery.session.durable:
             self._exchange(facts.DELIVERY_COMPLETED, delivery)
+            self.lazy = True
         self.state.delivery_completed(delivery)
 
     def _place(self, delivery: Delivery) -> None:
@@ -348,6 +417,7 @@ class Recorder:
     def will_cleared(self, session: Session, reason: int) -> None:
         number = self._name(session)
         self.records.write(facts.REASON_RECORD.pack(facts.WILL_CLEARED, number, reason))
+        self.lazy = True
         self.state.will_cleared(session)
 
     # -- observations

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from gateway.core import facts
 from gateway.core.journal import Blob
 from gateway.core.session import (
+    HAS_PLACE,
     KEY_SHIFT,
     THROUGH_ONE,
     Delivery,
@@ -37,21 +38,34 @@ class Replay:
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
+        self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
         """Remember where the journal stands; the tables hold this blob's facts already."""
+        self._stand_behind(blob)
+        if not self._time_is_loaded:
+            self._tell_time(blob)
+
+    def _stand_behind(self, blob: Blob) -> None:
         # Never below the checkpoint: damage may have taken the newest blobs, not the tables.
         self.next_sequence = max(self.next_sequence, blob.first_sequence + blob.record_count)
         self.next_batch = blob.number + 1
         self.boot = blob.boot
 
+    def _tell_time(self, blob: Blob) -> None:
+        if blob.has_gateway_time:
+            self.state.time.sealed(blob.gateway_ms, blob.time_ms, blob.clock)
+        else:
+            self.state.time.sealed_by_wall_time(blob.time_ms, blob.clock)
+
     def apply(self, blob: Blob) -> None:
         """Apply every fact of a blob."""
-        self.note(blob)
+        self._stand_behind(blob)
         at = blob.records_at
         for _ in range(blob.record_count):
             kind = blob.data[at]
             at = self._apply_record(blob, kind, at)
+        self._tell_time(blob)
         self.facts_applied += blob.record_count
 
     def _apply_record(self, blob: Blob, kind: int, at: int) -> int:
@@ -73,6 +87,7 @@ class Replay:
             return at + facts.OBSERVED_RECORD.size + int(fields[3]) + int(fields[4])
         if kind == facts.BROKER_STARTED:
             fields = facts.BROKER_STARTED_RECORD.unpack_from(data, at)
+            self.state.time.run_began(blob.gateway_ms, self.state.next_message_number)
             return at + facts.BROKER_STARTED_RECORD.size + int(fields[2]) + int(fields[3])
         if kind == facts.BROKER_STOPPED:
             return at + facts.BROKER_STOPPED_RECORD.size
@@ -108,7 +123,7 @@ class Replay:
             return at + facts.CONNECT_RECORD.size + int(fields[6])
         if kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
             if session is not None and kind == facts.SESSION_CLOSED:
-                state.session_closed(session, blob.time_ms)
+                state.session_closed(session, blob.gateway_ms)
             elif session is not None:
                 state.session_ended(session)
             elif kind == facts.SESSION_ENDED:
@@ -162,6 +177,7 @@ class Replay:
             message.expires_ms, message.forwarded = properties_in(
                 data[end - properties_bytes : end]
             )
+        message.has_place = bool(flags & HAS_PLACE)
         message.batch = 0
         self.messages[number] = message
         if number >= self.state.next_message_number:

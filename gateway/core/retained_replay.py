@@ -8,6 +8,7 @@ slice at a time, as fast as the client reads.
 
 from typing import Final
 
+from gateway.core.asked import Asked, Found
 from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
@@ -15,6 +16,7 @@ from gateway.core.retained_walk import RetainedWalk
 from gateway.core.session import CONNECTED, Connection, Message, Session, Subscription
 from gateway.core.state import State
 from gateway.core.timers import RETAINED, Timer, Timers
+from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
 SLICE_MESSAGES: int = 500
 """Retained messages handled before the loop gets its turn: about a millisecond."""
@@ -60,30 +62,64 @@ class RetainedReplay:
         self.limits = limits
         self.timers = timers
         self.replays: dict[Connection, Replaying] = {}
+        self.asked: dict[Connection, Asked] = {}
+        """A SUBSCRIBE for each connection that has had no SUBACK yet."""
 
-    def want(
-        self, session: Session, connection: Connection, subscription: Subscription, now: float
-    ) -> None:
+    def find(self, session: Session, connection: Connection, asked: Asked) -> bool:
+        """Find what is retained for the queue of a durable session; return whether that is all.
+
+        No more than its queue and its window have room for, and one: that one will be counted.
+        """
+        if not session.durable:
+            return True
+        room = self.limits.max_mqueue_len - session.queued_count
+        count_max = room + connection.window_of(self.limits) + 1
+        while asked.walks_done < len(asked.wants_retained) and len(asked.found) < count_max:
+            subscription = asked.wants_retained[asked.walks_done]
+            if asked.walk is None and subscription.qos:
+                asked.walk = RetainedWalk(self.state.tree.topics.root, subscription.topic_filter)
+            if asked.walk is None or asked.walk.is_over():
+                asked.walk = None
+                asked.walks_done += 1
+            elif self.state.work.spent > SLICE_UNITS:
+                return False
+            else:
+                self._find_some(asked, asked.walk, subscription)
+        return True
+
+    def _find_some(self, asked: Asked, walk: RetainedWalk, subscription: Subscription) -> None:
+        self.state.work.spent += SLICE_MESSAGES
+        for message in walk.step(SLICE_MESSAGES):
+            if message.qos and not self._has_expired(message):
+                asked.found.append(Found(subscription, message))
+
+    def queue(self, session: Session, asked: Asked, now: float) -> bool:
+        """Deliver what was found; return whether that is all."""
+        dropped = session.dropped_messages
+        is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
+        while asked.found_done < len(asked.found):
+            if is_cut and self.state.work.spent > SLICE_UNITS:
+                return False
+            found = asked.found[asked.found_done]
+            asked.found_done += 1
+            message, subscription = found.message, found.subscription
+            if self.state.retained.get(message.topic) is not message:
+                continue  # replaced since: the newer one went out as it came
+            self.state.work.spent += DELIVERY_UNITS
+            flags = subscription.delivery_flags(min(message.qos, subscription.qos), True)
+            self.deliverer.deliver(session, message, flags, now)
+            if session.dropped_messages > dropped:
+                break  # the queue is full: each further one would be dropped and recorded
+        asked.found = []
+        return True
+
+    def want(self, connection: Connection, subscription: Subscription) -> None:
         """A subscription was made: its retained messages are on their way."""
-        if session.durable and subscription.qos:
-            self._queue_durable(session, subscription, now)
         replaying = self.replays.get(connection)
         if replaying is None:
             replaying = Replaying()
             self.replays[connection] = replaying
         replaying.wanted[subscription.topic_filter] = subscription
-
-    def _queue_durable(self, session: Session, subscription: Subscription, now: float) -> None:
-        walk = RetainedWalk(self.state.tree.root, subscription.topic_filter)
-        dropped = session.dropped_messages
-        while not walk.is_over():
-            for message in walk.step(SLICE_LEVELS):
-                qos = min(message.qos, subscription.qos)
-                if qos and not self._has_expired(message):
-                    flags = subscription.delivery_flags(qos, True)
-                    self.deliverer.deliver(session, message, flags, now)
-                    if session.dropped_messages > dropped:
-                        return  # the queue is full: each further one would be dropped and recorded
 
     def pump(self, connection: Connection, now: float) -> None:
         """Send a slice, and come back for the next."""
@@ -98,6 +134,11 @@ class RetainedReplay:
             replaying.scheduled = False
             self._send_slice(connection, replaying, now)
 
+    def forget(self, connection: Connection) -> None:
+        """A connection is closed: nothing is sent on it any more."""
+        self.replays.pop(connection, None)
+        self.asked.pop(connection, None)
+
     def _send_slice(self, connection: Connection, replaying: Replaying, now: float) -> None:
         session = connection.session
         levels = SLICE_LEVELS
@@ -111,15 +152,17 @@ class RetainedReplay:
                 return
             if replaying.found:
                 left -= 1
+                self.state.work.spent += DELIVERY_UNITS
                 self._send(session, connection, replaying, replaying.found.pop(), now)
             elif replaying.walk is not None and not replaying.walk.is_over():
                 step = min(levels, SLICE_MESSAGES)
                 levels -= step
+                self.state.work.spent += step
                 replaying.found = replaying.walk.step(step)
                 replaying.found.reverse()
             elif not self._begin_next(replaying, session):
                 break
-        del self.replays[connection]
+        self.replays.pop(connection, None)
 
     def _come_back(self, connection: Connection, replaying: Replaying, when: float) -> None:
         replaying.scheduled = True
@@ -132,7 +175,7 @@ class RetainedReplay:
             subscription = replaying.wanted.pop(topic_filter)
             if session.subscriptions.get(topic_filter) is subscription:
                 replaying.current = subscription
-                replaying.walk = RetainedWalk(self.state.tree.root, topic_filter)
+                replaying.walk = RetainedWalk(self.state.tree.topics.root, topic_filter)
                 return True
         return False
 

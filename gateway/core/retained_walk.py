@@ -6,8 +6,8 @@ was cut off since holds nothing any more; a message that was retained since went
 
 from typing import Final
 
+from gateway.core.levels import Node
 from gateway.core.session import Message
-from gateway.core.topic_tree import Node
 
 BELOW: Final = -1
 """The depth of all levels below a `#`."""
@@ -47,7 +47,7 @@ class RetainedWalk:
     def _visit(self, node: Node, depth: int, found: list[Message]) -> None:
         if depth == BELOW:
             self._find(node, found)
-            self._push(list(node.children.values()), BELOW)
+            self._push(node.below(), BELOW)
         elif depth == len(self.levels):
             self._find(node, found)
         elif self.levels[depth] == "#":
@@ -56,7 +56,7 @@ class RetainedWalk:
         elif self.levels[depth] == "+":
             self._push(_visible(node, depth), depth + 1)
         else:
-            child = node.children.get(self.levels[depth])
+            child = node.child(self.levels[depth])
             if child is not None:
                 self._push([child], depth + 1)
 
@@ -73,5 +73,5 @@ class RetainedWalk:
 def _visible(node: Node, depth: int) -> list[Node]:
     """Return the levels that a wildcard sees: no topic that begins with $ [MQTT-4.7.2-1]."""
     if depth:
-        return list(node.children.values())
-    return [child for name, child in node.children.items() if not name.startswith("$")]
+        return node.below()
+    return [child for child in node.below() if not child.name.startswith("$")]

@@ -5,6 +5,8 @@ A route is made by the topic tree and kept until a subscription changes.
 
 from typing import Final
 
+from gateway.core.limits import Limits
+from gateway.core.memory import text_bytes_of
 from gateway.core.session import Session, Subscription
 
 SYSTEM: Final = "$SYS"
@@ -38,33 +40,60 @@ class Group:
         self.members: dict[Session, Subscription] = {}
         self.next_member = 0
 
-    def choose(self, window: int, but: Session | None) -> Session | None:
-        """Return the member whose turn it is: fair among the connected with an open window.
+    def choose(
+        self, limits: Limits, qos: int, size_bytes: int, but: Session | None
+    ) -> Session | None:
+        """Return the member whose turn it is: fair among those that are readiest for a message.
 
-        Then the connected, then those that keep messages while away; None if there is nobody.
+        Args:
+            limits: of windows and queues.
+            qos: of the message; a member may have been granted less.
+            size_bytes: of the message.
+            but: a member that is not to have it.
         """
         members = [session for session in self.members if session is not but]
         best: Session | None = None
         best_rank = 0
         for offset in range(len(members)):
             index = (self.next_member + offset) % len(members)
-            rank = _readiness(members[index], window)
+            member = members[index]
+            rank = _readiness(member, limits, min(qos, self.members[member].qos), size_bytes)
             if rank > best_rank:
-                best, best_rank = members[index], rank
+                best, best_rank = member, rank
                 chosen = index
-                if rank == 3:
+                if rank == OPEN:
                     break
         if best is not None:
             self.next_member = chosen + 1
         return best
 
 
-def _readiness(session: Session, window: int) -> int:
+OPEN: Final = 5
+"""It is sent to the member at once."""
+KEPT_HERE: Final = 4
+"""The member is connected, and its queue has room."""
+KEPT_AWAY: Final = 3
+LOST_HERE: Final = 2
+LOST_AWAY: Final = 1
+NEVER: Final = 0
+
+
+def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> int:
+    """Return what becomes of a message that is given to a member now."""
     connection = session.connection
-    if connection is None:
-        return 1 if session.durable else 0
-    is_open = connection.writable and not session.queued_count
-    return 3 if is_open and len(session.outbound) < min(window, connection.receive_maximum) else 2
+    if connection is not None and session.takes_at_once(connection, limits, qos):
+        return OPEN
+    keeps = qos > 0
+    if not keeps and session.durable and limits.mqueue_store_qos0:
+        # A client that is here gets QoS 0 through the queue where something waits there already.
+        keeps = connection is None or session.queued_count > 0
+    if keeps and session.has_room(limits, size_bytes):
+        if connection is not None:
+            return KEPT_HERE
+        return KEPT_AWAY if session.durable else NEVER
+    if connection is not None:
+        return LOST_HERE
+    return LOST_AWAY if session.durable else NEVER
 
 
 class Route:
@@ -90,6 +119,28 @@ class Route:
     def count(self) -> int:
         """Return how many sessions get a message."""
         return len(self.targets) + len(self.groups)
+
+
+ROUTE_BYTES: Final = 600
+"""What a route costs that reaches nobody, with its place in the cache."""
+
+TARGET_BYTES: Final = 112
+"""What one session more costs."""
+
+IDENTIFIERS_BYTES: Final = 256
+"""What the identifiers of one session's subscriptions cost."""
+
+
+def memory_bytes_of(route: Route) -> int:
+    """Return what a route costs in memory, at the most."""
+    return (
+        ROUTE_BYTES
+        + text_bytes_of(route.topic)
+        + TARGET_BYTES * len(route.targets)
+        + 16 * len(route.groups)
+        + IDENTIFIERS_BYTES * len(route.identifiers)
+        + 8 * sum([len(identifiers) for identifiers in route.identifiers.values()])
+    )
 
 
 def add_target(route: Route, session: Session, subscriptions: list[Subscription]) -> None:

@@ -10,9 +10,11 @@ from zlib import crc32
 
 from mypy_extensions import mypyc_attr
 
+from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
+from gateway.core.memory import text_bytes_of
 from gateway.core.packet_buffer import PacketBuffer
 from gateway.wire.decoder import Decoder
-from gateway.wire.packets import Connect, Packet
+from gateway.wire.packets import Connect, Packet, Publish
 from gateway.wire.topics import is_shared_filter, validate_shared_filter
 
 WAITING: Final = 0
@@ -20,6 +22,7 @@ SENT: Final = 1
 RECEIVED: Final = 2
 DONE: Final = 3
 EXPIRY_NEVER: Final = 0xFFFF_FFFF
+NO_TIMER: Final = float("inf")
 
 # The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
 QOS: Final = 3
@@ -29,7 +32,21 @@ SHARED: Final = 8
 THROUGH_ONE: Final = 16
 """It came through one subscription, shared or replaying what is retained, whose key follows."""
 KEY_SHIFT: Final = 8
+
+# The flags of a message: QoS and RETAIN as above, and
+HAS_PLACE: Final = 8
+
 STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
+
+
+MESSAGE_BYTES: Final = 512
+"""What a message costs beside its bytes: itself, its four byte and character strings, its number,
+and its place among the retained ones. Measured with the compiled core: 460."""
+
+
+def retained_bytes_of(topic: str, size_bytes: int) -> int:
+    """Return what a message of this topic and this size in a queue costs as a retained one."""
+    return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 
 @mypyc_attr(acyclic=True)
@@ -56,15 +73,26 @@ class Message:
         self.forwarded = forwarded
         """The properties of MQTT 5.0 that are passed on, as on the wire."""
         self.expires_ms = expires_ms
-        """When it expires, in milliseconds since 1970; 0: never."""
+        """When it expires, in milliseconds of gateway time; 0: never."""
+        self.has_place = False
+        """Of a held message: it will be retained when it is released, whatever `max_retained` and
+        `max_retained_bytes` are by then, because its publisher has been told so."""
         self.stored = False
         """The message has a row of its own in the tables."""
         self.batch = -1
         """The batch whose facts entitle others to see it; -1: it needs none."""
 
+    def flags(self) -> int:
+        """Return the flags of the message, in the journal and in its row."""
+        return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
+
     def size_bytes(self) -> int:
         """Return what the message weighs in a queue: topic and payload."""
         return len(self.topic_field) + len(self.payload) + len(self.forwarded)
+
+    def retained_bytes(self) -> int:
+        """Return what it costs in memory to keep the message as a retained one, at the most."""
+        return retained_bytes_of(self.topic, self.size_bytes())
 
 
 class Subscription:
@@ -122,6 +150,11 @@ class Will:
         self.expiry_seconds = expiry_seconds
         """Message expiry interval, counted from publication; -1: none."""
         self.forwarded = forwarded
+
+    def memory_bytes(self) -> int:
+        """Return what the will costs in memory, at the most."""
+        size_bytes = len(self.topic_field) + len(self.payload) + len(self.forwarded)
+        return MESSAGE_BYTES + text_bytes_of(self.topic) + size_bytes
 
 
 @mypyc_attr(acyclic=True)
@@ -211,14 +244,40 @@ class Session:
         """Only what the last request brings counts: the client may have come back since."""
         self.named_in_batch = -1
         self.closed_ms = 0
+        """When its connection ended, in milliseconds of gateway time; 0: it has one."""
         self.away_since = 0.0
-        """When its connection ended, by the monotonic clock: wall time may jump by years."""
+        """The same by the monotonic clock, which every timer goes by."""
         self.overflow_noted = False
-        self.expiry_scheduled = False
+        self.expiry_timer_due = NO_TIMER
+        """When the earliest timer for its expiry comes up."""
         self.await_rel_scheduled = False
         self.dropped_messages = 0
         self.received_messages = 0
         self.delivered_messages = 0
+
+    def has_room(self, limits: Limits, size_bytes: int) -> bool:
+        """Return whether one more message may wait in the queue."""
+        return (
+            self.queued_count < limits.max_mqueue_len
+            and self.queued_bytes + size_bytes <= limits.max_mqueue_bytes
+        )
+
+    def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
+        """Return whether a message would be sent now, behind nothing that waits."""
+        if not qos:
+            waits = self.queued_count > 0 and self.durable and limits.mqueue_store_qos0
+            return (
+                not waits
+                and connection.writable
+                and connection.forwarded_bytes <= FORWARDED_BYTES_MAX
+            )
+        return (
+            connection.writable
+            and not self.queued_count
+            and not self.loading
+            and not self.unsent
+            and len(self.outbound) < connection.window_of(limits)
+        )
 
     def enqueue(self, delivery: Delivery, size_bytes: int) -> None:
         """Put a delivery at the end of the queue."""
@@ -294,10 +353,18 @@ class ConnectionShare:
         self.connections_open = 0
 
 
+class PutOff:
+    """Messages for which the disk has no room: before 5.0 they cannot be refused."""
+
+    def __init__(self) -> None:
+        self.packets: list[Publish] = []
+        self.bytes_count = 0
+
+
 class Connection:
     """One network connection as the core sees it: a decoder in, two lists of bytes out."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - an attribute each
         self,
         address: str,
         decoder: Decoder,
@@ -334,8 +401,9 @@ class Connection:
         self.connect: Connect | None = None
         """The CONNECT that is being authenticated."""
         self.aliases_in: dict[int, tuple[str, bytes]] = {}
-        self.aliases_out: dict[str, int] = {}
-        self.connected_ms = 0
+        self.aliases_out: dict[str, tuple[int, int]] = {}
+        """The alias of a topic, and the batch with which its definition leaves."""
+        self.connected_at = 0.0
         self.last_received = now
         self.outgoing = PacketBuffer()
         self.forwarded_bytes = 0
@@ -355,7 +423,28 @@ class Connection:
         """False while we do not read from it: its silence is ours then."""
         self.closing = False
         self.undecided: list[Packet] = []
-        """Packets that came while the client's password was being checked."""
+        """Packets that came while the client's password was being checked, or that are too much
+        work to be handled at once."""
+        self.behind = False
+        """It had its slice of work: what is left goes on when others have been served."""
+        self.put_off = PutOff()
+
+    def window_of(self, limits: Limits) -> int:
+        """Return how many QoS 1 and 2 deliveries may be in flight: never more than the client
+        allows [MQTT5-3.3.4-9]."""
+        return min(limits.window_of(), self.receive_maximum)
+
+    def let_go(self) -> None:
+        """Drop what only an open connection needs: the shell may hold this one for a while yet."""
+        self.decoder.let_go()
+        self.connect = None
+        self.undecided = []
+        self.put_off = PutOff()
+        self.behind = False
+        self.aliases_in = {}
+        self.aliases_out = {}
+        self.early = []
+        self.withheld.take()
 
     def take_outgoing(self) -> bytes:
         """Return the packets that may leave now, in one piece."""

@@ -6,6 +6,10 @@ methods, so that what a restart rebuilds is what was there. Only durable session
 """
 
 from gateway.core.changes import Changes
+from gateway.core.gateway_time import GatewayTime
+from gateway.core.levels import CHILDREN_BYTES, LEVEL_BYTES
+from gateway.core.limits import Limits
+from gateway.core.memory import text_bytes_of
 from gateway.core.session import (
     DONE,
     RECEIVED,
@@ -16,6 +20,7 @@ from gateway.core.session import (
     Session,
     Subscription,
     Will,
+    retained_bytes_of,
 )
 from gateway.core.topic_tree import TopicTree
 
@@ -27,10 +32,20 @@ class State:
         self.sessions: dict[str, Session] = {}
         self.numbers: dict[int, Session] = {}
         self.tree = TopicTree(logged_filters)
+        self.work = self.tree.work
         self.retained: dict[str, Message] = {}
         self.retained_bytes = 0
+        """What they cost in memory, without their levels in the tree of topics."""
+        self.places_taken = 0
+        """Held messages that will be retained when they are released."""
+        self.places_taken_bytes = 0
+        self.held_bytes = 0
+        """Of all sessions: the sum of their `inbound_bytes`."""
         self.wills: dict[int, Session] = {}
+        self.wills_bytes = 0
+        """What they cost in memory."""
         self.changes = Changes()
+        self.time = GatewayTime()
         self.next_session_number = 1
         self.next_message_number = 1
 
@@ -87,7 +102,10 @@ class State:
             self._forget_rows(session)
         session.subscriptions.clear()
         session.keys.clear()
+        for held in session.inbound.values():
+            self._give_place_up(held)
         session.inbound.clear()
+        self.held_bytes -= session.inbound_bytes
         session.inbound_bytes = 0
         session.outbound.clear()
         session.unsent.clear()
@@ -152,8 +170,14 @@ class State:
         before = session.inbound.get(held.packet_id)
         if before is not None:  # in a replay over tables that have it already
             session.inbound_bytes -= before.message.size_bytes()
+            self.held_bytes -= before.message.size_bytes()
+            self._give_place_up(before)
         session.inbound[held.packet_id] = held
         session.inbound_bytes += held.message.size_bytes()
+        self.held_bytes += held.message.size_bytes()
+        if held.message.has_place:
+            self.places_taken += 1
+            self.places_taken_bytes += place_bytes_of(held.message)
         if held.session.durable:
             self.changes.held[held] = None
 
@@ -164,6 +188,8 @@ class State:
         if packet_id in session.inbound:
             del session.inbound[packet_id]
             session.inbound_bytes -= held.message.size_bytes()
+            self.held_bytes -= held.message.size_bytes()
+            self._give_place_up(held)
         if session.durable:
             changes = self.changes
             if held in changes.held:
@@ -172,6 +198,11 @@ class State:
                     return
             changes.released.add((session.number, packet_id))
             changes.orphans.add(held.message.number)
+
+    def _give_place_up(self, held: Held) -> None:
+        if held.message.has_place:
+            self.places_taken -= 1
+            self.places_taken_bytes -= place_bytes_of(held.message)
 
     # -- delivering
 
@@ -257,9 +288,9 @@ class State:
         before = self.retained.get(topic)
         if before is not None:
             self.changes.orphans.add(before.number)
-            self.retained_bytes -= before.size_bytes()
+            self.retained_bytes -= before.retained_bytes()
         self.retained[topic] = message
-        self.retained_bytes += message.size_bytes()
+        self.retained_bytes += message.retained_bytes()
         self.tree.set_retained(topic, message)
         self.changes.retained[topic] = message
 
@@ -268,18 +299,52 @@ class State:
         before = self.retained.pop(topic, None)
         if before is not None:
             self.changes.orphans.add(before.number)
-            self.retained_bytes -= before.size_bytes()
+            self.retained_bytes -= before.retained_bytes()
         self.tree.set_retained(topic, None)
         self.changes.retained[topic] = None
 
+    def retained_memory_bytes(self) -> int:
+        """Return what all retained messages cost in memory."""
+        return self.retained_bytes + self.tree.topics.size_bytes
+
+    def retained_limit_reached(self, limits: Limits, topic: str, size_bytes: int) -> str:
+        """Return the name of the limit that one more retained message would exceed, or nothing.
+
+        `size_bytes` is its size in a queue. What is retained and what is held to be retained count
+        together.
+        """
+        before = self.retained.get(topic)
+        added_bytes = retained_bytes_of(topic, size_bytes)
+        if before is None:
+            if len(self.retained) + self.places_taken >= limits.max_retained:
+                return "max_retained"
+            added_bytes += self.tree.topics.missing(topic).size_bytes
+        else:
+            added_bytes -= before.retained_bytes()
+            if added_bytes <= 0:
+                return ""  # also where there is more than the limits, smaller than before, allow
+        total_bytes = self.retained_memory_bytes() + self.places_taken_bytes + added_bytes
+        return "max_retained_bytes" if total_bytes > limits.max_retained_bytes else ""
+
     def will_set(self, session: Session, will: Will) -> None:
         """The connection left a will. It survives even where its session does not."""
+        if session.will is not None:
+            self.wills_bytes -= session.will.memory_bytes()
         session.will = will
+        self.wills_bytes += will.memory_bytes()
         self.wills[session.number] = session
         self.changes.wills[session.number] = session
 
     def will_cleared(self, session: Session) -> None:
         """The will was published, or its connection ended as it should."""
+        if session.will is not None:
+            self.wills_bytes -= session.will.memory_bytes()
         session.will = None
         self.wills.pop(session.number, None)
         self.changes.wills[session.number] = session
+
+
+def place_bytes_of(message: Message) -> int:
+    """Return what a held message will cost when it is retained, with levels that it may share."""
+    levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
+    return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

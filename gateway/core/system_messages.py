@@ -6,7 +6,8 @@ retained messages, not in a queue, not in the journal. To a client that is away 
 all that this one did.
 """
 
-from gateway.core.frames import Frames
+from gateway.core.frames import NO_ALIAS, Frames
+from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.session import RETAIN, Message, Session, Subscription
 from gateway.core.statistics import Statistics
@@ -14,19 +15,22 @@ from gateway.core.topic_tree import TopicTree
 from gateway.wire.topics import matches
 from gateway.wire.values import topic_field_of
 
-WINDOW_OF_QOS0 = 65_535
-"""A shared subscription's member counts as ready for QoS 0 whatever is in flight towards it."""
-
 
 class SystemMessages:
     """Hands values to subscribers."""
 
     def __init__(
-        self, tree: TopicTree, output: Output, frames: Frames, statistics: Statistics
+        self,
+        tree: TopicTree,
+        output: Output,
+        frames: Frames,
+        limits: Limits,
+        statistics: Statistics,
     ) -> None:
         self.tree = tree
         self.output = output
         self.frames = frames
+        self.limits = limits
         self.statistics = statistics
         self.requests: dict[tuple[int, str], Session] = {}
         """New subscriptions that wait for what holds now: session's number and filter."""
@@ -59,7 +63,7 @@ class SystemMessages:
                 flags = RETAIN if target.retain_as_published else 0
                 self._send(target.session, message, flags)
             for group in route.groups:
-                session = group.choose(WINDOW_OF_QOS0, None)
+                session = group.choose(self.limits, 0, message.size_bytes(), None)
                 if session is not None:
                     self._send(session, message, group.members[session].delivery_flags(0, False))
 
@@ -71,7 +75,7 @@ class SystemMessages:
             self.statistics.drop(session, message.topic, "slow_reader")
             return
         # No alias is taken: a client's few are worth more to what it came for.
-        frame = self.frames.qos0(connection, message, flags, False)
+        frame = self.frames.qos0(connection, message, flags, NO_ALIAS)
         if 0 < connection.maximum_packet_size_bytes < len(frame):
             self.statistics.drop(session, message.topic, "too_large")
             return

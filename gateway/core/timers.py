@@ -1,6 +1,9 @@
-"""Timers as values: what is due when. The shell owns the clock."""
+"""Timers as values: what is due when. The shell owns the clock.
 
-from heapq import heappop, heappush
+A connection or a session has at most one timer of a kind, and takes its timers with it when it
+ends: who connects and leaves a thousand times a second leaves nothing behind.
+"""
+
 from typing import Final
 
 from gateway.core.session import Connection, Session
@@ -22,27 +25,124 @@ class Timer:
         self.kind = kind
         self.connection = connection
         self.session = session
+        self.due = 0.0
+        self.order = 0
+        """Of two that are due at the same time, the one that was added first comes up first."""
+        self.place = -1
+        """Where it stands in the heap; -1: it is not running."""
 
 
 class Timers:
-    """A heap of deadlines. A timer that lost its meaning is noticed when it comes up."""
+    """A heap of deadlines in which each timer knows its place, so that it can be taken out."""
 
     def __init__(self) -> None:
-        self.heap: list[tuple[float, int, Timer]] = []
+        self.heap: list[Timer] = []
         self.count = 0
+        self.of_connections: dict[Connection, list[Timer]] = {}
+        self.of_sessions: dict[Session, list[Timer]] = {}
 
     def add(self, when: float, timer: Timer) -> None:
-        """Let `timer` come up at `when` (monotonic seconds)."""
+        """Let `timer` come up at `when` (monotonic seconds), in place of an earlier one."""
+        owned = self._owned_with(timer)
+        for other in owned:
+            if other.kind == timer.kind:
+                owned.remove(other)
+                self._take_out(other)
+                break
+        owned.append(timer)
         self.count += 1
-        heappush(self.heap, (when, self.count, timer))
+        timer.due = when
+        timer.order = self.count
+        self.heap.append(timer)
+        self._rise(timer, len(self.heap) - 1)
 
     def next_due(self) -> float | None:
         """Return when the next timer is due."""
-        return self.heap[0][0] if self.heap else None
+        return self.heap[0].due if self.heap else None
 
-    def take_due(self, now: float, count_max: int) -> list[Timer]:
-        """Return timers that are due, the earliest first."""
-        due: list[Timer] = []
-        while len(due) < count_max and self.heap and self.heap[0][0] <= now:
-            due.append(heappop(self.heap)[2])
-        return due
+    def take_due(self, now: float, order_max: int) -> Timer | None:
+        """Return the timer that is due first, if one is that was added by then: see `count`."""
+        if not self.heap:
+            return None
+        timer = self.heap[0]
+        if timer.due > now or timer.order > order_max:
+            return None
+        self._take_out(timer)
+        self._disown(timer)
+        return timer
+
+    def forget_connection(self, connection: Connection) -> None:
+        """A connection is closed: nothing of it is due any more."""
+        for timer in self.of_connections.pop(connection, []):
+            self._take_out(timer)
+
+    def forget_session(self, session: Session) -> None:
+        """A session has ended: nothing of it is due any more."""
+        for timer in self.of_sessions.pop(session, []):
+            self._take_out(timer)
+
+    def _owned_with(self, timer: Timer) -> list[Timer]:
+        """Return the timers of the connection or the session that this one is for."""
+        if timer.connection is not None:
+            return self.of_connections.setdefault(timer.connection, [])
+        assert timer.session is not None, "a timer for nobody"
+        return self.of_sessions.setdefault(timer.session, [])
+
+    def _disown(self, timer: Timer) -> None:
+        owned = self._owned_with(timer)
+        owned.remove(timer)
+        if owned:
+            return
+        if timer.connection is not None:
+            del self.of_connections[timer.connection]
+        elif timer.session is not None:
+            del self.of_sessions[timer.session]
+
+    # -- the heap
+
+    def _take_out(self, timer: Timer) -> None:
+        place = timer.place
+        timer.place = -1
+        last = self.heap.pop()
+        if last is not timer:
+            self._rise(last, place)
+            self._sink(last, last.place)
+
+    def _rise(self, timer: Timer, place: int) -> None:
+        """Put a timer at `place`, or above where it is due earlier than what stands there."""
+        heap = self.heap
+        while place:
+            above = (place - 1) // 2
+            parent = heap[above]
+            if not _comes_before(timer, parent):
+                break
+            heap[place] = parent
+            parent.place = place
+            place = above
+        heap[place] = timer
+        timer.place = place
+
+    def _sink(self, timer: Timer, place: int) -> None:
+        """Put a timer at `place`, or below where something there is due earlier."""
+        heap = self.heap
+        count = len(heap)
+        while True:
+            below = 2 * place + 1
+            if below >= count:
+                break
+            if below + 1 < count and _comes_before(heap[below + 1], heap[below]):
+                below += 1
+            child = heap[below]
+            if not _comes_before(child, timer):
+                break
+            heap[place] = child
+            child.place = place
+            place = below
+        heap[place] = timer
+        timer.place = place
+
+
+def _comes_before(one: Timer, other: Timer) -> bool:
+    if one.due != other.due:
+        return one.due < other.due
+    return one.order < other.order

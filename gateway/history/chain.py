@@ -17,11 +17,13 @@ from pathlib import Path
 
 import orjson
 
-from gateway.history.damage import is_set_aside, set_aside
+from gateway.history.damage import is_set_aside, is_unreadable, set_aside
 from gateway.history.durable import make_directory, write_durably
 from gateway.history.names import SegmentName, segments_in
-from gateway.history.settings import BOOTS_KEPT, HEADS_KEPT
-from gateway.history.verify import DamagedSegment, load_segment
+from gateway.history.newer import NewerFormat
+from gateway.history.settings import BOOTS_KEPT, CHAIN_TRIES_MAX, HEADS_KEPT
+from gateway.history.trouble import sentence_of
+from gateway.history.verify import DamagedSegment, UnknownVersion, load_segment
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Chain:
         self._gateway = gateway
         self._heads: list[Head] = []
         self.boots: list[str] = []
+        self._unreadable_tries = 0
 
     @property
     def head(self) -> Head | None:
@@ -107,17 +110,26 @@ class Chain:
             # What was whole went to log/sent, and may be pruned by now; the rest to log/damaged.
             is_sent = (self._log_dir / "sent" / str(name)).exists()
             return is_sent or not is_set_aside(self._log_dir, path)
-        except DamagedSegment as damage:
-            with suppress(FileNotFoundError):
-                set_aside(self._log_dir, path)
-            _log.error(
-                "segment %d was damaged after it was sealed and is in log/damaged: %s; "
-                "its events are exported again as far as the journal has them",
-                name.segment,
-                damage,
-            )
-            return False
-        return True
+        except UnknownVersion:
+            # Its checksum is right; what is in it is for the version that wrote it.
+            return True
+        except DamagedSegment as problem:
+            damage = str(problem)
+        except OSError as problem:
+            if not is_unreadable(problem):
+                raise
+            damage = sentence_of(problem)
+        else:
+            return True
+        with suppress(FileNotFoundError):
+            set_aside(self._log_dir, path)
+        _log.error(
+            "segment %d was damaged after it was sealed and is in log/damaged: %s; "
+            "its events are exported again as far as the journal has them",
+            name.segment,
+            damage,
+        )
+        return False
 
     def _take(self, name: SegmentName) -> None:
         """Let a file correct the state: it is there, so it was sealed."""
@@ -143,10 +155,13 @@ class Chain:
     def _load_state(self) -> None:
         path = self._log_dir / "chain.json"
         try:
-            heads, boots = _state_of(path.read_bytes())
+            heads, boots = _state_of(path, path.read_bytes())
         except FileNotFoundError:
             return
-        except (ValueError, KeyError, TypeError) as damage:
+        except (OSError, ValueError, KeyError, TypeError) as damage:
+            is_newer = isinstance(damage, NewerFormat)
+            if is_newer or (isinstance(damage, OSError) and not self._is_given_up(damage)):
+                raise
             set_aside(self._log_dir, path)
             _log.error(
                 "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
@@ -155,6 +170,11 @@ class Chain:
             )
             return
         self._heads, self.boots = heads, boots
+
+    def _is_given_up(self, problem: OSError) -> bool:
+        """Whether the medium has failed so often that waiting does not mend it."""
+        self._unreadable_tries += 1
+        return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
 
     def _save(self) -> None:
         state = {
@@ -169,15 +189,25 @@ class Chain:
         write_durably(path, data, partial=path.with_suffix(".partial"))
 
 
-def _state_of(data: bytes) -> tuple[list[Head], list[str]]:
+def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
     """The state in ``data``, two lines: JSON and its sha256.
 
-    Raises `ValueError`, `KeyError` or `TypeError` where it is anything else.
+    Raises `NewerFormat`, and `ValueError`, `KeyError` or `TypeError` where it is anything else.
     """
     text, _, rest = data.partition(b"\n")
     if rest != hashlib.sha256(text).hexdigest().encode("ascii") + b"\n":
         raise ValueError("its checksum does not match")
     state = orjson.loads(text)
-    if (state["format"], state["version"]) != (_FORMAT, _VERSION):
-        raise ValueError(f"format {state['format']} {state['version']} is not known")
-    return [Head(**head) for head in state["heads"]], list(state["boots"])
+    if state["format"] != _FORMAT:
+        raise ValueError(f"format {state['format']} is not known")
+    if state["version"] != _VERSION:
+        raise NewerFormat(path, state["version"], _VERSION)
+    heads = [Head(**head) for head in state["heads"]]
+    boots = list(state["boots"])
+    texts = [text for head in heads for text in (head.gateway, head.boot, head.sha256)] + boots
+    numbers = [number for head in heads for number in (head.segment, head.last_sequence)]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a text in it is none")
+    if not all(type(number) is int and number > 0 for number in numbers):
+        raise ValueError("a number in it is none")
+    return heads, boots

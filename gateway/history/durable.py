@@ -10,6 +10,9 @@ import errno
 import os
 from pathlib import Path
 
+from gateway.history.settings import FREE_BYTES_MAX, FREE_SHARE
+from gateway.private_files import open_private
+
 READ_BYTES = 1 << 20
 
 
@@ -29,9 +32,17 @@ def make_directory(directory: Path) -> None:
     fsync_directory(directory.parent)
 
 
-def check_room(directory: Path, bytes_min: int) -> None:
-    """Raise `OSError` (ENOSPC) where the disk has less than ``bytes_min`` left for us."""
+def is_full(problem: Exception) -> bool:
+    """Whether a write was refused for want of room, or of quota."""
+    return isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def check_room(directory: Path, bytes_min: int | None) -> None:
+    """Raise `OSError` (ENOSPC) where the disk has less than ``bytes_min`` left for us, None: less
+    than its share."""
     disk = os.statvfs(directory)
+    if bytes_min is None:
+        bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
     bytes_free = disk.f_bavail * disk.f_frsize
     if bytes_free < bytes_min:
         raise OSError(
@@ -51,7 +62,7 @@ def write_durably(path: Path, data: bytes, *, partial: Path) -> None:
 
     ``partial`` is the name while the bytes are being written, in the same file system.
     """
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+    descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         try:
             write_all(descriptor, data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import sqlite3
 import time
@@ -18,9 +17,10 @@ from collections.abc import Callable
 
 from gateway.core.journal import JournalBatch
 from gateway.history.chain import Chain, Head
-from gateway.history.durable import check_room
+from gateway.history.durable import check_room, is_full
 from gateway.history.journal_pages import Journal, JournalPages
 from gateway.history.lines import LineEncoder
+from gateway.history.reserve import Reserve
 from gateway.history.segment import (
     FOOTER_BYTES_MAX,
     HEADER_BYTES_MAX,
@@ -32,8 +32,10 @@ from gateway.history.settings import (
     DRAIN_SECONDS_MAX,
     EXPORT_RETRY_SECONDS,
     LINE_BYTES_MAX,
+    SEGMENT_BYTES_MIN,
     HistorySettings,
 )
+from gateway.history.targets import is_on_disk_of
 from gateway.history.trouble import Trouble
 from gateway.history.waiting import Backoff, happened_within
 
@@ -60,6 +62,9 @@ class Exporter:
             min(LINE_BYTES_MAX, settings.segment_bytes_max - HEADER_BYTES_MAX - FOOTER_BYTES_MAX),
         )
         self._chain = Chain(settings.log_dir, settings.gateway)
+        self._reserve = Reserve(settings.log_dir)
+        self._segment_bytes_max = settings.segment_bytes_max
+        """Of the open segment: small ones while the disk is nearly full."""
         self._writer: SegmentWriter | None = None
         self._opened_seconds = 0.0
         self._is_loaded = False
@@ -91,7 +96,9 @@ class Exporter:
                 moved = await self._step()
             except (OSError, sqlite3.Error) as problem:
                 self._begin_again(problem)
-                await happened_within(stop, backoff.next_seconds())
+                # At once: what is freed on a disk that others fill is soon gone.
+                if not (is_full(problem) and self._reserve.give()):
+                    await happened_within(stop, backoff.next_seconds())
                 continue
             self.trouble.end()
             backoff.reset()
@@ -128,6 +135,7 @@ class Exporter:
 
     async def _load(self) -> None:
         await asyncio.to_thread(self._chain.load)
+        self._reserve.make()
         self._position = self._chain.last_sequence
         self._boots = set(self._chain.boots)
         self._survey_due = True
@@ -211,7 +219,7 @@ class Exporter:
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)
             and writer.next_sequence == first_sequence
-            and bytes_count <= writer.room(self._settings.segment_bytes_max)
+            and bytes_count <= writer.room(self._segment_bytes_max)
         )
 
     def _opened(self, batch: JournalBatch, first_sequence: int) -> SegmentWriter:
@@ -221,7 +229,11 @@ class Exporter:
                 self._position + 1,
                 first_sequence - 1,
             )
-        check_room(self._settings.log_dir, self._settings.free_bytes_min)
+        if is_on_disk_of(self._settings.target, self._settings.log_dir):
+            check_room(self._settings.log_dir, self._settings.free_bytes_min)
+        self._segment_bytes_max = (
+            SEGMENT_BYTES_MIN if self._reserve.is_tight() else self._settings.segment_bytes_max
+        )
         header = SegmentHeader(
             gateway=self._settings.gateway,
             boot=batch.boot,
@@ -237,6 +249,7 @@ class Exporter:
             return
         await asyncio.to_thread(self._seal_and_remember, self._writer)
         self._writer = None
+        self._reserve.make()
         assert self._chain.head is not None
         self._on_sealed(self._chain.head)
 
@@ -251,7 +264,7 @@ class Exporter:
                 self._writer.abandon()
             self._writer = None
         self._is_loaded = False
-        if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_full(problem):
             self._make_room()
 
     def _seconds_until_seal(self) -> float:

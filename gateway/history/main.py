@@ -12,12 +12,13 @@ from pathlib import Path
 
 from gateway.history.chain import Head
 from gateway.history.control_link import ControlLink, Record
-from gateway.history.durable import make_directory
+from gateway.history.durable import is_full, make_directory
 from gateway.history.exporter import Exporter
 from gateway.history.journal_pages import Journal
 from gateway.history.redaction import shown_target
 from gateway.history.settings import HistorySettings
 from gateway.history.uploader import Uploader
+from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 
@@ -81,17 +82,18 @@ class _History:
         self._uploader.prune_all()
 
     def _status(self) -> Record:
-        troubles = [self._exporter.trouble, self._uploader.trouble]
+        uploader = self._uploader
+        troubles = [self._exporter.trouble, uploader.trouble, uploader.unreadable]
         sentences = [trouble.sentence for trouble in troubles if trouble.sentence is not None]
         since = [trouble.since_ms for trouble in troubles if trouble.since_ms is not None]
         head = self._exporter.head
         return {
             "target": shown_target(self._settings.target),
             "open": self._exporter.open_segment,
-            "sealed": self._uploader.sealed,
-            "sent": self._uploader.sent,
+            "sealed": uploader.sealed,
+            "sent": uploader.sent,
             "last_sealed_sequence": head.last_sequence if head is not None else 0,
-            "last_upload_ms": self._uploader.last_upload_ms,
+            "last_upload_ms": uploader.last_upload_ms,
             "failing_since_ms": min(since, default=None),
             "error": "; ".join(sentences) or None,
         }
@@ -100,7 +102,7 @@ class _History:
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
     """Two exporters would write two chains: the second one is told who the first is."""
-    descriptor = os.open(log_dir / "lock", os.O_RDWR | os.O_CREAT, 0o640)
+    descriptor = open_private(log_dir / "lock", os.O_RDWR | os.O_CREAT)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -110,8 +112,13 @@ def _only_one(log_dir: Path) -> Iterator[None]:
                 f"process {holder or '?'} already exports to {log_dir}: stop it, or give this one "
                 "another data directory"
             ) from problem
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        except OSError as problem:
+            # On a full disk nobody learns who holds it; it is held all the same.
+            if not is_full(problem):
+                raise
         yield
     finally:
         os.close(descriptor)

@@ -35,7 +35,16 @@ BOOTS_KEPT = 64
 """Boots remembered: more starts than a journal can hold without one checkpoint between them."""
 
 DAMAGED_FILES_MAX = 16
-"""Files kept in log/damaged for people to look at; a dying card must not fill itself with them."""
+"""Files kept in log/damaged for people to look at, segments aside: a dying card must not fill
+itself with copies of what it damages."""
+
+DAMAGED_RETRY_SECONDS = (60.0, 3600.0)
+"""First and longest wait before a segment in log/damaged is read again: a card that is reset gives
+back what it did not, and to read a bad block takes a card many seconds."""
+
+CHAIN_TRIES_MAX = 6
+"""Starts of the exporter at which log/chain.json cannot be read, before it counts as damaged: half
+a minute by EXPORT_RETRY_SECONDS."""
 
 EXPORT_RETRY_SECONDS = (1.0, 30.0)
 """First and longest wait after the journal or the disk failed: sealing must resume soon after."""
@@ -52,8 +61,15 @@ UPLOAD_SECONDS_MAX = 600.0
 CONNECT_SECONDS_MAX = 20.0
 """Connecting to the target: beyond this a retry does better than waiting."""
 
-FREE_BYTES_MIN = 64 << 20
-"""No segment is begun with less room on the disk: the broker's commits come before its log."""
+FREE_BYTES_MAX, FREE_SHARE = 64 << 20, 64
+"""With a target on the same disk no segment is begun with less than this share of the disk free, 64
+MiB at the most: it would gain nothing, and the broker's commits come before its log."""
+
+RESERVE_BYTES_MAX, RESERVE_SHARE = 1 << 20, 64
+"""Of log/reserve: a segment of the smallest size, compressed, with room to spare."""
+
+RESERVE_STEP_BYTES = 64 << 10
+"""Given up at a time: a small segment, or the state of the chain."""
 
 DRAIN_SECONDS_MAX = 2.0
 """At a stop the journal is still exported for this long; the rest follows at the next start."""
@@ -95,7 +111,8 @@ class HistorySettings:
     segment_bytes_max: int = SEGMENT_BYTES_MAX
     sent_bytes_keep: int = 0
     poll_seconds: float = 0.25
-    free_bytes_min: int = FREE_BYTES_MIN
+    free_bytes_min: int | None = None
+    """None: as the disk is large."""
 
     def __post_init__(self) -> None:
         if not SEGMENT_BYTES_MIN <= self.segment_bytes_max <= SEGMENT_BYTES_MAX:
@@ -107,7 +124,7 @@ class HistorySettings:
             if not getattr(self, name) > 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}: set it above 0 s")
         for name in ("sent_bytes_keep", "free_bytes_min"):
-            if getattr(self, name) < 0:
+            if (getattr(self, name) or 0) < 0:
                 raise SettingsError(f"{name} is {getattr(self, name)}: set 0 bytes or more")
 
     @property

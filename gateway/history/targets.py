@@ -18,6 +18,10 @@ from gateway.history.redaction import shown_target
 from gateway.history.target_error import TargetError
 from gateway.history.trouble import kind_of, sentence_of
 
+MARKER_NAME = ".oncegate-target"
+"""A file that an operator makes in a directory to say that this one is meant, whatever disk it is
+on."""
+
 
 class Target(Protocol):
     async def put(self, name: str, data: bytes) -> None: ...
@@ -28,10 +32,16 @@ class DirectoryTarget:
 
     obstore's own directory store does not fsync; a segment that a power cut may take back must not
     be moved to log/sent.
+
+    A mount point whose disk is not there is a directory of the disk below it. So one on the disk of
+    the data directory or of the system is taken only where it lies in the data directory, as the
+    default does, or holds the marker: what is there is not mounted over, and may hold a disk's
+    worth of segments that the disk then hides.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, data_dir: Path) -> None:
         self._directory = directory
+        self._data_dir = data_dir
 
     async def put(self, name: str, data: bytes) -> None:
         try:
@@ -47,6 +57,7 @@ class DirectoryTarget:
                 "change [upload] target",
                 "no directory",
             )
+        self._refuse_if_not_meant()
         make_directory(self._directory)
         path = self._directory / name
         if path.is_file() and path.read_bytes() == data:
@@ -57,15 +68,41 @@ class DirectoryTarget:
             return
         write_durably(path, data, partial=self._directory / f".{name}.partial")
 
+    def _refuse_if_not_meant(self) -> None:
+        """Raise `TargetError` where this is probably the place at which a disk is to be mounted."""
+        directory = self._directory
+        if directory.resolve().is_relative_to(self._data_dir.resolve()):
+            return
+        place = directory if directory.is_dir() else directory.parent
+        own = {self._data_dir.stat().st_dev, Path("/").stat().st_dev}
+        if place.stat().st_dev not in own or (directory / MARKER_NAME).exists():
+            return
+        raise TargetError(
+            f"{directory} is on the gateway's own disk: mount the disk that is meant; or, if this "
+            f"directory is meant, make a file {MARKER_NAME} in it",
+            "own disk",
+        )
 
-def target_of(url: str) -> Target:
+
+def is_on_disk_of(url: str, directory: Path) -> bool:
+    """Whether a target is a directory in the same file system: nothing is gained by filling it."""
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return False
+    path = Path(unquote(parts.path))
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.stat().st_dev == directory.stat().st_dev
+
+
+def target_of(url: str, data_dir: Path) -> Target:
     """The target that a URL names. Raises `TargetError` where it names none."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         path = Path(unquote(parts.path))
         if parts.netloc not in {"", "localhost"} or not path.is_absolute():
             raise TargetError(f"{shown_target(url)}: write file:///absolute/directory", "url")
-        return DirectoryTarget(path)
+        return DirectoryTarget(path, data_dir)
     if parts.scheme in OBJECT_SCHEMES:
         return ObjectStoreTarget(url)
     raise TargetError(

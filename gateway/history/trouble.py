@@ -27,6 +27,12 @@ class Trouble:
             _log.error("%s fails: %s", self._what, sentence)
         self.sentence, self._kind = sentence, kind
 
+    def show(self, sentence: str) -> None:
+        """Change what the status shows; the log has its own words for it."""
+        if self.since_ms is None:
+            self.since_ms = time.time_ns() // 1_000_000
+        self.sentence = sentence
+
     def end(self) -> None:
         if self.sentence is not None:
             _log.info("%s works again", self._what)

@@ -2,23 +2,24 @@
 
 Owes the reader every segment under its name with its bytes, whatever is cut and repeated on the
 way. Owes the device bounded room: log/sent is pruned, log/sealed is never touched before its
-segments have arrived. It runs beside the exporter and never holds it up.
+segments have arrived. A segment that cannot be read waits in log/damaged, is tried again, and holds
+up no other. It runs beside the exporter and never holds it up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import time
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.history.damage import set_aside
+from gateway.history.damage import bring_back, is_unreadable, segments_set_aside, set_aside
 from gateway.history.durable import make_directory, move_durably
 from gateway.history.names import SegmentName, segments_in
 from gateway.history.settings import (
+    DAMAGED_RETRY_SECONDS,
     FAREWELL_SECONDS_MAX,
     UPLOAD_RESCAN_SECONDS,
     UPLOAD_RETRY_SECONDS,
@@ -32,8 +33,8 @@ from gateway.history.waiting import Backoff, either_within, happened_within
 
 _log = logging.getLogger(__name__)
 
-_UNREADABLE = frozenset({errno.EIO, errno.EBADMSG, errno.EUCLEAN})
-"""A file that the card cannot give back any more: waiting does not mend it."""
+NAMES_SHOWN = 3
+"""Segments that are named in the status; the log names each."""
 
 
 class Uploader:
@@ -48,9 +49,12 @@ class Uploader:
         self._sent: deque[tuple[SegmentName, int]] = deque()
         self._sent_bytes = 0
         self._sealed: dict[str, int] | None = None
-        self._is_listed = False
         self.last_upload_ms: int | None = None
         self.trouble = Trouble("uploading the session log")
+        self.unreadable = Trouble("reading sealed segments")
+        self._damaged_backoff = Backoff(DAMAGED_RETRY_SECONDS)
+        self._damaged_due = 0.0
+        """When log/damaged is looked at again, on the monotonic clock."""
 
     @property
     def sent(self) -> dict[str, int]:
@@ -112,6 +116,9 @@ class Uploader:
                 if stop.is_set():
                     return True
                 await self._upload(name)
+            # Behind all others: to read a bad block may take a card half a minute.
+            if time.monotonic() >= self._damaged_due:
+                await self._try_damaged_again(stop)
             self._prune(self._settings.sent_bytes_keep)
         except TargetError as problem:
             self.trouble.begin(str(problem), problem.kind)
@@ -131,45 +138,86 @@ class Uploader:
             self._sealed = None
             return
         except DamagedSegment as damage:
-            self._give_up(path, str(damage))
+            self._put_off(path, str(damage))
             return
         except OSError as problem:
-            if problem.errno not in _UNREADABLE:
+            if not is_unreadable(problem):
                 raise
-            self._give_up(path, sentence_of(problem))
+            self._put_off(path, sentence_of(problem))
             return
         if self._target is None:
-            self._target = target_of(self._settings.target)
+            self._target = target_of(self._settings.target, self._settings.data_dir)
         await self._target.put(path.name, data)
-        await asyncio.to_thread(move_durably, path, self._sent_dir / path.name)
+        self._sealed = None
+        try:
+            await asyncio.to_thread(move_durably, path, self._sent_dir / path.name)
+        except FileNotFoundError:
+            # The broker has removed it for want of room (gateway/space): the target has it.
+            return
         self._sent.append((name, len(data)))
         self._sent_bytes += len(data)
-        self._sealed = None
         self.last_upload_ms = time.time_ns() // 1_000_000
         self._prune(self._settings.sent_bytes_keep)
 
-    def _give_up(self, path: Path, reason: str) -> None:
-        """One segment that the card lost must not keep all others on the device."""
+    def _put_off(self, path: Path, reason: str) -> None:
+        """One segment that cannot be read must not keep all others on the device."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)
         self._sealed = None
+        self._damaged_backoff.reset()
+        self._damaged_due = time.monotonic() + self._damaged_backoff.next_seconds()
         _log.error(
-            "%s cannot be uploaded and is in log/damaged, the chain shows a gap: %s",
-            path.name,
-            reason,
+            "%s cannot be read, waits in log/damaged and is tried again: %s", path.name, reason
+        )
+        self._tell_damaged()
+
+    async def _try_damaged_again(self, stop: asyncio.Event) -> None:
+        """Upload from log/damaged what can be read again. Raises `TargetError`, `OSError`."""
+        for name in segments_set_aside(self._settings.log_dir):
+            if stop.is_set():
+                return
+            await self._try_again(name)
+        self._damaged_due = time.monotonic() + self._damaged_backoff.next_seconds()
+        self._tell_damaged()
+
+    async def _try_again(self, name: SegmentName) -> None:
+        """Bring a segment back from log/damaged and upload it, if it can be read again."""
+        log_dir = self._settings.log_dir
+        path = log_dir / "damaged" / str(name)
+        try:
+            await asyncio.to_thread(load_segment_bytes, path)
+        except (DamagedSegment, FileNotFoundError):
+            return
+        except OSError as problem:
+            if not is_unreadable(problem):
+                raise
+            return
+        await asyncio.to_thread(bring_back, log_dir, name)
+        self._sealed = None
+        _log.info("%s can be read again and is uploaded", path.name)
+        await self._upload(name)
+
+    def _tell_damaged(self) -> None:
+        """Have the status name what waits in log/damaged, as long as anything does."""
+        names = segments_set_aside(self._settings.log_dir)
+        if not names:
+            self.unreadable.end()
+            return
+        shown = [str(name) for name in names[:NAMES_SHOWN]]
+        more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        self.unreadable.show(
+            f"{len(names)} segments in log/damaged were not uploaded because they cannot be read, "
+            f"and are tried again: {', '.join(shown)}{more}"
         )
 
     def _list_sent(self) -> None:
-        if self._is_listed:
-            return
+        """Anew at each pass: the broker removes from there what it needs the room of."""
         make_directory(self._sealed_dir)
         make_directory(self._sent_dir)
-        for name in segments_in(self._sent_dir):
-            size = (self._sent_dir / str(name)).stat().st_size
-            self._sent.append((name, size))
-            self._sent_bytes += size
-        self._is_listed = True
+        names = segments_in(self._sent_dir)
+        self._sent = deque((name, _size_of(self._sent_dir / str(name))) for name in names)
+        self._sent_bytes = sum(size for _, size in self._sent)
 
 
 def _listed(directory: Path) -> list[SegmentName]:

@@ -29,6 +29,10 @@ class DamagedSegment(ValueError):
     """A file is not the segment that its name promises; the message says in what."""
 
 
+class UnknownVersion(DamagedSegment):
+    """A file is whole, by its checksum, and of a later version of the format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     name: SegmentName
@@ -60,12 +64,19 @@ def load_segment_bytes(path: Path) -> bytes:
 
 
 def segment_of(name: SegmentName, data: bytes) -> Segment:
-    """The segment in ``data``, checked line by line. Raises `DamagedSegment`."""
+    """The segment in ``data``, checked line by line. Raises `DamagedSegment`, `UnknownVersion`."""
     lines = _decompressed(data).split(b"\n")
     if lines.pop() != b"":
         raise DamagedSegment("the last line has no end")
     if len(lines) < 3:
         raise DamagedSegment(f"{len(lines)} lines, a segment has a header, an event and a footer")
+    header = _record_of(lines[0], 1)
+    version = header.get("version")
+    if header.get("format") == FORMAT and isinstance(version, int) and version > VERSION:
+        raise UnknownVersion(
+            f"it has version {version} of the format, this version of Oncegate understands "
+            f"{VERSION}: use the newer version"
+        )
     header, *events, footer = (_record_of(line, number) for number, line in enumerate(lines, 1))
     sha256 = hashlib.sha256(b"".join(line + b"\n" for line in lines[:-1])).hexdigest()
     _expect(

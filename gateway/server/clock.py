@@ -1,17 +1,31 @@
 """The two clocks: monotonic time decides, wall time is only written down.
 
 A Raspberry Pi has no battery for its clock: wall time may start in the past and jump. A jump is
-noticed by comparing both clocks, and the kernel says whether wall time is disciplined at all.
+noticed by comparing both clocks, and the kernel says whether wall time is disciplined at all. What
+the last run wrote down last is the earliest that it can be now.
 """
 
 import ctypes
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 
 from gateway.core.facts import CLOCKS
 
 STEP_MS = 1_000
 """A difference between the clocks from which we speak of a step: far above what slewing does."""
+
+SET_MS = 50
+"""A difference from which a clock that was synchronised a moment ago counts as set: both clocks are
+slewed alike, and reading them takes less."""
+
+CATCH_UP_MS = 3_600_000
+"""How far a synchronised clock may be behind what another run wrote down by a synchronised one, to
+be waited for. Further off, one of both was set by a server that was wrong: the newer one counts."""
+
+SYNCHRONISED = CLOCKS.index("synchronised")
+UNSYNCHRONISED = CLOCKS.index("unsynchronised")
 
 _TIMEX_BYTES = 208
 _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
@@ -19,33 +33,96 @@ _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
 
 def quality() -> int:
     """Return the index in CLOCKS that says whether the kernel considers its clock synchronised."""
-    if not sys.platform.startswith("linux"):
-        return CLOCKS.index("unknown")
-    # modes = 0 only reads; the buffer is larger than struct timex on every Linux.
-    state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(_TIMEX_BYTES * 2))
+    adjtimex = _adjtimex()
+    state = -1 if adjtimex is None else adjtimex()
     if state < 0:
         return CLOCKS.index("unknown")
-    return CLOCKS.index("unsynchronised" if state == _TIME_ERROR else "synchronised")
+    return UNSYNCHRONISED if state == _TIME_ERROR else SYNCHRONISED
+
+
+@cache
+def _adjtimex() -> Callable[[], int] | None:
+    """Return adjtimex(2) with a buffer whose `modes` are 0, which only reads."""
+    if not sys.platform.startswith("linux"):
+        return None
+    function = ctypes.CDLL(None).adjtimex
+    # Larger than struct timex on every Linux.
+    buffer = ctypes.create_string_buffer(_TIMEX_BYTES * 2)
+
+    def read() -> int:
+        ctypes.memset(buffer, 0, ctypes.sizeof(ctypes.c_uint))
+        return int(function(buffer))
+
+    return read
 
 
 class WallClock:
-    """Wall time in milliseconds, and the steps it makes."""
+    """Wall time in milliseconds since 1970-01-01 UTC, how good it is, and the steps it makes.
 
-    def __init__(self) -> None:
-        self.started_ms = self.time_ms()
-        self._offset_ms = self._offset()
+    `floor_ms` is what the last run wrote down last, and `floor_clock` how good that was (CLOCKS).
+    """
+
+    def __init__(self, floor_ms: int = 0, floor_clock: int = 0) -> None:
+        self._floor_ms = floor_ms
+        self._floor_clock = floor_clock
+        self._started_ms = _monotonic_ms()
+        self._stepped_from_ms = _wall_ms() - self._started_ms
+        self.quality = UNSYNCHRONISED
+        """What the kernel said at the last `look`."""
+        self._offset_ms = 0
+        """Wall time minus monotonic time then."""
+        self.look()
+
+    def look(self) -> int:
+        """Ask the kernel how good its clock is: once a second, a system call may take a while.
+
+        Returns the index in CLOCKS.
+        """
+        found = quality()
+        self._offset_ms = _wall_ms() - _monotonic_ms()
+        if found == SYNCHRONISED and quality() != SYNCHRONISED:
+            found = UNSYNCHRONISED  # it was set while it was read
+        self.quality = found
+        return found
+
+    def shown(self) -> tuple[int, int]:
+        """Return what the clock shows now, as every process of the gateway sees it, and the index
+        in CLOCKS that tells how good that is."""
+        time_ms, found = _wall_ms(), self.quality
+        if found == SYNCHRONISED and (abs(time_ms - _monotonic_ms() - self._offset_ms) > SET_MS):
+            found = UNSYNCHRONISED  # it was set since: the kernel has not said what to think of it
+        return time_ms, found
+
+    def read(self) -> tuple[int, int]:
+        """Return the time to write down, and the index in CLOCKS that tells how good it is.
+
+        Time that is written down does not go back over a restart, unless a synchronised clock shows
+        that what was written down was wrong.
+        """
+        time_ms, found = self.shown()
+        if found != SYNCHRONISED:
+            return max(time_ms, self._floor_ms + _monotonic_ms() - self._started_ms), found
+        behind_ms = self._floor_ms - time_ms
+        if self._floor_clock == SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
+            return self._floor_ms, found
+        return time_ms, found
 
     @staticmethod
     def time_ms() -> int:
-        """Return milliseconds since 1970-01-01 UTC."""
-        return time.time_ns() // 1_000_000
-
-    def _offset(self) -> int:
-        return self.time_ms() - time.monotonic_ns() // 1_000_000
+        """Return what the clock shows now, in milliseconds since 1970-01-01 UTC."""
+        return _wall_ms()
 
     def step_ms(self) -> int:
         """Return by how much wall time jumped since the last call, 0 if it did not."""
-        offset = self._offset()
-        step = offset - self._offset_ms
-        self._offset_ms = offset
+        offset = _wall_ms() - _monotonic_ms()
+        step = offset - self._stepped_from_ms
+        self._stepped_from_ms = offset
         return step if abs(step) >= STEP_MS else 0
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _monotonic_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

@@ -3,7 +3,8 @@
 A batch is sealed, its blob goes into the journal and is fsynced on a thread of its own (on a quick
 disk and for a small batch: at once), some rows of a checkpoint with it, and only then may the
 batch's bytes leave. What arrives meanwhile is the next batch.
-A failed commit ends the process: nothing untrue has been said.
+A full disk makes the batch wait, unsaid, until there is room. Any other failure ends the process:
+nothing untrue has been said.
 """
 
 import asyncio
@@ -18,8 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Batch, Broker
 from gateway.core.session import Session
-from gateway.server import clock
+from gateway.server.clock import WallClock
 from gateway.server.figures import CommitFigures
+from gateway.store.no_room import NoRoom
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
@@ -45,6 +47,11 @@ COPYING_NICENESS = 10
 """Of the thread that finishes checkpoints: a tenth of a core that the event loop would fill."""
 
 
+NO_ROOM_SECONDS = 0.25
+"""Between two attempts to write a batch for which there was no room: little for clients that wait,
+and no load."""
+
+
 class StoreFailed(OSError):
     """What was to be committed is not on disk; the process has to end."""
 
@@ -58,9 +65,12 @@ class Committer:
         store: Store,
         recovered: Recovered,
         limits: BatchLimits,
+        wall_clock: WallClock,
         *,
         spoken: Callable[[], None],
         failed: Callable[[StoreFailed], None],
+        written: Callable[[], None] = lambda: None,
+        full: Callable[[], None] = lambda: None,
     ) -> None:
         self.broker = broker
         self.store = store
@@ -68,10 +78,14 @@ class Committer:
         self.limits = limits
         self.figures = CommitFigures()
         self.failure: StoreFailed | None = None
-        self.clock_quality = clock.quality()
+        self.wall_clock = wall_clock
         self._spoken = spoken
         self._failed = failed
+        self._written = written
+        self._full = full
         self._loop = asyncio.get_running_loop()
+        self.sealed_at = self._loop.time()
+        """When the last batch with anything in it was sealed."""
         self._commits = ThreadPoolExecutor(1, "commit")
         self._copies = ThreadPoolExecutor(1, "checkpoint", initializer=_give_way)
         self._busy = False
@@ -82,19 +96,34 @@ class Committer:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_is_lazy = False
         self._drop_wanted = False
+        self._waiting: tuple[Batch, set[Session] | None] | None = None
+        """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
+        self._draining = False
+        self.is_unwritten = False
+        """The end came while a batch waited for room: the next start finds the last run unclean."""
         self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
         """What the last checkpoint wrote and memory still holds: the next one has to wait."""
         self._journal_bytes_max = 0
+        self._journal_given_up: int | None = None
+        """What may be kept of the journal for once, for want of room."""
         self._quiet = asyncio.Event()
         self._quiet.set()
 
     # -- when
 
     def turn(self) -> None:
-        """Commit now, later, or not at all: called whenever the core may have something new."""
-        if self._busy or self._ended or self.failure is not None:
+        """Commit now, later, or not at all: called whenever the core may have something new.
+
+        Afterwards all facts that no client waits for are written, at least.
+        """
+        if self._ended or self.failure is not None:
             return
+        if not self._busy:
+            self._begin_if_due()
+        self.write_down()
+
+    def _begin_if_due(self) -> None:
         if self.broker.output.waits():
             self._commit_after(self.limits.commit_delay, lazy=False)
         elif self.store.checkpointing or self._drop_wanted:
@@ -125,7 +154,32 @@ class Committer:
 
     def stalled_seconds(self) -> float:
         """Return how long the commit in flight has been under way, 0 if there is none."""
-        return self._loop.time() - self._started_at if self._busy else 0.0
+        if not self._busy or self._waiting is not None:
+            return 0.0  # waiting for room is what a broker has to do that is alive
+        return self._loop.time() - self._started_at
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether a batch cannot be written because the disk is full."""
+        return self._waiting is not None
+
+    def write_down(self) -> None:
+        """Write what was recorded and no client waits for, so that a killed process keeps it.
+
+        It is fsynced with its batch. Whatever may tell a client that it has happened leaves later.
+        """
+        if self.broker.recorder.lazy and not self._ended and self.failure is None:
+            self._write_part()
+
+    def _write_part(self) -> None:
+        broker = self.broker
+        # A part has to be a state that there was: the end of a session and what it leaves others.
+        self._hand_over()
+        part = broker.take_part(self._loop.time(), *self.wall_clock.read())
+        try:
+            self.store.write_unsynced(broker.recorder.batch_number, part)
+        except OSError as error:
+            self._fail(error)
 
     # -- one batch
 
@@ -135,9 +189,16 @@ class Committer:
             self._timer = None
         broker, store = self.broker, self.store
         self._hand_over()
+        is_lazy = broker.recorder.lazy
+        if broker.recorder.record_count and not store.has_room_ahead(broker.recorder.blob_bytes()):
+            self._write_part()  # it takes a while until another file is begun
+            if self.failure is not None:
+                return
         first_sequence = broker.recorder.next_sequence
-        batch = broker.seal(clock.WallClock.time_ms(), self.clock_quality)
         now = self._loop.time()
+        batch = broker.seal(now, *self.wall_clock.read())
+        if batch.blob is not None:
+            self.sealed_at = now
         if self._wants_checkpoint(now):
             store.begin_checkpoint(self.recovered, broker.recorder.next_sequence, now)
         if batch.blob is None and not store.checkpointing and not self._drop_wanted:
@@ -153,7 +214,13 @@ class Committer:
             self._fail(error)
             return
         is_quick = self._commit_seconds < QUICK_COMMIT_SECONDS
-        if is_quick and len(batch.blob or b"") <= QUICK_BLOB_BYTES:
+        commits_here = is_quick and len(batch.blob or b"") <= QUICK_BLOB_BYTES
+        if is_lazy or not commits_here:
+            # What is written of the next batch meanwhile counts only behind this one.
+            store.write_ahead()
+        if is_lazy:
+            self._written()
+        if commits_here:
             self._commit_here(batch, written)
             return
         self._busy = True
@@ -166,6 +233,11 @@ class Committer:
         """Commit on the loop's thread: this disk is done before a thread would have begun."""
         try:
             seconds = self.store.fsync_commit()
+        except NoRoom as error:
+            self._busy = True
+            self._quiet.clear()
+            self._wait_for_room(error, batch, written)
+            return
         except (sqlite3.Error, OSError) as error:
             self._fail(error)
             return
@@ -182,11 +254,14 @@ class Committer:
     def _drop_blobs(self) -> None:
         """Remove exported blobs, and beyond `max_journal` also such as are not exported."""
         dropped = self.store.drop_exported()
-        lost = self.store.truncate_journal(self._journal_bytes_max)
+        limit, self._journal_given_up = self._journal_given_up, None
+        if limit is None:
+            limit = self._journal_bytes_max
+        lost = self.store.truncate_journal(limit)
         if lost is not None:
             logger.error(
-                "the journal reached max_journal: events %d to %d will be missing in the session "
-                "log; is `oncegate upload` running?",
+                "the journal reached max_journal, or the disk its floor: events %d to %d will be "
+                "missing in the session log; is `oncegate upload` running?",
                 *lost,
             )
             self.broker.recorder.observed(None, "log_truncated", str(lost[0]), str(lost[1]))
@@ -195,20 +270,52 @@ class Committer:
     def _committed(
         self, done: "asyncio.Future[float]", batch: Batch, written: set[Session] | None
     ) -> None:
+        error = done.exception()
+        if isinstance(error, NoRoom):
+            self._wait_for_room(error, batch, written)
+            return
         self._busy = False
         self._quiet.set()
-        error = done.exception()
         if error is not None:
             self._fail(error)
             return
         self._speak(batch, written, done.result())
+
+    def _wait_for_room(self, error: NoRoom, batch: Batch, written: set[Session] | None) -> None:
+        """Nothing of the batch has been said: it is as good a while later."""
+        if self._draining:
+            self.is_unwritten = self._ended = True
+            logger.error(
+                "the last batch cannot be written: %s; nothing of it has been acknowledged", error
+            )
+            self._busy = False
+            self._quiet.set()
+            return
+        self._waiting = batch, written
+        self._full()
+        self._loop.call_later(NO_ROOM_SECONDS, self._write_again)
+
+    def _write_again(self) -> None:
+        if self._waiting is None or self.failure is not None:
+            return
+        batch, written = self._waiting
+        try:
+            # What the tables cover and is exported, or the budget gives up, makes room in place.
+            self._drop_blobs()
+        except OSError as error:
+            self._fail(error)
+            return
+        self._waiting = None
+        self._started_at = self._loop.time()
+        future = self._loop.run_in_executor(self._commits, self.store.fsync_commit)
+        future.add_done_callback(lambda done: self._committed(done, batch, written))
 
     def _speak(self, batch: Batch, written: set[Session] | None, seconds: float) -> None:
         """The batch is durable: let its bytes go."""
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.figures.add(seconds, 0 if batch.blob is None else len(batch.blob))
         self.broker.committed(batch)
-        if written is not None:
+        if written is not None and not self.store.checkpoint_lacks_room:
             self._finish_checkpoint()
             self._evictable = list(written)
             self._evict()
@@ -252,9 +359,15 @@ class Committer:
         """The session log is sealed up to `sequence`: those blobs may go."""
         self.store.exported_sequence = max(self.store.exported_sequence, sequence)
 
+    def give_up_journal(self, size_bytes: int) -> None:
+        """Drop so much of the journal's oldest part, exported or not, as far as the tables cover
+        it: the disk is short of room."""
+        if size_bytes:
+            self._journal_given_up = max(0, self.store.journal_total_bytes - size_bytes)
+            self._drop_wanted = True
+
     def tick(self, journal_bytes_max: int) -> None:
         """Once a second: checkpoints that are due, blobs to drop."""
-        self.clock_quality = clock.quality()
         if self.failure is not None:
             return
         self._journal_bytes_max = journal_bytes_max
@@ -263,6 +376,7 @@ class Committer:
             self._drop_wanted = True
         if self._busy:
             return
+        self.store.resume_checkpoint()
         if self._wants_checkpoint(self._loop.time()):
             self._commit()
         else:
@@ -288,10 +402,13 @@ class Committer:
 
     async def drain(self) -> None:
         """Commit everything, write the tables whole, and end the threads."""
+        self._draining = True
+        if self._waiting is not None:
+            self._write_again()
         await self._commit_while(self._has_work)
         self._evictable.clear()  # the memory goes with the process
         await self._await_checkpoint()
-        if self.failure is None:
+        if self.failure is None and not self._ended and not self.store.checkpoint_lacks_room:
             now = self._loop.time()
             next_sequence = self.broker.recorder.next_sequence
             self.store.begin_checkpoint(self.recovered, next_sequence, now)
@@ -310,7 +427,7 @@ class Committer:
 
     async def _commit_while(self, wanted: Callable[[], bool]) -> None:
         await self._quiet.wait()
-        while self.failure is None and wanted():
+        while self.failure is None and not self._ended and wanted():
             # A turn of the loop may have begun a batch since the last one was over.
             if not self._busy:
                 self._commit()

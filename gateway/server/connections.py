@@ -8,6 +8,7 @@ from the socket to the core.
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.session import AUTHENTICATING, CLOSED, Connection, ConnectionShare
 
 if TYPE_CHECKING:
@@ -40,13 +41,20 @@ class MqttProtocol(asyncio.Protocol):
         self.connection: Connection
         self.overloaded = False
         """Not read from while more is uncommitted than `max_uncommitted` allows."""
+        self.unread = b""
+        """Read from the socket, and too much for the slice of work that it had."""
+        self.unread_counted = 0
+        self.lost = False
+        """The connection is gone, and what came before is not handled yet."""
         self._full = False
+        self._cut: asyncio.TimerHandle | None = None
+        """Ends the patience with a peer that does not read what it was told last."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client connected."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._shell.limits.max_write_buffer_bytes)
-        address = _text_of(transport.get_extra_info("peername"))
+        address = text_of(transport.get_extra_info("peername"))
         self.connection = self._shell.accept(self, address, self._door)
 
     def data_received(self, data: bytes) -> None:
@@ -55,6 +63,8 @@ class MqttProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone, whoever ended it."""
+        if self._cut is not None:
+            self._cut.cancel()
         self._shell.lose(self)
 
     def pause_writing(self) -> None:
@@ -85,15 +95,26 @@ class MqttProtocol(asyncio.Protocol):
         self._shell.set_heard(self.connection, heard=wanted)
 
     def _can_take_more(self) -> bool:
+        connection = self.connection
         return not (
-            self._full or self.overloaded or self.connection.state in (AUTHENTICATING, CLOSED)
+            self._full
+            or self.overloaded
+            or self.is_behind()
+            or connection.state in (AUTHENTICATING, CLOSED)
+            or connection.put_off.bytes_count > PUT_OFF_BYTES_MAX
         )
+
+    def is_behind(self) -> bool:
+        """Return whether there is more of this client's to be handled than it had a slice for."""
+        return self.connection.behind or bool(self.unread)
 
     def write(self) -> None:
         """Hand the core's bytes to the socket in one call, and close if it says so."""
         connection = self.connection
         if not connection.outgoing.is_empty():
-            self.transport.write(self.take_outgoing())
+            data = self.take_outgoing()
+            if not self.lost:
+                self.transport.write(data)
         if connection.closing and not self.transport.is_closing():
             self.transport.close()
             self.cut_later()
@@ -106,11 +127,25 @@ class MqttProtocol(asyncio.Protocol):
 
     def cut_later(self) -> None:
         """Do not wait for ever for a peer that reads nothing of what it was told last."""
-        asyncio.get_running_loop().call_later(CLOSE_SECONDS, self.transport.abort)
+        if self._cut is None:
+            loop = asyncio.get_running_loop()
+            self._cut = loop.call_later(CLOSE_SECONDS, self.transport.abort)
 
 
-def _text_of(peername: object) -> str:
+def text_of(peername: object) -> str:
+    """Return a peer's address as it may stand in logs and in the journal: printable ASCII.
+
+    A Unix socket may be bound to any bytes: to a path that is not UTF-8 (a str with surrogates), to
+    an abstract name (bytes that begin with NUL), to line ends.
+    """
     if isinstance(peername, tuple) and len(peername) >= 2:
         host, port = peername[:2]
         return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
-    return str(peername or "local")
+    if isinstance(peername, bytes):
+        peername = peername.decode("utf-8", "surrogateescape")
+    name = str(peername or "local")
+    if name.startswith("\0"):
+        name = f"@{name[1:]}"
+    if name.isascii() and name.isprintable():
+        return name
+    return name.encode("unicode_escape").decode("ascii")

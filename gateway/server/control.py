@@ -1,35 +1,31 @@
-"""The control socket: one JSON object a line, for the API, the tools and our other processes.
+"""The commands of the control sockets: for the API, the tools and our other processes.
 
-docs/formats/control-socket.md is the contract. Who may connect is decided by the file's mode.
+docs/formats/control-socket.md is the contract.
 """
 
 import asyncio
 import json
-import logging
-import os
 import time
 from collections.abc import Awaitable, Callable
 from heapq import nsmallest
-from pathlib import Path
 from typing import Any
 
 from gateway.access.passwords import PasswordFileError
 from gateway.configuration import ConfigurationError
+from gateway.configuration.sections import Gateway
+from gateway.server.control_socket import LINE_BYTES_MAX, ControlSocket, refusal_of
 from gateway.server.shell import Shell
 from gateway.server.status import session_detail_of, session_of
-
-logger = logging.getLogger(__name__)
-
-LINE_BYTES_MAX = 1024 * 1024
-"""Longest request: a report fits, and a client that sends none cannot fill the memory."""
 
 ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 """Sessions listed in one answer, in bytes: the contract's longest line less its frame."""
 
 REPORT_BYTES_MAX = 64 * 1024
-CONNECTIONS_MAX = 64
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader")
+READING = frozenset({"status", "sessions", "session", "reports"})
+"""What `status.sock` takes: nothing of it changes anything."""
+
 OBSERVABLE = ("serial_port_found", "serial_port_lost")
 
 Request = dict[str, Any]
@@ -57,8 +53,7 @@ class Control:
         self._status = status
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
-        self._connections: set[asyncio.StreamWriter] = set()
-        self._server: asyncio.Server | None = None
+        self._sockets: list[ControlSocket] = []
         self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
             "status": lambda _: self._status(),
             "sessions": self._sessions,
@@ -72,61 +67,50 @@ class Control:
             "exported": self._exported,
         }
 
-    async def start(self, path: Path) -> None:
-        """Listen. A socket file that a killed broker left is replaced: we hold its directory."""
-        _remove(path)
-        before = os.umask(0o117)  # the file is 0660 from its first moment
-        try:
-            self._server = await asyncio.start_unix_server(self._serve, path, limit=LINE_BYTES_MAX)
-        finally:
-            os.umask(before)
+    async def start(self, gateway: Gateway) -> None:
+        """Listen at both sockets. Raises OSError, which names the file and the mend."""
+        self._sockets = [
+            ControlSocket(gateway.control_socket, gateway.control_group, self._answer),
+            ControlSocket(gateway.status_socket, gateway.status_group, self._answer_reader),
+        ]
+        for each in self._sockets:
+            await each.start()
 
-    async def stop(self, path: Path) -> None:
+    async def stop(self) -> None:
         """Stop listening and let go of those who are connected."""
-        if self._server is not None:
-            self._server.close()
-        for writer in list(self._connections):
-            writer.close()
-        _remove(path)
+        for each in self._sockets:
+            await each.stop()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._connections) >= CONNECTIONS_MAX:
-            writer.close()
-            return
-        self._connections.add(writer)
-        try:
-            while line := await reader.readline():
-                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
-                await writer.drain()
-        except ValueError:
-            refusal = _refusal("bad_request", f"a line of more than {LINE_BYTES_MAX} bytes")
-            writer.write(json.dumps(refusal).encode() + b"\n")
-        except (ConnectionError, asyncio.CancelledError):
-            logger.debug("a control connection ended early")
-        finally:
-            self._connections.discard(writer)
-            writer.close()
+    async def _answer_reader(self, line: bytes) -> dict[str, Any]:
+        return await self._answer(line, may_act=False)
 
-    async def _answer(self, line: bytes) -> dict[str, Any]:
+    async def _answer(self, line: bytes, *, may_act: bool = True) -> dict[str, Any]:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError) as error:
-            return _refusal("bad_request", f"not a JSON object: {error}")
+            return refusal_of("bad_request", f"not a JSON object: {error}")
         if not isinstance(request, dict):
-            return _refusal("bad_request", "a request is a JSON object")
-        command = self._commands.get(str(request.get("command")))
-        if command is None:
-            known = ", ".join(sorted(self._commands))
-            return _refusal("unknown_command", f"'command' has to be one of {known}")
+            return refusal_of("bad_request", "a request is a JSON object")
         try:
-            result = command(request)
+            result = self._command_of(request, may_act=may_act)(request)
             if isinstance(result, Awaitable):
                 result = await result
             return {"ok": True, "result": result}
         except Refused as refused:
-            return _refusal(refused.code, str(refused))
+            return refusal_of(refused.code, str(refused))
         except (ConfigurationError, PasswordFileError) as error:
-            return _refusal("failed", f"the configuration stays as it was: {error}")
+            return refusal_of("failed", f"the configuration stays as it was: {error}")
+
+    def _command_of(
+        self, request: Request, *, may_act: bool
+    ) -> Callable[[Request], Answer | Awaitable[Answer]]:
+        name = str(request.get("command"))
+        if name not in self._commands:
+            known = ", ".join(sorted(self._commands))
+            raise Refused("unknown_command", f"'command' has to be one of {known}")
+        if not may_act and name not in READING:
+            raise Refused("forbidden", f"this socket only reads: {', '.join(sorted(READING))}")
+        return self._commands[name]
 
     # -- sessions
 
@@ -141,7 +125,7 @@ class Control:
         shown: list[dict[str, Any]] = []
         size_bytes = 0
         for name in names[:limit]:
-            session = session_of(sessions[name])
+            session = session_of(sessions[name], self._shell)
             size_bytes += len(json.dumps(session))
             if size_bytes > ANSWER_BYTES_MAX:
                 break
@@ -150,7 +134,7 @@ class Control:
         return {"sessions": shown, "next": None if complete else shown[-1]["client_id"]}
 
     def _session(self, request: Request) -> dict[str, Any]:
-        return session_detail_of(self._find(request))
+        return session_detail_of(self._find(request), self._shell)
 
     def _find(self, request: Request) -> Any:
         client_id = _text(request, "client_id")
@@ -218,14 +202,6 @@ class Control:
         return {}
 
 
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        # On a disk that has become read-only; the next start takes the place of a dead socket.
-        logger.warning("the control socket stays behind: %s", error)
-
-
 def _text(request: Request, key: str, default: str | None = None) -> str:
     value = request.get(key, default)
     if value is None and default is not None:
@@ -233,7 +209,3 @@ def _text(request: Request, key: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise Refused("bad_request", f"'{key}' has to be a string")
     return value
-
-
-def _refusal(code: str, message: str) -> dict[str, Any]:
-    return {"ok": False, "error": {"code": code, "message": message}}

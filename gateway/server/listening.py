@@ -6,11 +6,7 @@ in its group may connect.
 
 import asyncio
 import contextlib
-import errno
 import logging
-import os
-import socket
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,18 +17,13 @@ from gateway.server.connections import Door, MqttProtocol
 from gateway.server.handshake import PATH
 from gateway.server.proxied import ProxiedProtocol
 from gateway.server.shell import Shell
+from gateway.server.unix_sockets import closed_to_others, inode_of, remove_stale
 from gateway.server.websocket import WebSocketProtocol
 
 logger = logging.getLogger(__name__)
 
 BACKLOG = 1_024
 """Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
-
-PROBE_SECONDS = 1.0
-"""How long to wait for whoever may have a Unix socket that is already there."""
-
-SOCKET_UMASK = 0o117
-"""Leaves a socket's file 0660 from its first moment."""
 
 Factory = Callable[[], asyncio.Protocol]
 
@@ -69,16 +60,13 @@ class Listening:
             logger.info("listening for %s on %s port %d", listener.protocol, bind, port)
 
     async def _open_unix(self, factory: Factory, path: Path) -> None:
-        _remove_stale(path)
-        before = os.umask(SOCKET_UMASK)
-        try:
+        remove_stale(path)
+        with closed_to_others():
             server = await asyncio.get_running_loop().create_unix_server(
                 factory, path, backlog=BACKLOG
             )
-        finally:
-            os.umask(before)
         self._servers.append(server)
-        self._files.append((path, _inode_of(path)))
+        self._files.append((path, inode_of(path)))
         self.shown.append({"protocol": "unix", "path": str(path)})
         logger.info("listening for mqtt on the Unix socket %s", path)
 
@@ -89,7 +77,7 @@ class Listening:
         for path, inode in self._files:
             # Another broker may have put its own socket there since.
             with contextlib.suppress(FileNotFoundError):
-                if _inode_of(path) == inode:
+                if inode_of(path) == inode:
                     path.unlink()
 
 
@@ -103,27 +91,3 @@ def factory_of(shell: Shell, listener: Listener) -> Factory:
     if listener.proxy_protocol:
         return lambda: ProxiedProtocol(protocol(shell, door))
     return lambda: protocol(shell, door)
-
-
-def _inode_of(path: Path) -> int:
-    return path.lstat().st_ino
-
-
-def _remove_stale(path: Path) -> None:
-    """Take away the socket that a killed broker left; anything else there is not ours to take."""
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(mode):
-        raise FileExistsError(errno.EEXIST, "is there and is no socket", str(path))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(PROBE_SECONDS)
-        try:
-            probe.connect(str(path))
-        except ConnectionRefusedError:
-            path.unlink(missing_ok=True)
-            return
-        except TimeoutError:
-            pass
-    raise OSError(errno.EADDRINUSE, "another process listens there", str(path))

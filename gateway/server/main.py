@@ -13,18 +13,21 @@ from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile, PasswordFileError
 from gateway.configuration import Configuration, ConfigurationError, gateway_id
 from gateway.core.broker import Broker
+from gateway.core.facts import CLOCKS
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.hooks.dispatch import Hooks
 from gateway.server import garbage
 from gateway.server.control import Control
+from gateway.server.housekeeping import Housekeeping
 from gateway.server.listening import Listening
-from gateway.server.reloading import apply_limits, changes_between
+from gateway.server.reloading import apply_limits, changes_between, space_limits_of
 from gateway.server.service import Service
 from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.server.status import Identity, status_of
 from gateway.server.system_topics import SystemTopics
+from gateway.space.inventory import disk_of
 from gateway.store.journal import FILE_BYTES
 from gateway.store.store import Opened, Store
 
@@ -74,6 +77,7 @@ class Running:
         self.listening = Listening(shell)
         self.state = "starting"
         self.control = Control(shell, self.status_by_slices, self.reload)
+        self.housekeeping: Housekeeping | None = None
         self._password_path = configuration.access.password_file
         self._read_configuration = reload
 
@@ -88,6 +92,8 @@ class Running:
         # Beyond max_journal whole files are dropped: no file may be a large part of it.
         limit = configuration.limits.max_journal // JOURNAL_FILES
         store = Store(data_dir, min(FILE_BYTES, limit))
+        space = space_limits_of(configuration)
+        store.wal_room_bytes = space.of_disk(disk_of(data_dir).total_bytes).reserve
         with garbage.ignored():
             opened = store.open(list(configuration.session_log.payload_topics), loop.time())
         boot = secrets.token_bytes(8)
@@ -103,6 +109,8 @@ class Running:
         )
         running = cls(configuration, shell, identity, reload)
         running._let_others_watch()
+        running.housekeeping = Housekeeping(shell, data_dir, space)
+        shell.housekeeping = running.housekeeping
         loop.set_exception_handler(running.end_on_mistake)
         _tell_recovery(opened)
         for damage in opened.damage:
@@ -112,8 +120,9 @@ class Running:
             identity.version,
             opened.recovered.previous_boot,
             loop.time(),
-            shell.wall_clock.time_ms(),
+            *shell.wall_clock.read(),
         )
+        _tell_clock(shell)
         shell.schedule()
         try:
             await running._listen()
@@ -137,7 +146,7 @@ class Running:
             shell.hooks.start()
 
     async def _listen(self) -> None:
-        await self.control.start(self.configuration.control_socket)
+        await self.control.start(self.configuration.gateway)
         for listener in self.configuration.listeners:
             await self.listening.open(listener)
 
@@ -204,12 +213,15 @@ class Running:
             self.service.ready()
         changed, needs_restart = changes_between(self.configuration, configuration)
         apply_limits(self.shell.broker.limits, configuration)
+        self.shell.limits_changed()
         if users is not None and self.shell.authentications.replace_users(users):
             changed.append("access.password_file")
         if self.shell.system_topics is not None:
             self.shell.system_topics.set_interval(configuration.mqtt.sys_interval)
         self.shell.batch_limits = configuration.limits
         self.shell.committer.limits = configuration.limits
+        if self.housekeeping is not None:
+            self.housekeeping.limits = space_limits_of(configuration)
         self.configuration = configuration
         logger.info(
             "configuration read again; changed: %s; at the next start: %s",
@@ -242,9 +254,11 @@ class Running:
         self.state = "stopping"
         self.service.stopping()
         self.listening.close()
-        await self.control.stop(self.configuration.control_socket)
+        await self.control.stop()
         if self.shell.system_topics is not None:
             self.shell.system_topics.stop()
+        if self.housekeeping is not None:
+            await self.housekeeping.stop()
         await self.shell.stop()
         if self.shell.hooks is not None:
             await self.shell.hooks.stop()
@@ -266,6 +280,16 @@ def _broker_of(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
     return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
+
+
+def _tell_clock(shell: Shell) -> None:
+    quality = CLOCKS[shell.wall_clock.quality]
+    if quality != "synchronised":
+        logger.warning(
+            "the clock is %s: times that are written down are at least the last one known; "
+            "durations do not depend on it",
+            quality,
+        )
 
 
 def _tell_recovery(opened: Opened) -> None:

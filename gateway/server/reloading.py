@@ -1,9 +1,10 @@
 """What a configuration means for the core's limits, and what a new one changes."""
 
 from gateway.configuration import Configuration
-from gateway.core.limits import Limits
+from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.space.budget import Limits as SpaceLimits
 
-APPLIED_AT_ONCE = ("mqtt", "limits")
+APPLIED_AT_ONCE = ("mqtt", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 
 
@@ -29,8 +30,21 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.max_topic_levels = mqtt.max_topic_levels
     limits.max_write_buffer_bytes = mqtt.max_write_buffer
     limits.max_retained = mqtt.max_retained
+    limits.max_subscription_bytes = mqtt.max_subscription_bytes
     limits.max_retained_bytes = mqtt.max_retained_bytes
     limits.max_sessions = mqtt.max_sessions
+    limits.maximum_qos = mqtt.maximum_qos
+    limits.retain_available = mqtt.retain_available
+    limits.message_size_limit_bytes = mqtt.message_size_limit or NO_MESSAGE_SIZE_LIMIT
+    limits.protocol_versions = mqtt.protocol_versions
+    limits.allow_zero_length_clientid = mqtt.allow_zero_length_clientid
+    limits.allow_control_characters = mqtt.allow_control_characters
+
+
+def space_limits_of(configuration: Configuration) -> SpaceLimits:
+    """Return how the disk's room is shared out, from `[disk]`."""
+    disk = configuration.disk
+    return SpaceLimits(disk.free_min, disk.log_max, disk.damaged_max, disk.reserve)
 
 
 def changes_between(before: Configuration, after: Configuration) -> tuple[list[str], list[str]]:

@@ -6,14 +6,17 @@ lets the committer decide about the next batch.
 
 import asyncio
 import logging
-import time
+from typing import Any, Protocol
 
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.delivering import PageRequest
-from gateway.core.session import AUTHENTICATING, Connection
+from gateway.core.facts import CLOCKS
+from gateway.core.limits import PUT_OFF_BYTES_MAX
+from gateway.core.session import AUTHENTICATING, CLOSED, Connection
 from gateway.core.violation import PROTOCOL_ERROR, Violation
+from gateway.core.work import SLICE_UNITS
 from gateway.hooks.dispatch import Hooks
 from gateway.server.authentication import Authentications
 from gateway.server.clock import WallClock
@@ -35,9 +38,30 @@ NOTICES_PER_SECOND_MAX = 10
 PAGES_PER_TURN_MAX = 16
 """Pages of queued messages read from disk in one turn: some milliseconds."""
 
+CLOCK_READ_SECONDS = 3_600.0
+"""The time is written down at least so often. A power cut takes back what was not, and where the
+clock is never synchronised deadlines wait for so long again."""
+
+PIECE_BYTES = 16 * 1024
+"""Read bytes that are decoded at once: 8,000 of the shortest packets, two milliseconds."""
+
+UNREAD_BYTES_MAX = 32 * 1024 * 1024
+"""Read from all sockets and waiting for a slice: 128 reads of the largest size. What comes beyond
+is decoded at once; then the core has it as packets, and its own bounds hold."""
+
 BURST_BYTES = 1024 * 1024
 """Received in one turn before sockets are written to: what a crowd publishes at once must not pile
 up in memory, once for each subscriber, before it shows who reads too slowly."""
+
+
+class Housekeeping(Protocol):
+    """What looks after the room on the disk."""
+
+    def tick(self) -> None:
+        """Once a second."""
+
+    def status(self) -> dict[str, Any]:
+        """What the status tells of it."""
 
 
 class Shell:
@@ -56,7 +80,9 @@ class Shell:
         self.store = store
         self.batch_limits = batch_limits
         self.authentications = Authentications(broker, authenticator, self._answered)
-        self.wall_clock = WallClock()
+        time = recovered.state.time
+        self.wall_clock = WallClock(time.wall_ms, time.clock)
+        self._clock_told = self.wall_clock.quality
         self.failed = asyncio.Event()
         self.first_sequence = broker.recorder.next_sequence
         """The first event of this run."""
@@ -65,15 +91,25 @@ class Shell:
             store,
             recovered,
             batch_limits,
+            self.wall_clock,
             spoken=self._batch_spoken,
+            written=self._write_out,
             failed=self._fail,
+            full=self._disk_full,
         )
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
         self.system_topics: SystemTopics | None = None
         self.hooks: Hooks | None = None
+        self.housekeeping: Housekeeping | None = None
         self._protocols: dict[Connection, MqttProtocol] = {}
         self._overloaded: set[MqttProtocol] = set()
+        self._behind: dict[MqttProtocol, None] = {}
+        """Clients that sent more than one slice of work, in the order of their turns."""
+        self._catching_up = False
+        self._unread_bytes = 0
+        """Of all clients that are behind."""
+        self._work = broker.state.work
         self._scheduled = False
         self._turning = False
         """The committer has its turn."""
@@ -93,22 +129,93 @@ class Shell:
         return connection
 
     def receive(self, protocol: MqttProtocol, data: bytes) -> None:
-        """A client sent bytes."""
-        records = self.broker.recorder.records
-        recorded_bytes = len(records)
-        self.broker.receive(protocol.connection, data, self._loop.time())
-        if protocol.connection.state == AUTHENTICATING:
+        """A client sent bytes: what is too much work for one slice goes on in `_catch_up`."""
+        recorded_bytes = self.broker.recorder.pending_bytes()
+        if protocol.unread:
+            protocol.unread += data
+            return
+        self._work.spent = 0
+        if len(data) <= PIECE_BYTES:
+            self.broker.receive(protocol.connection, data, self._loop.time())
+        else:
+            protocol.unread = data
+            self._read_on(protocol)
+        self._look_at_records(protocol, recorded_bytes)
+        if protocol.is_behind():
+            self._fall_behind(protocol)
+        elif protocol.connection.state == AUTHENTICATING:
             protocol.update_reading()
-        if recorded_bytes < len(records) > self.batch_limits.max_uncommitted:
-            # Who brings what needs no disk, QoS 0 or PINGREQ, is heard all the same.
-            protocol.overloaded = True
-            self._overloaded.add(protocol)
+        if self.limits.disk_full and protocol.connection.put_off.bytes_count > PUT_OFF_BYTES_MAX:
             protocol.update_reading()
         if not self._scheduled:
             self.schedule()
         self._received_bytes += len(data)
         if self._received_bytes >= BURST_BYTES:
+            self.committer.write_down()
             self._write_out()
+
+    def _look_at_records(self, protocol: MqttProtocol, recorded_bytes: int) -> None:
+        if (
+            recorded_bytes
+            < self.broker.recorder.pending_bytes()
+            > self.batch_limits.max_uncommitted
+        ):
+            # Who brings what needs no disk, QoS 0 or PINGREQ, is heard all the same.
+            protocol.overloaded = True
+            self._overloaded.add(protocol)
+            protocol.update_reading()
+
+    def _read_on(self, protocol: MqttProtocol) -> None:
+        """Let the core have what was read, in pieces, until this slice of work is spent."""
+        connection, data = protocol.connection, protocol.unread
+        self._unread_bytes -= protocol.unread_counted
+        position = 0
+        # Where too many have their turn still to come, memory counts for more than time.
+        at_once = self._unread_bytes + len(data) > UNREAD_BYTES_MAX
+        while position < len(data) and (
+            at_once or not (connection.behind or self._work.spent > SLICE_UNITS)
+        ):
+            piece = data[position : position + PIECE_BYTES]
+            position += len(piece)
+            self.broker.receive(connection, piece, self._loop.time())
+        protocol.unread = b"" if connection.state == CLOSED else data[position:]
+        protocol.unread_counted = len(protocol.unread)
+        self._unread_bytes += protocol.unread_counted
+
+    def _fall_behind(self, protocol: MqttProtocol) -> None:
+        """Others first: what is left of a client's packets has its turn after theirs."""
+        if protocol not in self._behind:
+            protocol.update_reading()
+            if protocol.overloaded:
+                return  # it goes on when there is room for what it brings
+            self._behind[protocol] = None
+        if not self._catching_up:
+            self._catching_up = True
+            self._loop.call_soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Give the one that has waited longest its next slice."""
+        self._catching_up = False
+        if not self._behind or self.committer.failure is not None:
+            return
+        protocol = next(iter(self._behind))
+        del self._behind[protocol]
+        self._work.spent = 0
+        recorded_bytes = self.broker.recorder.pending_bytes()
+        if protocol.connection.behind:
+            self.broker.go_on(protocol.connection, self._loop.time())
+        if protocol.unread and not protocol.connection.behind:
+            self._read_on(protocol)
+        self._look_at_records(protocol, recorded_bytes)
+        if protocol.is_behind():
+            self._fall_behind(protocol)
+        elif protocol.lost:
+            self.lose(protocol)
+        else:
+            protocol.update_reading()
+        if self._behind:
+            self._fall_behind(next(iter(self._behind)))
+        self.schedule()
 
     def violate(self, protocol: MqttProtocol, reason: str, detail: str) -> None:
         """What a client sent around its packets is wrong: end the connection."""
@@ -117,10 +224,16 @@ class Shell:
         self.schedule()
 
     def lose(self, protocol: MqttProtocol) -> None:
-        """A connection is gone."""
+        """A connection is gone: what had come before is handled first, a DISCONNECT perhaps."""
+        if protocol.is_behind() and protocol.connection.state != CLOSED:
+            protocol.lost = True
+            return
         connection = protocol.connection
         self._protocols.pop(connection, None)
         self._overloaded.discard(protocol)
+        self._behind.pop(protocol, None)
+        self._unread_bytes -= protocol.unread_counted
+        protocol.unread_counted = 0
         self.authentications.forget(connection)
         self.broker.lose(connection, "network", self._loop.time())
         connection.take_outgoing()
@@ -134,6 +247,11 @@ class Shell:
     def set_heard(self, connection: Connection, *, heard: bool) -> None:
         """A socket is read from again, or not for now."""
         self.broker.set_heard(connection, heard, self._loop.time())
+
+    def limits_changed(self) -> None:
+        """The configuration was read again."""
+        self.broker.limits_changed(self._loop.time())
+        self.schedule()
 
     # -- the turn
 
@@ -151,7 +269,6 @@ class Shell:
     def _turn(self) -> None:
         self._scheduled = False
         broker = self.broker
-        broker.wall_time.time_ms = time.time_ns() // 1_000_000
         if self.committer.failure is not None:
             return
         self._load_pages()
@@ -159,8 +276,10 @@ class Shell:
             self.authentications.begin(request)
         if broker.system_messages.requests and self.system_topics is not None:
             self.system_topics.answer()
-        # What may be said already does not wait until the next batch is on its way.
-        self._write_out()
+        # What may be said already does not wait until the next batch is durable. It waits until
+        # what it may tell of is written: the committer calls `_write_out` then.
+        if not broker.recorder.lazy:
+            self._write_out()
         self._turning = True
         self.committer.turn()
         self._turning = False
@@ -168,7 +287,7 @@ class Shell:
             self.hooks.release()
         self._write_out()
         if self._overloaded and (
-            len(broker.recorder.records) <= self.batch_limits.max_uncommitted // 2
+            broker.recorder.pending_bytes() <= self.batch_limits.max_uncommitted // 2
         ):
             self._resume_overloaded()
         due = broker.next_due()
@@ -188,6 +307,8 @@ class Shell:
         for protocol in waiting:
             protocol.overloaded = False
             protocol.update_reading()
+            if protocol.is_behind():
+                self._fall_behind(protocol)
 
     def _set_timer(self, due: float) -> None:
         if self._timer is not None:
@@ -216,28 +337,64 @@ class Shell:
         if self._page_requests or self.broker.deliverer.page_requests:
             self.schedule()
 
+    def _disk_full(self) -> None:
+        """A batch waits for room."""
+        if self.housekeeping is not None:
+            self.housekeeping.tick()
+
+    def set_disk_full(self, full: bool) -> None:
+        """Take nothing new that needs the disk, or take it again."""
+        for connection in self.broker.set_disk_full(full, self._loop.time()):
+            protocol = self._protocols.get(connection)
+            if protocol is not None:
+                protocol.update_reading()
+        self.schedule()
+
     def _answered(self, connection: Connection) -> None:
         """Read on: while a client's credentials were being checked nothing more was taken."""
         protocol = self._protocols.get(connection)
         if protocol is not None:
             protocol.update_reading()
+            if protocol.is_behind():
+                self._fall_behind(protocol)
         self.schedule()
 
     def uptime_seconds(self) -> float:
         """Return for how long this broker has been running, by the monotonic clock."""
         return self._loop.time() - self._started_at
 
+    def wall_ms_at(self, when: float) -> int:
+        """Return the wall time of a moment of the loop's clock, as it is known now."""
+        return self.wall_clock.time_ms() - int((self._loop.time() - when) * 1000)
+
     # -- upkeep and the end
 
     def tick(self) -> None:
         """Once a second."""
         self._log_notices()
+        self._watch_clock()
+        self.committer.tick(self.batch_limits.max_journal)
+        if self.housekeeping is not None:
+            self.housekeeping.tick()
+        self.schedule()
+
+    def _watch_clock(self) -> None:
+        recorder = self.broker.recorder
+        quality = self.wall_clock.look()
         step_ms = self.wall_clock.step_ms()
         if step_ms:
-            logger.warning("the clock stepped by %.3f s", step_ms / 1000)
-            self.broker.recorder.observed(None, "clock_stepped", "", str(step_ms))
-        self.committer.tick(self.batch_limits.max_journal)
-        self.schedule()
+            logger.warning(
+                "the clock stepped by %.3f s (%s); no deadline moves with it",
+                step_ms / 1000,
+                CLOCKS[quality],
+            )
+            recorder.observed(None, "clock_stepped", "", str(step_ms))
+        if quality != self._clock_told:
+            logger.info("the clock is %s", CLOCKS[quality])
+        idle_seconds = self._loop.time() - self.committer.sealed_at
+        if quality != self._clock_told or idle_seconds >= CLOCK_READ_SECONDS:
+            recorder.observed(None, "clock_read", "", CLOCKS[quality])
+        self._clock_told = quality
 
     def _log_notices(self) -> None:
         statistics = self.broker.statistics
@@ -259,7 +416,7 @@ class Shell:
             now = self._loop.time()
             for connection in list(self._protocols):
                 self.broker.lose(connection, "shutdown", now)
-            self.broker.stop(now, WallClock.time_ms())
+            self.broker.stop(now)
         if self._timer is not None:
             self._timer.cancel()
         self.authentications.stop()
@@ -269,4 +426,5 @@ class Shell:
             self._turn()
         for protocol in list(self._protocols.values()):
             protocol.transport.abort()
-        self.store.close(clean=self.committer.failure is None)
+        committer = self.committer
+        self.store.close(clean=committer.failure is None and not committer.is_unwritten)

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from gateway.core.facts import CLOCKS
 from gateway.core.session import STATE_NAMES, Session
 from gateway.server.compiled import COMPILED
 from gateway.server.session_totals import SessionTotals
@@ -37,7 +38,8 @@ def status_of(
 ) -> dict[str, Any]:
     """Return the whole status; `totals` have been counted to their end."""
     broker, statistics = shell.broker, shell.broker.statistics
-    time_ms = shell.wall_clock.time_ms()
+    time_ms, quality = shell.wall_clock.shown()
+    uptime_seconds = shell.uptime_seconds()
     return {
         "gateway": identity.gateway,
         "boot": identity.boot,
@@ -46,8 +48,9 @@ def status_of(
         "pid": os.getpid(),
         "state": state,
         "time_ms": time_ms,
-        "started_ms": shell.wall_clock.started_ms,
-        "uptime_seconds": round(shell.uptime_seconds(), 3),
+        "clock": CLOCKS[quality],
+        "started_ms": time_ms - int(uptime_seconds * 1000),
+        "uptime_seconds": round(uptime_seconds, 3),
         "listeners": listeners,
         "connections": {
             "open": statistics.connections_open,
@@ -84,6 +87,7 @@ def status_of(
         "awaiting_release": totals.awaiting_release,
         "errors": dict(sorted(statistics.errors.items())),
         "journal": _journal_of(shell),
+        "disk": None if shell.housekeeping is None else shell.housekeeping.status(),
         "store": {"recovery": identity.recovery, "detail": identity.damage},
         "hooks": None if shell.hooks is None else shell.hooks.status(),
         "warnings": _warnings_of(shell, identity),
@@ -111,6 +115,11 @@ def _warnings_of(shell: Shell, identity: Identity) -> list[str]:
             f"The data on disk were damaged at the last start: {identity.damage}. "
             "See what is missing: oncegate audit."
         )
+    if shell.limits.disk_full:
+        warnings.append(
+            "The disk is full: nothing new is taken, what is there is delivered. Free space, or "
+            "use a larger disk (disk.free_bytes, [disk] free_min)."
+        )
     if shell.store.journal_total_bytes > shell.batch_limits.max_journal // 2:
         warnings.append(
             "The journal is more than half full because it is not being exported: "
@@ -132,7 +141,7 @@ def _warnings_of(shell: Shell, identity: Identity) -> list[str]:
     return warnings
 
 
-def session_of(session: Session) -> dict[str, Any]:
+def session_of(session: Session, shell: Shell) -> dict[str, Any]:
     """Return what the list of sessions shows of one."""
     connection = session.connection
     return {
@@ -142,7 +151,9 @@ def session_of(session: Session) -> dict[str, Any]:
         "clean": not session.durable,
         "protocol": session.protocol,
         "address": None if connection is None else connection.address,
-        "connected_since_ms": None if connection is None else connection.connected_ms,
+        "connected_since_ms": None
+        if connection is None
+        else shell.wall_ms_at(connection.connected_at),
         "keep_alive_seconds": 0 if connection is None else connection.keep_alive_seconds,
         "subscription_count": len(session.subscriptions),
         "inflight": len(session.outbound),
@@ -155,9 +166,9 @@ def session_of(session: Session) -> dict[str, Any]:
     }
 
 
-def session_detail_of(session: Session) -> dict[str, Any]:
+def session_detail_of(session: Session, shell: Shell) -> dict[str, Any]:
     """Return a session with its subscriptions and what is in flight."""
-    detail = session_of(session)
+    detail = session_of(session, shell)
     detail["subscriptions"] = [
         {"filter": subscription.topic_filter, "qos": subscription.qos}
         for subscription in list(session.subscriptions.values())[:LISTED_MAX]

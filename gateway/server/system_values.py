@@ -112,6 +112,7 @@ def _messages_of(broker: Broker, counts: dict[str, int], stored: StoredTotals) -
         "subscriptions/count": tree.subscription_count,
         "shared_subscriptions/count": tree.shared_count,
         "retained messages/count": len(broker.state.retained),
+        "disk/full": int(broker.limits.disk_full),
     }
 
 

@@ -25,8 +25,8 @@ FRAME_BYTES_MAX: Final = 1024 * 1024
 """The longest frame, or `max_packet_size` where that is more. Nothing is held because of a frame's
 length, but one that claims more than any packet or batch of packets needs is a mistake."""
 
-FRAMES_PER_TURN_MAX: Final = 1_000
-"""Frames of one client before others get their turn: some 10 ms. A read can hold 40,000 empty
+FRAMES_PER_TURN_MAX: Final = 300
+"""Frames of one client before others get their turn: some 3 ms. A read can hold 40,000 empty
 ones."""
 
 
@@ -153,7 +153,7 @@ class WebSocketProtocol(MqttProtocol):
             return
         if not connection.outgoing.is_empty():
             data = self.take_outgoing()
-            if frames.state is ConnectionState.OPEN:
+            if frames.state is ConnectionState.OPEN and not self.lost:
                 self.transport.write(frames.send(BytesMessage(data=data)))
         if connection.closing and frames.state is ConnectionState.OPEN:
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))

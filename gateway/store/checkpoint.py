@@ -21,6 +21,8 @@ from gateway.core.changes import Changes
 from gateway.core.recorder import properties_of
 from gateway.core.session import DONE, RECEIVED, SENT, WAITING, Delivery, Message, Session
 from gateway.core.state import State
+from gateway.store import clock_row
+from gateway.store.no_room import rows_lack_room
 from gateway.store.schema import MESSAGE_TABLES
 
 CHUNK_ROWS = 64
@@ -48,14 +50,48 @@ class Checkpoint:
         self.next_sequence = next_sequence
         self.next_session = state.next_session_number
         self.next_message = state.next_message_number
+        self.clock = clock_row.row_of(state.time)
         self.sweep_from = sweep_from
         """After an unclean stop: look for unreferenced messages from this number on."""
         self.changes: Changes = state.freeze()
+        self.is_finished = False
+        """The last row is written; committed or not."""
+        self.lacks_room = False
+        """The disk was full: the transaction has to be rolled back and `write_again` called."""
+        self._uncommitted: list[tuple[str, list[Row]]] = []
+        """What the open transaction has done, in order."""
         self._steps = self._run()
 
     def step(self) -> bool:
         """Write one chunk; return whether that was the last."""
-        return next(self._steps, True) is True
+        self.is_finished = next(self._steps, True) is True
+        return self.is_finished
+
+    def committed(self) -> None:
+        """The rows since the last commit are in the WAL."""
+        self._uncommitted.clear()
+
+    def write_again(self) -> None:
+        """Repeat in a new transaction what the last one lost when it was rolled back.
+
+        The statements are blind and nobody else writes, so the same ones in the same order come to
+        the same rows, whatever has happened to the state since.
+        """
+        self.lacks_room = False
+        lost, self._uncommitted = self._uncommitted, []
+        for statement, rows in lost:
+            self._write(statement, rows)
+
+    def _write(self, statement: str, rows: list[Row]) -> None:
+        self._uncommitted.append((statement, rows))
+        if self.lacks_room:
+            return  # the generator has to come to its next stop all the same
+        try:
+            self.connection.executemany(statement, rows)
+        except sqlite3.OperationalError as error:
+            if not rows_lack_room(error):
+                raise
+            self.lacks_room = True
 
     def _run(self) -> Iterator[bool]:
         changes = self.changes
@@ -86,7 +122,7 @@ class Checkpoint:
     def _many(self, statement: str, rows: Iterable[Row]) -> Iterator[bool]:
         iterator = iter(rows)
         while chunk := list(islice(iterator, CHUNK_ROWS)):
-            self.connection.executemany(statement, chunk)
+            self._write(statement, chunk)
             yield False
 
     def _write_messages(self, messages: Iterable[Message | None]) -> None:
@@ -94,11 +130,11 @@ class Checkpoint:
         for message in messages:
             if message is not None and not message.stored:
                 message.stored = True
-                flags = message.qos | (4 if message.retain else 0)
+                flags = message.flags()
                 properties = properties_of(message) or None
                 rows.append((message.number, message.topic, message.payload, flags, properties))
         if rows:
-            self.connection.executemany("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
+            self._write("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
 
     def _held(self) -> Iterator[bool]:
         iterator = iter(self.changes.held)
@@ -106,7 +142,7 @@ class Checkpoint:
             # Also what was released since: its release lies behind this checkpoint in the
             # journal, and whoever replays that needs the contents.
             self._write_messages(held.message for held in chunk)
-            self.connection.executemany(
+            self._write(
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",
                 [(held.session.number, held.packet_id, held.message.number) for held in chunk],
             )
@@ -117,11 +153,11 @@ class Checkpoint:
         while chunk := list(islice(iterator, CHUNK_ROWS)):
             live = [delivery for delivery in chunk if delivery.state != DONE]
             self._write_messages(delivery.message for delivery in live)
-            self.connection.executemany(
+            self._write(
                 "INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?)",
                 [_queue_row(delivery) for delivery in live if delivery.state == WAITING],
             )
-            self.connection.executemany(
+            self._write(
                 "INSERT OR REPLACE INTO outbound VALUES (?,?,?,?,?,?)",
                 [_outbound_row(delivery) for delivery in live if delivery.state != WAITING],
             )
@@ -131,11 +167,11 @@ class Checkpoint:
         iterator = iter(self.changes.retained.items())
         while chunk := list(islice(iterator, CHUNK_ROWS)):
             self._write_messages(message for _, message in chunk)
-            self.connection.executemany(
+            self._write(
                 "INSERT OR REPLACE INTO retained VALUES (?,?)",
                 [(topic, message.number) for topic, message in chunk if message is not None],
             )
-            self.connection.executemany(
+            self._write(
                 "DELETE FROM retained WHERE topic = ?",
                 [(topic,) for topic, message in chunk if message is None],
             )
@@ -197,9 +233,7 @@ class Checkpoint:
             f" ORDER BY position LIMIT {CHUNK_ROWS}",
             (session.number, session.frozen_first),
         ).fetchall():
-            self.connection.executemany(
-                "DELETE FROM queue WHERE session = ? AND position = ?", rows
-            )
+            self._write("DELETE FROM queue WHERE session = ? AND position = ?", rows)
             yield False
 
     def _ended(self, number: int) -> Iterator[bool]:
@@ -209,14 +243,14 @@ class Checkpoint:
                 f"SELECT {key}, message FROM {table} WHERE session = ? LIMIT {CHUNK_ROWS}",
                 (number,),
             ).fetchall():
-                self.connection.executemany(
+                self._write(
                     f"DELETE FROM {table} WHERE session = ? AND {key} = ?",
                     [(number, row[0]) for row in rows],
                 )
                 self.changes.orphans.update(row[1] for row in rows)
                 yield False
-        self.connection.execute("DELETE FROM subscriptions WHERE session = ?", (number,))
-        self.connection.execute("DELETE FROM sessions WHERE number = ?", (number,))
+        self._write("DELETE FROM subscriptions WHERE session = ?", [(number,)])
+        self._write("DELETE FROM sessions WHERE number = ?", [(number,)])
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
@@ -229,7 +263,7 @@ class Checkpoint:
             ).fetchall()
             if not numbers:
                 return
-            self.connection.executemany(
+            self._write(
                 f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
                 numbers,
             )
@@ -237,12 +271,13 @@ class Checkpoint:
             yield False
 
     def _finish(self) -> None:
-        self.connection.executemany(
+        self._write(
             "INSERT OR REPLACE INTO meta VALUES (?,?)",
             [
                 ("checkpoint", str(self.next_sequence)),
                 ("next_session", str(self.next_session)),
                 ("next_message", str(self.next_message)),
+                (clock_row.KEY, self.clock),
             ],
         )
 

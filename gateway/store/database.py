@@ -11,7 +11,11 @@ from typing import IO, Any
 
 from sqlite_utils import Database
 
-from gateway.store.schema import TABLES, migrations
+from gateway.private_files import open_private
+from gateway.store import medium
+from gateway.store.medium import is_unreadable
+from gateway.store.no_room import is_full, rows_lack_room
+from gateway.store.schema import JOURNAL_TABLE, TABLES, migrations
 
 DATABASE_NAME = "broker.db"
 LOCK_NAME = "broker.lock"
@@ -37,6 +41,9 @@ DAMAGED_KEYS_MAX = 100_000
 
 BUSY_MILLISECONDS = 5_000
 """How long a reader waits where another process recovers the WAL."""
+
+WAL_PART_BYTES = 1024 * 1024
+"""Of the WAL, which a burst makes some ten MiB long, in memory at once."""
 
 
 _READING_FAILED = (
@@ -64,6 +71,10 @@ class StoreUnavailable(OSError):
     """The database cannot be used just now; that says nothing about what is in it."""
 
 
+class UnreadableDatabase(RuntimeError):
+    """The medium did not give a page back this time."""
+
+
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
     """Tell trouble around the database (full, read-only, locked) from damage in it.
 
@@ -84,15 +95,17 @@ def lock(data_dir: Path) -> IO[str]:
 
     Raises:
         DataDirectoryInUse: another broker holds it.
-        StoreUnavailable: nothing can be written there.
+        StoreUnavailable: nothing can be written there, or a link is in the lock's place.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        handle = (data_dir / LOCK_NAME).open("a+", encoding="ascii")
+        descriptor = open_private(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        handle = os.fdopen(descriptor, "a+", encoding="ascii")
     except OSError as error:
         raise StoreUnavailable(
-            f"cannot write into the data directory {data_dir}: {error.strerror}; look at the disk "
-            "(read-only? full? whose is it?), or choose another with --data-dir"
+            f"cannot write into the data directory: {error.filename or data_dir}: "
+            f"{error.strerror}; look at the disk (read-only? full? whose is it?), or choose "
+            "another with --data-dir"
         ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -104,9 +117,14 @@ def lock(data_dir: Path) -> IO[str]:
             f"data directory {data_dir} is in use by another broker (process {holder}): "
             "stop it, or give this one its own with --data-dir"
         ) from None
-    handle.truncate(0)
-    handle.write(str(os.getpid()))
-    handle.flush()
+    try:
+        os.ftruncate(handle.fileno(), 0)
+        os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
+    except OSError as error:
+        # On a full disk nobody learns who holds it; it is held all the same.
+        if not is_full(error):
+            handle.close()
+            raise
     return handle
 
 
@@ -132,6 +150,8 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA wal_autocheckpoint=0")
     connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
+    # Then a COMMIT alone writes, and it alone can find the disk full.
+    connection.execute("PRAGMA cache_spill=OFF")
     return connection
 
 
@@ -148,14 +168,79 @@ def migrate(connection: sqlite3.Connection) -> None:
     migrations.apply(Database(connection))
 
 
+def rewrite_wal(path: Path) -> None:
+    """Make the WAL on the medium what the page cache says it is. Raises OSError.
+
+    After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
+    medium never gets it. Tables that a start finds in such frames would be taken for durable, the
+    journal that they cover would go, and a power cut would take both. Written once more, the same
+    bytes are pages to be written; a cut amid this finds old or new bytes that are the same.
+    """
+    wal = path.with_name(path.name + "-wal")
+    try:
+        descriptor = os.open(wal, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        at = 0
+        while part := _read_wal(descriptor, at):
+            view = memoryview(part)
+            while view:
+                written = os.pwrite(descriptor, view, at)
+                view = view[written:]
+                at += written
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    fsync_folder(path.parent)
+
+
+def _read_wal(descriptor: int, at: int) -> bytes:
+    """Read the next bytes of a WAL, none behind those that cannot be read: SQLite judges them."""
+    try:
+        return os.pread(descriptor, WAL_PART_BYTES, at)
+    except OSError as error:
+        if not is_unreadable(error):
+            raise
+        return b""
+
+
+def empty_wal(connection: sqlite3.Connection) -> None:
+    """Copy the WAL of earlier runs into the database file, fsynced, and begin a new one.
+
+    Nothing is ever appended to a WAL whose durability is not known. One that another process reads,
+    or for whose copy a full disk has no room, stays, which costs nothing: `rewrite_wal` made it
+    durable.
+    """
+    try:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        if not rows_lack_room(error):
+            raise
+
+
 def damage_of(path: Path, *, thorough: bool) -> str | None:
     """Return what is wrong with a database file, None if nothing was found.
 
-    `thorough` reads every page (after an unclean stop); otherwise only the schema is read.
+    `thorough` reads every page (after an unclean stop); otherwise only the schema is read. What
+    cannot be read is tried again before it counts as damage.
 
     Raises:
         StoreUnavailable: it cannot be opened for a reason that is not damage.
     """
+    for _ in range(medium.READ_ATTEMPTS - 1):
+        try:
+            return _damage_of(path, thorough=thorough)
+        except UnreadableDatabase:
+            time.sleep(medium.READ_RETRY_SECONDS)
+    try:
+        return _damage_of(path, thorough=thorough)
+    except UnreadableDatabase as error:
+        return str(error)
+
+
+def _damage_of(path: Path, *, thorough: bool) -> str | None:
+    """Look once. Raises StoreUnavailable, UnreadableDatabase."""
     try:
         with closing(connect(path)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -164,8 +249,14 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
             row = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         refuse_if_unavailable(path, error)
+        if error.sqlite_errorcode in _READING_FAILED:
+            raise UnreadableDatabase(str(error)) from error
         return str(error)
-    return None if row[0] == "ok" else str(row[0])
+    found = str(row[0])
+    # The check tells of pages that it could not read by the number of the error.
+    if any(f"={code}" in found or f"code {code}" in found for code in _READING_FAILED):
+        raise UnreadableDatabase(found)
+    return None if found == "ok" else found
 
 
 def revive_emptied(path: Path) -> bool:
@@ -183,14 +274,7 @@ def revive_emptied(path: Path) -> bool:
 
 def set_aside(path: Path) -> Path:
     """Move a damaged database with its WAL into a folder of its own and return its new path."""
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    parent = path.parent / DAMAGED_FOLDER
-    folder = parent / stamp
-    count = 1
-    while folder.exists():
-        count += 1
-        folder = parent / f"{stamp}-{count}"
-    folder.mkdir(parents=True)
+    folder = _new_damaged_folder(path.parent)
     for suffix in ("", "-wal", "-shm"):
         source = path.with_name(path.name + suffix)
         if source.exists():
@@ -198,6 +282,27 @@ def set_aside(path: Path) -> Path:
     fsync_folder(folder)
     fsync_folder(path.parent)
     return folder / path.name
+
+
+def set_file_aside(path: Path, data_dir: Path) -> Path:
+    """Move a file of which nothing can be read into a folder of its own; return its new path."""
+    kept = _new_damaged_folder(data_dir) / path.name
+    path.rename(kept)
+    fsync_folder(kept.parent)
+    fsync_folder(path.parent)
+    return kept
+
+
+def _new_damaged_folder(data_dir: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    parent = data_dir / DAMAGED_FOLDER
+    folder = parent / stamp
+    count = 1
+    while folder.exists():
+        count += 1
+        folder = parent / f"{stamp}-{count}"
+    folder.mkdir(parents=True)
+    return folder
 
 
 def finish_salvage(path: Path) -> bool:
@@ -225,6 +330,10 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     with closing(source):
         for table in TABLES:
             saved[table] = _salvage_table(source, connection, table)
+        # Until format 3 the journal was a table: it becomes files when what was saved is opened.
+        connection.execute(JOURNAL_TABLE)
+        if not _salvage_table(source, connection, "journal"):
+            connection.execute("DROP TABLE journal")
     connection.execute("COMMIT")
     return saved
 
@@ -259,7 +368,8 @@ def _salvage_table(source: sqlite3.Connection, target: sqlite3.Connection, table
     if not keys:
         return 0
     marks = ", ".join("?" for _ in columns)
-    insert = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"
+    names = ", ".join(column[1] for column in columns)
+    insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"
     upwards, downwards = (
         f"SELECT * FROM {table} ORDER BY " + ", ".join(f"{key} {order}" for key in keys)
         for order in ("ASC", "DESC")

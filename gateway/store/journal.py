@@ -6,21 +6,26 @@ used again, so that a journal that is exported takes no new room and changes no 
 
 import os
 import secrets
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
+from gateway.private_files import open_private
 from gateway.store.database import fsync_folder
 from gateway.store.journal_files import (
-    BLOCK_BYTES,
     FILE_PATTERN,
     FOLDER_NAME,
     FRAME,
+    HEADER_BYTES,
     NUMBER_DIGITS,
     SALT_BYTES,
     JournalFile,
-    JournalReading,
     frame_of,
     header_of,
 )
+from gateway.store.journal_reading import JournalReading
+from gateway.store.medium import BLOCK_BYTES, read_at
+from gateway.store.no_room import NoRoom, is_full, no_room_of
 
 FILE_BYTES = 4 * 1024 * 1024
 """Length of a file, the unit in which the journal is dropped. Another file takes two fsyncs."""
@@ -34,6 +39,11 @@ SMALL_FRAME_BYTES = ROOM_BYTES // 4
 
 SPARE_NAME = "spare"
 """A file whose events are no longer wanted, until it is begun anew."""
+
+RESERVE_NAME = "reserve"
+"""A file whose blocks are there already: it is begun when the disk is full."""
+
+RESERVE_PARTIAL_NAME = "reserve.partial"
 
 DROP_FILES_MAX = 4
 """Files dropped between two commits: to free the blocks of one takes the file system some time."""
@@ -51,29 +61,40 @@ class Journal:
         self.file_bytes = file_bytes
         self._files: list[JournalFile] = []
         """The newest is the one that is written to."""
+        self.reserve_bytes = 0
+        """How long a file has to be to be the reserve; 0: none is wanted."""
         self._number = 0
         self._descriptor = -1
         self._at = 0
         """Where the next frame goes."""
         self._length = 0
         """Of the file that is written to: up to here no commit makes it longer."""
+        self._ahead = b""
+        """A frame that stands in the file already, where the next one goes."""
+        self._is_torn = False
+        """Behind the newest frame stands a part of one for which there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
-        """Go on behind the newest blob of earlier runs, all of which were read. Raises OSError."""
+        """Go on behind the newest blob of earlier runs, all of which were read. Raises OSError.
+
+        Behind damage a new file is begun: under its salt nothing that could not be read is a frame.
+        """
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
         numbers = (int(path.stem) for path in self.folder.glob(FILE_PATTERN))
         self._number = max(numbers, default=0)
         if reading.end is None or reading.end[0].salt is None:
             return
+        if reading.gaps or reading.unread_end_bytes:
+            return
         file, start, end = reading.end
         if file is not self._files[-1]:
             return
-        self._descriptor = os.open(file.path, os.O_RDWR)
+        self._descriptor = open_private(file.path, os.O_RDWR)
         self._length = file.size_bytes
         # Once more: if the last fsync of the broker before us failed, the page cache need not tell
         # what the disk has.
-        newest = os.pread(self._descriptor, end - start, start)
+        newest = read_at(self._descriptor, end - start, start)
         # Zeros behind it: a frame that was torn there would look like damage once the next one,
         # because it does not fit here, goes into another file.
         nothing = bytes(min(FRAME.size, max(0, self._length - end)))
@@ -83,51 +104,134 @@ class Journal:
 
     # -- a batch
 
+    def has_room(self, blob_bytes: int) -> bool:
+        """Return whether the newest file has room for a blob of this size."""
+        end = self._at + FRAME.size + blob_bytes
+        return self._descriptor >= 0 and end <= max(self.file_bytes, self._length)
+
+    def write_ahead(self, blob: bytes) -> None:
+        """Write the frame of a blob that is appended next, unless another file has to be begun.
+
+        What goes wrong, `append` meets again.
+        """
+        if not self.has_room(len(blob)):
+            return
+        salt = self._files[-1].salt
+        assert salt is not None
+        frame = frame_of(salt, blob)
+        self._is_torn = True
+        with suppress(OSError):
+            self._pwrite(frame, self._at)
+            self._ahead = frame
+
     def append(self, first_sequence: int, blob: bytes) -> None:
-        """Make a blob durable. Raises OSError, after which nothing more may be appended."""
+        """Make a blob durable, in the reserve if the disk is full.
+
+        Raises:
+            NoRoom: the disk is full and the reserve is used up. A part of the blob may be in the
+                file, which is as good as nothing: the same call may be made again, and what is
+                appended next overwrites it.
+            OSError: anything else, after which nothing more may be appended.
+        """
+        try:
+            self._append(first_sequence, blob)
+        except NoRoom:
+            source = self._file_with_room(HEADER_BYTES + FRAME.size + len(blob))
+            if source is None:
+                raise
+            self._leave_file()
+            self._begin_file(first_sequence, blob, source)
+
+    def _file_with_room(self, size_bytes: int) -> Path | None:
+        """Return a file to begin whose blocks are there already."""
+        for name in (SPARE_NAME, RESERVE_NAME):
+            path = self.folder / name
+            if path.exists() and path.stat().st_size >= size_bytes:
+                return path
+        return None
+
+    def _append(self, first_sequence: int, blob: bytes) -> None:
         if self._descriptor >= 0:
             file = self._files[-1]
             assert file.salt is not None
-            frame = frame_of(file.salt, blob)
-            if self._at + len(frame) <= self.file_bytes:
-                self._write(frame)
+            # One that was the reserve is longer than others.
+            if self.has_room(len(blob)):
+                self._write(self._ahead or frame_of(file.salt, blob))
                 file.size_bytes = self._at
                 return
-            os.close(self._descriptor)
-            self._descriptor = -1
-        self._begin_file(first_sequence, blob)
+            self._leave_file()
+        self._begin_file(first_sequence, blob, self.folder / SPARE_NAME)
 
-    def _begin_file(self, first_sequence: int, blob: bytes) -> None:
-        """Write header and first frame, and only then give the file its name."""
-        self._number += 1
+    def _leave_file(self) -> None:
+        """Let nothing more be appended to the newest file."""
+        if self._descriptor < 0:
+            return
+        if self._is_torn:
+            # What was begun behind the newest frame goes into another file: see `resume`.
+            with suppress(OSError):
+                self._pwrite(bytes(FRAME.size), self._at)
+            os.fdatasync(self._descriptor)
+            self._is_torn = False
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _begin_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
+        """Write header and first frame into a file that nobody reads, then give it its name.
+
+        After NoRoom the next file is begun in the same way.
+        """
         salt = secrets.token_bytes(SALT_BYTES)
-        spare = self.folder / SPARE_NAME
-        self._descriptor = os.open(spare, os.O_RDWR | os.O_CREAT, 0o644)
-        self._length = os.fstat(self._descriptor).st_size
-        self._at = 0
-        self._write(header_of(salt, first_sequence) + frame_of(salt, blob))
-        path = self.folder / f"{self._number:0{NUMBER_DIGITS}d}.ogj"
-        spare.rename(path)
+        path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"
+        length = 0
+        try:
+            self._descriptor = open_private(source, os.O_RDWR | os.O_CREAT)
+            self._length = length = os.fstat(self._descriptor).st_size
+            self._at = 0
+            self._write(header_of(salt, first_sequence) + frame_of(salt, blob))
+            source.rename(path)
+        except OSError as error:
+            self.close()
+            if not is_full(error):
+                raise
+            if source.exists() and not length:
+                source.unlink()  # what there is of it is no spare worth keeping
+            raise no_room_of(error) from None
         fsync_folder(self.folder)
+        self._number += 1
         self._files.append(JournalFile(path, first_sequence, salt, self._at))
 
     def _write(self, data: bytes) -> None:
         end = self._at + len(data)
-        self._pwrite(data, self._at)
+        try:
+            if not self._ahead:
+                self._pwrite(data, self._at)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._is_torn = True
+            raise no_room_of(error) from None
+        self._ahead = b""
+        self._is_torn = False
         if end > self._length:
             self._length = end
             if len(data) <= SMALL_FRAME_BYTES:
                 self._make_room()
+        # Whatever this fails with, nobody knows what is on the disk: it is no NoRoom.
         os.fdatasync(self._descriptor)
         self._at = end
 
     def _make_room(self) -> None:
-        """Write zeros up to where the next commits will write."""
+        """Write zeros up to where the next commits will write, as far as the disk has room."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
         # Block by block: what comes in one write the kernel keeps, and counts as written, in one.
         while self._length < length:
             end = min((self._length // BLOCK_BYTES + 1) * BLOCK_BYTES, length)
-            self._pwrite(bytes(end - self._length), self._length)
+            try:
+                self._pwrite(bytes(end - self._length), self._length)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                return
             self._length = end
 
     def _pwrite(self, data: bytes, at: int) -> None:
@@ -136,6 +240,38 @@ class Journal:
             written = os.pwrite(self._descriptor, view, at)
             view = view[written:]
             at += written
+
+    # -- the reserve
+
+    def has_reserve(self) -> bool:
+        """Return whether there is a file to go on with on a full disk."""
+        return (self.folder / RESERVE_NAME).exists()
+
+    def make_reserve(self, size_bytes: int) -> None:
+        """Have a file of at least so many bytes ready, if there is none; blocks on the disk.
+
+        May run beside everything else: the file gets its name when it is whole. Raises OSError.
+        """
+        self.reserve_bytes = size_bytes
+        if self.has_reserve():
+            return
+        partial = self.folder / RESERVE_PARTIAL_NAME
+        try:
+            with os.fdopen(open_private(partial, os.O_WRONLY | os.O_CREAT), "wb") as file:
+                os.posix_fallocate(file.fileno(), 0, size_bytes)
+                os.fsync(file.fileno())
+            partial.rename(self.folder / RESERVE_NAME)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            raise
+        fsync_folder(self.folder)
+
+    def give_up_reserve(self) -> bool:
+        """Free the reserve's room for something else; return whether there was any."""
+        if not self.has_reserve():
+            return False
+        (self.folder / RESERVE_NAME).unlink()
+        return True
 
     # -- what is no longer wanted
 
@@ -147,6 +283,15 @@ class Journal:
     def has_droppable(self, before_sequence: int) -> bool:
         """Return whether a file holds nothing from `before_sequence` on. The newest one stays."""
         return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
+
+    def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
+        """Return path, bytes, first and last event of the files that `drop` may drop."""
+        files = list(self._files)
+        return [
+            (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
+            for file, after in pairwise(files)
+            if after.first_sequence <= before_sequence
+        ]
 
     def drop(self, before_sequence: int, bytes_max: int = 0) -> tuple[int, int] | None:
         """Drop the oldest files that hold nothing from `before_sequence` on.
@@ -168,14 +313,19 @@ class Journal:
         return (first, now_first) if now_first > first else None
 
     def _let_go_of(self, path: Path) -> None:
-        spare = self.folder / SPARE_NAME
-        if spare.exists() or path.stat().st_size > self.file_bytes:
-            path.unlink()
+        """Keep the blocks of a file that is dropped where they are wanted: on a disk that others
+        fill, what is freed is gone."""
+        size_bytes = path.stat().st_size
+        if size_bytes >= self.reserve_bytes > 0 and not self.has_reserve():
+            path.rename(self.folder / RESERVE_NAME)
+        elif size_bytes <= self.file_bytes and not (self.folder / SPARE_NAME).exists():
+            path.rename(self.folder / SPARE_NAME)
         else:
-            path.rename(spare)
+            path.unlink()
 
     def close(self) -> None:
         """Let go of the file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+            self._is_torn = False

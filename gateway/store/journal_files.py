@@ -5,24 +5,24 @@ wrote a frame knew the salt of the file, which is drawn anew whenever a file is 
 earlier use of the file left behind it, and what a client made look like a frame, are told apart.
 """
 
-import errno
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 from zlib import crc32
 
 from gateway.core import facts
-from gateway.core.journal import Blob, DamagedBlob
+from gateway.store.formats import newer, refuse_newer_blob
+from gateway.store.medium import Contents, read_blocks, read_whole
 
 FOLDER_NAME = "journal"
 NUMBER_DIGITS = 10
 FILE_PATTERN = "[0-9]" * NUMBER_DIGITS + ".ogj"
 
 HEADER_MAGIC = b"OGF1"
+HEADER_MAGIC_PREFIX = b"OGF"
+"""What the headers of every version begin with; a CRC of the first 20 bytes stands behind them."""
 SALT_BYTES = 8
 _HEADER = struct.Struct("<4s8sQ")
 """Magic, salt, the first sequence number in the file; a CRC-32 follows."""
@@ -32,10 +32,7 @@ HEADER_BYTES = _HEADER.size + facts.CRC.size
 FRAME = struct.Struct("<II")
 """Bytes of the blob, and the check."""
 
-BLOCK_BYTES = 4_096
-"""What a medium loses at a time."""
-
-BLOB_BYTES_MIN = facts.BLOB_HEADER.size + facts.CRC.size
+BLOB_BYTES_MIN = facts.BLOB_HEADER_1.size + facts.CRC.size
 
 
 @dataclass
@@ -48,16 +45,19 @@ class JournalFile:
     salt: bytes | None
     """None: the header is damaged, and each blob has to prove itself by its own CRC."""
     size_bytes: int
+    header_is_readable: bool = True
+    """False: the medium does not give the header back, which need not be damaged."""
 
-    def read(self) -> bytes | None:
+    def read(self, attempts: int = 1) -> Contents | None:
         """Return the contents, None if the file was dropped since it was found."""
         try:
-            contents = _read_all(self.path)
-            with self.path.open("rb") as file:
-                head = salt_in(_head_of(file))
+            contents = read_whole(self.path, attempts)
+            head, is_readable = _head_of(self.path, attempts)
         except FileNotFoundError:
             return None
-        return contents if (None if head is None else head[0]) == self.salt else None
+        # A header that cannot be read now says nothing: the file is taken for the one it was.
+        is_other = is_readable and (None if head is None else head[0]) != self.salt
+        return None if is_other else contents
 
     def blobs(self, *, is_newest: bool) -> list[bytes] | None:
         """Return the blobs, None if the file was dropped since it was found.
@@ -67,35 +67,35 @@ class JournalFile:
         contents = self.read()
         if contents is None:
             return None
-        blobs = [blob for _, blob in frames(contents, HEADER_BYTES, self.salt)]
+        blobs = [blob for _, blob in frames(contents.data, HEADER_BYTES, self.salt)]
         if is_newest and blobs and not is_whole(blobs[-1]):
             blobs.pop()
+        for blob in blobs:
+            refuse_newer_blob(self.path, blob)
         return blobs
 
 
-def _head_of(file: IO[bytes]) -> bytes:
+def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]:
+    """Return salt and first sequence, None where they are damaged, and whether all was readable.
+
+    Raises OtherFormat for a file that a later version wrote.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        return file.read(HEADER_BYTES)
-    except OSError as error:
-        if error.errno != errno.EIO:
-            raise
-        return b""
+        head = read_blocks(descriptor, HEADER_BYTES, 0, attempts)
+    finally:
+        os.close(descriptor)
+    magic = head.data[: len(HEADER_MAGIC)]
+    if magic != HEADER_MAGIC and magic.startswith(HEADER_MAGIC_PREFIX) and _is_sound(head.data):
+        raise newer(path, magic.decode("ascii", "replace"), HEADER_MAGIC.decode())
+    return salt_in(head.data), not head.unreadable
 
 
-def _read_all(path: Path) -> bytes:
-    """Return the contents of a file, zeros where the medium cannot be read any more."""
-    with path.open("rb", buffering=0) as file:
-        try:
-            return file.readall()
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-        contents = bytearray(os.fstat(file.fileno()).st_size)
-        for at in range(0, len(contents), BLOCK_BYTES):
-            with suppress(OSError):
-                block = os.pread(file.fileno(), BLOCK_BYTES, at)
-                contents[at : at + len(block)] = block
-        return bytes(contents)
+def _is_sound(head: bytes) -> bool:
+    """Return whether a header is whole, of whatever version."""
+    return len(head) >= HEADER_BYTES and (
+        crc32(head[: _HEADER.size]) == facts.CRC.unpack_from(head, _HEADER.size)[0]
+    )
 
 
 def header_of(salt: bytes, first_sequence: int) -> bytes:
@@ -115,9 +115,7 @@ def _check(salt: bytes, length: int, blob_crc: bytes) -> int:
 
 def salt_in(head: bytes) -> tuple[bytes, int] | None:
     """Return salt and first sequence of a file by its first bytes, None where they are damaged."""
-    if len(head) < HEADER_BYTES or not head.startswith(HEADER_MAGIC):
-        return None
-    if crc32(head[: _HEADER.size]) != facts.CRC.unpack_from(head, _HEADER.size)[0]:
+    if not head.startswith(HEADER_MAGIC) or not _is_sound(head):
         return None
     _, salt, first_sequence = _HEADER.unpack_from(head)
     return bytes(salt), int(first_sequence)
@@ -125,7 +123,7 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 
 def sequence_of(blob: bytes) -> int:
     """Return the first sequence number of a blob that is long enough to have one."""
-    return int(facts.BLOB_HEADER.unpack_from(blob)[6])
+    return int(facts.BLOB_HEADER_1.unpack_from(blob)[6])
 
 
 def is_whole(blob: bytes) -> bool:
@@ -136,32 +134,45 @@ def is_whole(blob: bytes) -> bool:
 
 def boot_of(blob: bytes) -> str:
     """Return the start of the broker that a blob is of."""
-    return bytes(facts.BLOB_HEADER.unpack_from(blob)[2]).hex()
+    return bytes(facts.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
 
 
-def journal_files(folder: Path) -> list[JournalFile]:
+def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
     """Return the files of a journal in the order of their events.
 
     The header tells the order. A name may be that of an earlier use of the file: renaming is made
     durable after the contents.
+
+    Args:
+        folder: where they are.
+        attempts: how often what cannot be read is tried.
     """
+    return placed_files(folder, attempts)[0]
+
+
+def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], list[Path]]:
+    """Return the files in order, and those of which too little can be read to place them."""
     files: list[JournalFile] = []
+    unplaced: list[Path] = []
     for path in sorted(folder.glob(FILE_PATTERN)):
         try:
-            with path.open("rb") as file:
-                head = salt_in(_head_of(file))
-                size_bytes = os.fstat(file.fileno()).st_size
-                if head is not None:
-                    files.append(JournalFile(path, head[1], head[0], size_bytes))
-                    continue
-                # Rare: read whole, to find out where it belongs.
-                first = next(frames(_read_all(path), HEADER_BYTES, None), None)
+            head, is_readable = _head_of(path, attempts)
+            size_bytes = path.stat().st_size
+            if head is not None:
+                files.append(JournalFile(path, head[1], head[0], size_bytes))
+                continue
+            # Rare: read whole, to find out where it belongs.
+            contents = read_whole(path, attempts)
         except FileNotFoundError:
             continue  # dropped or begun anew in this moment
+        first = next(frames(contents.data, HEADER_BYTES, None), None)
         if first is not None:
-            files.append(JournalFile(path, sequence_of(first[1]), None, size_bytes))
+            first_sequence = sequence_of(first[1])
+            files.append(JournalFile(path, first_sequence, None, size_bytes, is_readable))
+        elif contents.unreadable:
+            unplaced.append(path)
     files.sort(key=lambda file: file.first_sequence)
-    return files
+    return files, unplaced
 
 
 def frames(
@@ -181,9 +192,9 @@ def frames(
             yield at, blob
             at += FRAME.size + len(blob)
             continue
-        found = data.find(facts.BLOB_MAGIC, at + FRAME.size + 1) if behind_damage else -1
+        found = data.find(facts.BLOB_MAGIC_PREFIX, at + FRAME.size + 1) if behind_damage else -1
         while found >= 0 and _frame_at(data, found - FRAME.size, salt) is None:
-            found = data.find(facts.BLOB_MAGIC, found + 1)
+            found = data.find(facts.BLOB_MAGIC_PREFIX, found + 1)
         if found < 0:
             return
         at = found - FRAME.size
@@ -201,57 +212,3 @@ def _frame_at(data: bytes, at: int, salt: bytes | None) -> bytes | None:
         return None
     blob = data[start:end]
     return blob if salt is not None or is_whole(blob) else None
-
-
-class JournalReading:
-    """The blobs of a journal from a checkpoint on, in order, and what was wrong with it.
-
-    While the broker writes, what is read last may be a batch that is not durable yet.
-    """
-
-    def __init__(self, folder: Path, checkpoint: int) -> None:
-        self.checkpoint = checkpoint
-        self.files = journal_files(folder)
-        self.damage: list[str] = []
-        self.end: tuple[JournalFile, int, int] | None = None
-        """The newest blob's file, where its frame begins and where it ends."""
-        self.next_sequence = 1
-        """Behind the newest blob."""
-
-    def blobs(self) -> Iterator[Blob]:
-        """Yield the blobs from `checkpoint` on, and those before it in the same file.
-
-        A newest blob that is not whole was being written when the power was cut: nobody was told of
-        it, and it is passed over.
-        """
-        first = 0
-        for index, file in enumerate(self.files):
-            if file.first_sequence <= self.checkpoint:
-                first = index
-        reason = ""
-        for file in self.files[first:]:
-            if file.salt is None:
-                self.damage.append(f"the header of {file.path.name} in the journal is damaged")
-            for at, content in frames(file.read() or b"", HEADER_BYTES, file.salt):
-                try:
-                    blob = Blob(content)
-                except DamagedBlob as error:
-                    reason = f": {error}"
-                    continue
-                if blob.first_sequence < self.next_sequence:
-                    continue  # from an earlier use of a file whose header is damaged
-                expected = max(self.next_sequence, self.checkpoint)
-                if blob.first_sequence > expected:
-                    self.damage.append(
-                        f"journal events {expected} to {blob.first_sequence - 1} cannot be read"
-                        + reason
-                    )
-                reason = ""
-                self.next_sequence = blob.first_sequence + blob.record_count
-                self.end = (file, at, at + FRAME.size + len(content))
-                yield blob
-        if self.next_sequence < self.checkpoint:
-            self.damage.append(
-                f"journal events {self.next_sequence} to {self.checkpoint - 1} cannot be read: "
-                "they are in the tables"
-            )

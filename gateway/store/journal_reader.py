@@ -1,24 +1,33 @@
 """The journal as another process reads it: in order, page by page, without disturbing anybody."""
 
+import errno
 import logging
 import os
 from pathlib import Path
 
+from gateway.store.formats import refuse_newer_blob
 from gateway.store.journal_files import (
     FOLDER_NAME,
     HEADER_BYTES,
     JournalFile,
     frames,
     is_whole,
-    journal_files,
+    placed_files,
     salt_in,
     sequence_of,
 )
+from gateway.store.medium import is_unreadable, read_at, read_blocks
 
 logger = logging.getLogger(__name__)
 
 READ_AHEAD_BYTES = 64 * 1024
 """Read of the newest file beyond the bytes that are wanted: the rest may be of an earlier use."""
+
+
+UNREADABLE_TRIES_MAX = 40
+"""Calls that fail on blocks which the medium does not give back, before the export goes on behind
+them and the session log shows a gap: ten seconds at the exporter's pace, ten times what a start
+waits, because a start has somebody waiting."""
 
 
 class JournalReader:
@@ -32,6 +41,8 @@ class JournalReader:
         """In the file with this salt: where the newest blob that was read begins."""
         self._sequence = 0
         """Of that blob."""
+        self._unreadable_tries = 0
+        """Calls in a row that the medium failed."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
         """Return blobs that hold events behind `sequence`, oldest first, about `bytes_max` bytes.
@@ -42,15 +53,22 @@ class JournalReader:
         try:
             blobs = self._read(sequence + 1, bytes_max)
         except OSError as error:
+            if is_unreadable(error):
+                self._unreadable_tries += 1
             if self._readable:
                 logger.warning("the journal cannot be read just now: %s", error)
             self._readable = False
             return []
         self._readable = True
+        if blobs and sequence_of(blobs[-1]) > sequence:
+            self._unreadable_tries = 0
         return blobs
 
     def _read(self, sequence: int, bytes_max: int) -> list[bytes]:
-        files = journal_files(self._folder)
+        files, unplaced = placed_files(self._folder)
+        if self._unreadable_tries < UNREADABLE_TRIES_MAX:
+            for path in (*unplaced, *(file.path for file in files if not file.header_is_readable)):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         # The file that holds `sequence` begins at or before it.
         first = sum(file.first_sequence <= sequence for file in files) - 1
         blobs: list[bytes] = []
@@ -63,6 +81,12 @@ class JournalReader:
             if size_bytes >= bytes_max:
                 break
         return blobs
+
+    def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
+        """Read from a file; zeros where the medium has failed for long. Raises OSError."""
+        if self._unreadable_tries < UNREADABLE_TRIES_MAX:
+            return read_at(descriptor, count, at)
+        return read_blocks(descriptor, count, at).data
 
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
@@ -79,12 +103,12 @@ class JournalReader:
             length = file.size_bytes - start
             if is_newest:
                 length = min(length, bytes_max + READ_AHEAD_BYTES)
-            data = os.pread(descriptor, length, start)
+            data = self._bytes_of(descriptor, length, start)
             if next(frames(data, 0, file.salt, behind_damage=False), None) is None:
-                data = os.pread(descriptor, file.size_bytes - start, start)
+                data = self._bytes_of(descriptor, file.size_bytes - start, start)
             # What a broker wrote in this moment it may not have fsynced. Nothing to do, usually.
             os.fdatasync(descriptor)
-            head = salt_in(os.pread(descriptor, HEADER_BYTES, 0))
+            head = salt_in(self._bytes_of(descriptor, HEADER_BYTES, 0))
         finally:
             os.close(descriptor)
         if (None if head is None else head[0]) != file.salt:
@@ -108,4 +132,6 @@ class JournalReader:
             self._salt = file.salt
             self._at, newest = found[-1]
             self._sequence = sequence_of(newest)
+        for _, blob in found:
+            refuse_newer_blob(file.path, blob)
         return [blob for _, blob in found]

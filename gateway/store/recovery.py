@@ -8,8 +8,10 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gateway.core.journal import Blob
 from gateway.core.replay import Replay, properties_in
 from gateway.core.session import (
+    HAS_PLACE,
     RECEIVED,
     Delivery,
     Held,
@@ -19,11 +21,18 @@ from gateway.core.session import (
     Will,
 )
 from gateway.core.state import State
-from gateway.store.journal_files import FOLDER_NAME, JournalReading
+from gateway.store import clock_row
+from gateway.store.journal_files import FOLDER_NAME
+from gateway.store.journal_reading import Gap, JournalReading
+from gateway.store.unsynced import unsynced_batches
 from gateway.wire.values import topic_field_of
 
 CONTENTS_PER_QUERY = 500
 """Message numbers in one query: SQLite allows 32,766 parameters, a page of rows is enough."""
+
+
+PASSED_OVER = "passed_over"
+"""The key of `meta` under which the stretches stand that are gone on without."""
 
 
 @dataclass
@@ -38,7 +47,18 @@ class Recovered:
     next_batch: int = 1
     previous_boot: str = ""
     facts_applied: int = 0
+    unsynced: list[bytes] = field(default_factory=list)
+    """Blobs behind the journal's newest that were written and not committed. They are applied, and
+    have to be committed before anything else is."""
     damage: list[str] = field(default_factory=list)
+    passed_over: list[Gap] = field(default_factory=list)
+    """What could not be read behind the checkpoint, at this start or at one before it."""
+
+
+def gaps_in(text: str) -> list[Gap]:
+    """Return the stretches that a row of `meta` names: "100-119 140-140". Raises ValueError."""
+    pairs = (each.split("-") for each in text.split())
+    return [(int(first), int(last)) for first, last in pairs]
 
 
 def recover(
@@ -47,14 +67,23 @@ def recover(
     logged_filters: list[str],
     now: float,
     end_sequence: int | None = None,
+    *,
+    with_unsynced: bool = False,
 ) -> Recovered:
-    """Return the state as of the last committed batch, or before the one of `end_sequence`."""
+    """Return the state as of the last committed batch, or before the one of `end_sequence`.
+
+    `with_unsynced`: also what was written behind it and not committed.
+    """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     checkpoint = int(meta.get("checkpoint", "1"))
-    recovered = Recovered(state, JournalReading(data_dir / FOLDER_NAME, checkpoint))
+    passed_over = gaps_in(meta.get(PASSED_OVER, ""))
+    journal = JournalReading(data_dir / FOLDER_NAME, checkpoint, passed_over)
+    recovered = Recovered(state, journal)
     state.next_session_number = _next_number(connection, meta, "next_session", "sessions")
     state.next_message_number = _next_number(connection, meta, "next_message", "messages")
+    if clock_row.KEY in meta and not clock_row.load(state.time, meta[clock_row.KEY]):
+        recovered.damage.append(f"the row {clock_row.KEY!r} of the table meta is damaged")
     replay = Replay(state, now, lambda number: load_contents(connection, [number]).get(number))
     _load_sessions(connection, state)
     _load_subscriptions(connection, state)
@@ -65,16 +94,24 @@ def recover(
     # What was loaded is on disk already: only the journal's facts are changes.
     state.freeze()
     replay.next_sequence = checkpoint
-    for blob in recovered.journal.blobs():
+    for blob in journal.blobs():
         if end_sequence is not None and blob.first_sequence >= end_sequence:
             break
         if blob.first_sequence >= checkpoint:
             replay.apply(blob)
         else:
             replay.note(blob)
+    if with_unsynced and not (journal.gaps or journal.unread_end_bytes):
+        recovered.unsynced = unsynced_batches(journal.folder, replay.next_sequence, replay.boot)
+        for content in recovered.unsynced:
+            replay.apply(Blob(content))
     replay.finish()
+    if not state.time.time_ms:
+        # Neither the tables nor the journal say: no session was left later than now.
+        state.time.time_ms = max((each.closed_ms for each in state.sessions.values()), default=0)
     _complete(connection, state)
-    recovered.damage.extend(recovered.journal.damage)
+    recovered.damage.extend(journal.damage)
+    recovered.passed_over = [gap for gap in (*passed_over, *journal.gaps) if gap[1] >= checkpoint]
     recovered.covered = checkpoint
     recovered.next_sequence = replay.next_sequence
     recovered.next_batch = replay.next_batch
@@ -121,6 +158,7 @@ def message_of(
     message = Message(number, topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
     if properties is not None:
         message.expires_ms, message.forwarded = properties_in(properties)
+    message.has_place = bool(flags & HAS_PLACE)
     message.stored = True
     message.batch = 0
     return message

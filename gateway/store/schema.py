@@ -1,5 +1,8 @@
 """The tables, made and migrated by sqlite-utils. docs/formats/journal.md describes them.
 
+What stands here is never changed in place: a database that an earlier version made is brought up to
+date by a migration at the end, and `formats` counts one more.
+
 A table whose key is not one integer is WITHOUT ROWID: one B-tree to write to, not two.
 """
 
@@ -12,6 +15,9 @@ SESSION_TABLES = ("sessions", "subscriptions", "inbound", "outbound", "queue", "
 
 MESSAGE_TABLES = ("inbound", "outbound", "queue", "retained")
 """Tables whose rows refer to a message by its number in the column `message`."""
+
+JOURNAL_TABLE = "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)"
+"""What the journal was until format 3."""
 
 TABLES = ("meta", "messages", "retained", *SESSION_TABLES)
 

@@ -15,11 +15,15 @@ from typing import IO
 
 from gateway.core.changes import Changes
 from gateway.core.session import Delivery, Message, Session
-from gateway.store import database
+from gateway.private_files import open_private
+from gateway.store import database, formats, migration
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.journal import FILE_BYTES, Journal
+from gateway.store.journal_files import journal_files, sequence_of
+from gateway.store.no_room import is_full, lacks_room, rows_lack_room
 from gateway.store.pages import load_page
-from gateway.store.recovery import Recovered, load_contents, recover
+from gateway.store.recovery import PASSED_OVER, Recovered, load_contents, recover
+from gateway.store.unsynced import Unsynced
 
 CHECKPOINT_STEP_SECONDS = 0.004
 """How long checkpoint rows may be written before the event loop gets its turn."""
@@ -38,6 +42,10 @@ CHECKPOINT_IDLE_SECONDS = 60.0
 
 MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
 """Message numbers left out after damage: blobs that were lost may have used some."""
+
+SESSIONS_SKIPPED_AFTER_SALVAGE = 1_000_000
+"""Session numbers left out where the journal's end cannot be read: a session takes more than 14
+bytes there, and a number has 32 bits."""
 
 
 @dataclass
@@ -65,7 +73,13 @@ class Store:
         self._reader: sqlite3.Connection
         self._copier: sqlite3.Connection
         self._wal: IO[bytes]
+        self.wal_room_bytes = 0
+        """What the WAL is given at a start: see `_make_wal_room`."""
+        self._unsynced: Unsynced
         self._checkpoint: Checkpoint | None = None
+        self._has_rows = False
+        """The batch that was begun has rows of it. One may be begun while a commit is under way."""
+        self._rows_wait = False
         self.written_to = 1
         """The first sequence that the tables do not cover: rows are written, durable or not."""
         self._sweep = False
@@ -81,15 +95,27 @@ class Store:
     def open(self, logged_filters: list[str], now: float) -> Opened:
         """Open the database, repairing what can be repaired, and rebuild the state.
 
+        On a full disk the journal's reserve is given up for it: what is there can be delivered.
+
         Raises:
-            StoreUnavailable: the disk is full, read-only or the like; nothing was changed.
+            StoreUnavailable: the disk is full, read-only or the like, or a later version was here;
+                nothing was changed.
         """
         try:
-            return self._open(logged_filters, now)
+            try:
+                return self._open(logged_filters, now)
+            except (sqlite3.Error, OSError) as error:
+                if not (lacks_room(error) and self.journal.give_up_reserve()):
+                    raise
+                self._close_files()
+                return self._open(logged_filters, now)
         except (sqlite3.Error, database.StoreUnavailable) as error:
             self._lock.close()
             database.refuse_if_unavailable(self.path, error)
             raise
+        except formats.OtherFormat as error:
+            self._lock.close()
+            raise database.StoreUnavailable(str(error)) from error
         except OSError as error:
             self._lock.close()
             where = error.filename or self.journal.folder
@@ -99,6 +125,8 @@ class Store:
             ) from error
 
     def _open(self, logged_filters: list[str], now: float) -> Opened:
+        formats.refuse_newer_database(self.path)
+        journal_files(self.journal.folder)  # refuses what a later version wrote
         unclean = self._running.exists()
         damage: list[str] = []
         if database.finish_salvage(self.path):
@@ -106,6 +134,7 @@ class Store:
         is_new = not self.path.exists()
         if not is_new:
             emptied = database.revive_emptied(self.path)
+            database.rewrite_wal(self.path)
             found = database.damage_of(self.path, thorough=unclean or emptied)
             if found is not None or emptied:
                 damage.append(self._replace(found or "a file of zero bytes beside its WAL"))
@@ -121,16 +150,22 @@ class Store:
         damage.extend(recovered.damage)
         if damage:
             recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
+            self._go_on_without(recovered)
         self.journal.resume(recovered.journal)
+        for blob in recovered.unsynced:
+            self.journal.append(sequence_of(blob), blob)
+            self.journal_bytes += len(blob)
+        self._unsynced = Unsynced(self.journal.folder, recovered.previous_boot)
         self._reader = database.connect_read_only(self.path)
         self._copier = database.connect(self.path)
         self._wal = self.path.with_name(self.path.name + "-wal").open("rb")
-        # The id of a new store, before a blob says it.
+        # The id of a new store, before a blob says it; and what is gone on without.
         os.fsync(self._wal.fileno())
+        self._make_wal_room()
         self._sweep = unclean or bool(damage)
         self._checkpointed_at = now
         self._covered = self.written_to = recovered.covered
-        self._running.touch()
+        os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
         database.fsync_folder(self.data_dir)
         if damage:
             recovery = "salvaged"
@@ -140,12 +175,38 @@ class Store:
             recovery = "unclean" if unclean else "clean"
         return Opened(recovered, recovery, store, damage)
 
+    def _close_files(self) -> None:
+        """Let go of what an attempt to open has opened."""
+        for name in ("_reader", "_copier", "_writer", "_wal"):
+            opened = self.__dict__.pop(name, None)
+            if opened is not None:
+                opened.close()
+        self.journal.close()
+
+    def _make_wal_room(self) -> None:
+        """Let the WAL have blocks for checkpoints on a full disk, while nobody writes to it.
+
+        SQLite takes zeros behind its frames for no frames, and never makes the file shorter before
+        the database is closed.
+        """
+        try:
+            with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
+                if os.fstat(wal.fileno()).st_size < self.wal_room_bytes:
+                    os.posix_fallocate(wal.fileno(), 0, self.wal_room_bytes)
+        except OSError as error:
+            if not is_full(error):
+                raise
+
     def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
         """Connect, and read everything that a start reads; return the state and the store's id."""
         self._writer = database.connect(self.path)
         try:
-            database.migrate(self._writer)
-            recovered = recover(self._writer, self.data_dir, logged_filters, now)
+            database.empty_wal(self._writer)
+            told = migration.migrate(self._writer, self.data_dir)
+            recovered = recover(
+                self._writer, self.data_dir, logged_filters, now, with_unsynced=True
+            )
+            recovered.damage.extend(told)
             return recovered, self._store_id()
         except BaseException:
             self._writer.close()
@@ -168,6 +229,24 @@ class Store:
             f"{kept.parent.relative_to(self.data_dir)}, salvaged: {rows or 'nothing'}"
         )
 
+    def _go_on_without(self, recovered: Recovered) -> None:
+        """Note what cannot be read: it is never applied behind what is recorded from now on.
+
+        Where that is the journal's end, no number that it may have used is given again: an event
+        there takes a byte at least.
+        """
+        journal = recovered.journal
+        if journal.unread_end_bytes:
+            first = recovered.next_sequence
+            recovered.next_sequence += journal.unread_end_bytes
+            recovered.passed_over.append((first, recovered.next_sequence - 1))
+            recovered.state.next_session_number += SESSIONS_SKIPPED_AFTER_SALVAGE
+        if recovered.passed_over:
+            text = " ".join(f"{first}-{last}" for first, last in recovered.passed_over)
+            self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (PASSED_OVER, text))
+        for path in journal.unplaced:
+            database.set_file_aside(path, self.data_dir)
+
     def _store_id(self) -> bytes:
         row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
         if row is not None:
@@ -183,21 +262,66 @@ class Store:
         if blob is not None:
             self._pending = (first_sequence, blob)
             self.journal_bytes += len(blob)
-        if self._checkpoint is not None:
+        self._has_rows = self.checkpointing
+        if self._has_rows:
             self._writer.execute("BEGIN IMMEDIATE")
+
+    def write_ahead(self) -> None:
+        """Write the batch that was begun, so that a killed process has not lost it, and leave it to
+        `fsync_commit` to make it durable.
+
+        What this cannot do (another file has to be begun, the disk is full) `fsync_commit` does.
+        """
+        if self._pending is not None:
+            self.journal.write_ahead(self._pending[1])
+
+    def has_room_ahead(self, blob_bytes: int) -> bool:
+        """Return whether `write_ahead` can write a blob of this size."""
+        return self.journal.has_room(blob_bytes)
+
+    def write_unsynced(self, batch_number: int, part: bytes) -> None:
+        """Write a part of the batch that is being collected, also while another is committed.
+
+        Raises:
+            OSError: the disk fails. One that is full is none: see `Unsynced.write`.
+        """
+        self._unsynced.write(batch_number, part)
 
     def fsync_commit(self) -> float:
         """Make the batch durable; blocks on the disk. Returns how many seconds that took.
 
         Rows may never be newer than the journal: they are committed when the blob is durable.
+
+        Raises:
+            NoRoom: the disk is full. The batch is still the one that was begun: call again.
+            OSError, sqlite3.Error: nobody knows what is on the disk; the process has to end.
         """
         began = time.monotonic()
         if self._pending is not None:
             self.journal.append(*self._pending)
             self._pending = None
-        if self._writer.in_transaction:
-            self._writer.execute("COMMIT")
+        if self._checkpoint is not None and self._has_rows:
+            self._commit_rows(self._checkpoint)
         return time.monotonic() - began
+
+    def _commit_rows(self, checkpoint: Checkpoint) -> None:
+        """Commit what the last step wrote; on a full disk it is written again when asked for."""
+        if not checkpoint.lacks_room:
+            try:
+                self._writer.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                if not rows_lack_room(error):
+                    raise
+                checkpoint.lacks_room = True
+        if checkpoint.lacks_room:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            self._rows_wait = True
+            return
+        checkpoint.committed()
+        if checkpoint.is_finished:
+            self._checkpoint = None
+            self.written_to = checkpoint.next_sequence
 
     # -- checkpoints
 
@@ -215,13 +339,27 @@ class Store:
 
     @property
     def checkpointing(self) -> bool:
-        """Whether a checkpoint is on its way."""
-        return self._checkpoint is not None
+        """Whether a checkpoint is on its way and has rows to write."""
+        return self._checkpoint is not None and not self.checkpoint_lacks_room
+
+    @property
+    def checkpoint_lacks_room(self) -> bool:
+        """Whether the disk was too full for a checkpoint's rows: it waits for `resume_checkpoint`.
+
+        The journal goes on without it, and none of it goes meanwhile.
+        """
+        return self._checkpoint is not None and self._rows_wait
+
+    def resume_checkpoint(self) -> None:
+        """Try again to write the rows for which there was no room."""
+        self._rows_wait = False
 
     def begin_checkpoint(self, recovered: Recovered, next_sequence: int, now: float) -> None:
         """Freeze the net change up to `next_sequence`; its rows are written by steps."""
         sweep_from = 0 if self._sweep else None
         self._sweep = False
+        assert self._checkpoint is None, "its rows would be lost, and the journal behind them go"
+        self._rows_wait = False
         self._checkpoint = Checkpoint(self._writer, recovered.state, next_sequence, sweep_from)
         self._checkpointed_at = now
         self.journal_bytes = 0
@@ -231,20 +369,21 @@ class Store:
 
         Returns:
             The sessions it touched once its last row is written, else None. The commit that follows
-            ends the transaction, and `finish_checkpoint` makes it durable.
+            ends the transaction, unless it lacks room: `checkpointing` tells afterwards. Then
+            `finish_checkpoint` makes it durable.
         """
         checkpoint = self._checkpoint
-        if checkpoint is None:
+        if checkpoint is None or not self.checkpointing:
             return None
         deadline = time.monotonic() + (
             CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS if amid_traffic else CHECKPOINT_STEP_SECONDS
         )
-        while not checkpoint.step():
+        if checkpoint.lacks_room:
+            checkpoint.write_again()
+        while not (checkpoint.lacks_room or checkpoint.is_finished or checkpoint.step()):
             if time.monotonic() >= deadline:
                 return None
-        self._checkpoint = None
-        self.written_to = checkpoint.next_sequence
-        return checkpoint.changes.sessions
+        return None if checkpoint.lacks_room else checkpoint.changes.sessions
 
     def finish_checkpoint(self) -> int:
         """Make committed rows durable and copy them into the database file; blocks on the disk.
@@ -257,7 +396,12 @@ class Store:
         """
         covered = self.written_to
         os.fsync(self._wal.fileno())
-        self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        try:
+            self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if not rows_lack_room(error):
+                raise
+            # The WAL has the rows, which is enough; the next checkpoint copies them as well.
         return covered
 
     def checkpoint_finished(self, covered: int) -> None:
@@ -270,6 +414,10 @@ class Store:
     def journal_total_bytes(self) -> int:
         """Bytes of the journal that are kept."""
         return self.journal.total_bytes
+
+    def droppable_files(self) -> list[tuple[Path, int, int, int]]:
+        """Return path, bytes, first and last event of files that only the session log wants."""
+        return self.journal.droppable(self._covered)
 
     def has_droppable(self) -> bool:
         """Return whether `drop_exported` would drop anything."""
@@ -319,6 +467,7 @@ class Store:
         self._writer.close()
         self._wal.close()
         self.journal.close()
+        self._unsynced.close()
         if clean:
             self._running.unlink(missing_ok=True)
             database.fsync_folder(self.data_dir)

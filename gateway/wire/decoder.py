@@ -32,7 +32,8 @@ class Decoder:
     `max_packet_size_bytes` counts the whole packet with its fixed header (before CONNECT,
     CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level; 0 is a server's start,
     where CONNECT is the only packet allowed and sets it.
-    `side` says which peer we are: a server reads what clients send. `error` is None until the
+    `side` says which peer we are: a server reads what clients send. `allows_control_characters`:
+    in the topic of a PUBLISH; other names are a matter of the caller. `error` is None until the
     peer's first mistake.
     """
 
@@ -41,6 +42,7 @@ class Decoder:
         max_packet_size_bytes: int,
         version: int = 0,
         side: Literal["server", "client"] = "server",
+        allows_control_characters: bool = True,
     ) -> None:
         assert version in (0, 3, 4, 5), f"protocol level {version}: expected 3, 4, 5, or 0 for none"
         assert version or side == "server", "a client's decoder needs the version it connected with"
@@ -54,6 +56,7 @@ class Decoder:
             else min(max_packet_size_bytes, CONNECT_PACKET_BYTES_MAX)
         )
         self._from_client = side == "server"
+        self._allows_control_characters = allows_control_characters
         # The start of a packet whose end has not come, and its size once its length is known.
         self._partial = bytearray()
         self._partial_size_bytes = 0
@@ -74,6 +77,15 @@ class Decoder:
             self.error = malformed
             self._partial = bytearray()
         return packets
+
+    def partial_bytes(self) -> int:
+        """How many bytes are kept of a packet whose end has not come."""
+        return len(self._partial)
+
+    def let_go(self) -> None:
+        """Forgets the start of a packet whose end will not come."""
+        self._partial = bytearray()
+        self._partial_size_bytes = 0
 
     def _read_packets(self, data: bytes, position: int, packets: list[Packet]) -> None:
         """Reads all complete packets from `position` on and keeps what is left."""
@@ -102,7 +114,15 @@ class Decoder:
                 self._read_shortened(data, position, start, stop, packets)
             elif kind == PUBLISH:
                 packets.append(
-                    decode_publish(data, position, start, stop, version, self._from_client)
+                    decode_publish(
+                        data,
+                        position,
+                        start,
+                        stop,
+                        version,
+                        self._from_client,
+                        self._allows_control_characters,
+                    )
                 )
             elif remaining == 2 and PUBACK <= kind <= PUBCOMP:
                 packets.append(self._short_acknowledgement(data, position))

@@ -17,6 +17,7 @@ PACKET_TOO_LARGE: Final = "packet_too_large"  # declared larger than the maximum
 FIELD_TRUNCATED: Final = "field_truncated"  # a field runs over the end of its packet
 TRAILING_BYTES: Final = "trailing_bytes"  # bytes left over after the last field
 STRING_ENCODING: Final = "string_encoding"  # not UTF-8, or U+0000 in it
+CONTROL_CHARACTER: Final = "control_character"  # U+0001 to U+001F, U+007F to U+009F in a topic
 PACKET_ID_ZERO: Final = "packet_id_zero"
 QOS_INVALID: Final = "qos_invalid"  # QoS 3
 DUP_WITH_QOS_0: Final = "dup_with_qos_0"
@@ -43,6 +44,7 @@ REASONS: Final = (
     FIELD_TRUNCATED,
     TRAILING_BYTES,
     STRING_ENCODING,
+    CONTROL_CHARACTER,
     PACKET_ID_ZERO,
     QOS_INVALID,
     DUP_WITH_QOS_0,

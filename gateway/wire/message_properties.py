@@ -13,6 +13,8 @@ from gateway.wire.writing import variable_byte_integer
 
 NO_PROPERTIES: Final = b"\x00"
 NEVER: Final = -1
+EXPIRY_SECONDS_MAX: Final = 0xFFFF_FFFF
+"""A message expiry interval is a four byte integer (5.0 section 3.3.2.3.3)."""
 
 
 def forwarded_of(properties: Properties | None) -> bytes:
@@ -42,7 +44,8 @@ def properties_field_of(
 ) -> bytes:
     """Return the properties of an outgoing PUBLISH with their length before them.
 
-    `expiry_seconds` is what is left, NEVER if the message does not expire; `alias` 0 is none.
+    `expiry_seconds` is what is left, EXPIRY_SECONDS_MAX at the most, or NEVER if the message does
+    not expire; `alias` 0 is none.
     """
     body = forwarded
     if expiry_seconds != NEVER:

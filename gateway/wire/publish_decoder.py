@@ -24,7 +24,13 @@ _TOPIC_FIELD_OF_ALIAS: Final = b"\x00\x00"
 
 
 def decode_publish(  # noqa: PLR0917 - hot: keywords cost
-    data: bytes, position: int, start: int, stop: int, version: int, from_client: bool
+    data: bytes,
+    position: int,
+    start: int,
+    stop: int,
+    version: int,
+    from_client: bool,
+    allows_control_characters: bool,
 ) -> Publish:
     """The packet at data[position:stop], whose remaining length begins to count at `start`."""
     first = data[position]
@@ -39,7 +45,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     topic_field = data[start:body]
     topic = _KNOWN.get(topic_field)
     if topic is None:
-        topic = _new_topic(topic_field, version)
+        topic = _new_topic(topic_field, version, allows_control_characters)
     packet_id = 0
     if qos:
         if body + 2 > stop:
@@ -80,10 +86,10 @@ def zero_packet_id(packet_name: str) -> Malformed:
     )
 
 
-def _new_topic(topic_field: bytes, version: int) -> str:
+def _new_topic(topic_field: bytes, version: int, allows_control_characters: bool) -> str:
     if version == MQTT_5_0 and topic_field == _TOPIC_FIELD_OF_ALIAS:
         return ""
-    return TOPICS.learn(topic_field)
+    return TOPICS.learn(topic_field, allows_control_characters)
 
 
 def _properties(reader: Reader, from_client: bool) -> Properties | None:

@@ -16,7 +16,7 @@ from gateway.wire.limits import (
 )
 from gateway.wire.malformed import PROTOCOL_ERROR, Malformed
 from gateway.wire.reading import text_of
-from gateway.wire.topics import validate_topic_name
+from gateway.wire.topics import has_control_character, validate_topic_name
 
 
 class TopicCache:
@@ -26,13 +26,23 @@ class TopicCache:
         self.known: dict[bytes, str] = {}
         self.size_bytes = 0
 
-    def learn(self, field: bytes) -> str:
-        """The text of a topic field that is not known yet; raises Malformed."""
+    def learn(self, field: bytes, allows_control_characters: bool) -> str:
+        """The text of a topic field that is not known yet; raises Malformed.
+
+        What has a control character is never known: it depends on the connection.
+        """
         topic = text_of(field[2:], "topic name of PUBLISH")
         error = validate_topic_name(topic)
         if error is not None:
             raise Malformed(wrong.TOPIC_NAME, f"PUBLISH: {error}", PROTOCOL_ERROR)
-        if len(field) <= TOPIC_CACHE_FIELD_BYTES_MAX:
+        if has_control_character(topic):
+            if not allows_control_characters:
+                raise Malformed(
+                    wrong.CONTROL_CHARACTER,
+                    "the topic name of PUBLISH contains a control character: expected none of "
+                    "U+0001 to U+001F and U+007F to U+009F",
+                )
+        elif len(field) <= TOPIC_CACHE_FIELD_BYTES_MAX:
             self._remember(field, topic)
         return topic
 

@@ -3,7 +3,19 @@
 For checks and for a few comparisons; a broker with many subscriptions keeps a tree of its own.
 """
 
+import re
+from typing import Final
+
 from gateway.wire.limits import STRING_BYTES_MAX
+
+_CONTROL_CHARACTER: Final = re.compile("[\x01-\x1f\x7f-\x9f]")
+
+
+def has_control_character(text: str) -> bool:
+    """Whether a text has one of U+0001 to U+001F or U+007F to U+009F, which a server may refuse.
+    [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1"""
+    # Nearly every text is printable, and no printable one has any.
+    return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None
 
 
 def _string_error(text: str, what: str) -> str | None:

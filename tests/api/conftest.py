@@ -17,11 +17,11 @@ DEADLINE_SECONDS = 10.0
 
 
 @asynccontextmanager
-async def serving(control_socket: Path) -> AsyncIterator[str]:
+async def serving(status_socket: Path) -> AsyncIterator[str]:
     """The API's URL while it runs."""
     stop = asyncio.Event()
     url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    settings = ApiSettings(port=0, control_socket=control_socket)
+    settings = ApiSettings(port=0, status_socket=status_socket)
     task = asyncio.create_task(serve(settings, stop, url.set_result))
     try:
         first: set[asyncio.Future[Any]] = {task, url}
@@ -36,20 +36,20 @@ async def serving(control_socket: Path) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-def control_socket(tmp_path: Path) -> Path:
-    return tmp_path / "control.sock"
+def status_socket(tmp_path: Path) -> Path:
+    return tmp_path / "status.sock"
 
 
 @pytest.fixture
-async def broker(control_socket: Path) -> AsyncIterator[ContractBroker]:
-    async with running_broker(control_socket) as broker:
+async def broker(status_socket: Path) -> AsyncIterator[ContractBroker]:
+    async with running_broker(status_socket) as broker:
         yield broker
 
 
 @pytest.fixture
-async def url(control_socket: Path) -> AsyncIterator[str]:
+async def url(status_socket: Path) -> AsyncIterator[str]:
     """The URL of an API whose broker may be there or not."""
-    async with serving(control_socket) as url:
+    async with serving(status_socket) as url:
         yield url
 
 

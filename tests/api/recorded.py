@@ -19,6 +19,7 @@ def status() -> Json:
         "pid": 812,
         "state": "running",
         "time_ms": NOW_MS,
+        "clock": "synchronised",
         "started_ms": NOW_MS - 11_525_000,
         "uptime_seconds": 11_525.0,
         "listeners": [{"protocol": "mqtt", "bind": "127.0.0.1", "port": 1883}],
@@ -46,9 +47,26 @@ def status() -> Json:
             "commit_ms_mean": 1.1,
             "commit_ms_max": 9.04,
         },
+        "disk": {
+            "total_bytes": 16_000_000_000,
+            "free_bytes": 9_000_000_000,
+            "free_min": 134_217_728,
+            "full": False,
+            "full_since_ms": None,
+            "waits": False,
+            "reserve": True,
+            "removed": {"sent": 12},
+        },
         "store": {"recovery": "clean", "detail": None},
         "warnings": [],
     }
+
+
+def full_disk(**bent: object) -> Json:
+    """Below its floor for five minutes."""
+    since_ms = NOW_MS - 300_000
+    full = {"free_bytes": 90_000_000, "full": True, "full_since_ms": since_ms}
+    return {**status()["disk"], **full, **bent}
 
 
 def bridge_status() -> Json:
@@ -65,6 +83,7 @@ def bridge_status() -> Json:
                 "frames": 6_142,
                 "readings": 6_140,
                 "damaged": {"checksum": 2, "too_long": 0},
+                "repeated_starts": 0,
                 "last_reading_ms": NOW_MS - 400,
                 "devices": [
                     {
@@ -90,6 +109,7 @@ def bridge_status() -> Json:
                 "frames": 12_283,
                 "readings": 12_283,
                 "damaged": {},
+                "repeated_starts": 0,
                 "last_reading_ms": NOW_MS - 1_200,
                 "devices": [
                     {

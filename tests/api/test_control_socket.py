@@ -18,8 +18,8 @@ STATUS: dict[str, object] = {"command": "status"}
 
 
 @pytest.fixture
-async def asker(control_socket: Path) -> AsyncIterator[ControlSocket]:
-    asker = ControlSocket(control_socket, answer_seconds_max=0.2)
+async def asker(status_socket: Path) -> AsyncIterator[ControlSocket]:
+    asker = ControlSocket(status_socket, answer_seconds_max=0.2)
     yield asker
     asker.close()
 
@@ -47,10 +47,10 @@ async def test_a_refusal_carries_the_brokers_code_and_words(
 
 
 async def test_an_absent_socket_is_named_together_with_the_mend(
-    asker: ControlSocket, control_socket: Path
+    asker: ControlSocket, status_socket: Path
 ) -> None:
     problem = await problem_of(asker)
-    assert str(control_socket) in problem.reason
+    assert str(status_socket) in problem.reason
     assert "oncegate broker" in problem.mend
     assert problem.status_code == 503
 
@@ -68,11 +68,11 @@ async def test_a_socket_path_that_is_too_long_says_so(tmp_path: Path) -> None:
 
 
 async def test_a_restarted_broker_is_found_again_without_a_failed_question(
-    asker: ControlSocket, control_socket: Path
+    asker: ControlSocket, status_socket: Path
 ) -> None:
-    async with running_broker(control_socket):
+    async with running_broker(status_socket):
         await asker.request(STATUS)
-    async with running_broker(control_socket):
+    async with running_broker(status_socket):
         assert await asker.request(STATUS) == recorded.status()
 
 
@@ -111,8 +111,6 @@ async def test_after_a_failure_the_broker_is_left_alone_for_a_moment(
         b'{"ok":1,"result":{}}\n',
         b'{"ok":false}\n',
         b'{"ok":false,"error":{"code":1,"message":"x"}}\n',
-        b'{"ok":true,"result":{"time_ms":NaN}}\n',
-        b'{"ok":true,"result":{"gateway":"\\ud800"}}\n',
         b"[" * 500_000 + b"\n",
     ],
 )

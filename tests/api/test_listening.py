@@ -51,7 +51,7 @@ async def test_a_taken_port_is_named_with_its_holder_and_the_option_to_change(
     tmp_path: Path, holder: tuple[int, int]
 ) -> None:
     pid, port = holder
-    settings = ApiSettings(port=port, control_socket=tmp_path / "control.sock")
+    settings = ApiSettings(port=port, status_socket=tmp_path / "status.sock")
     with pytest.raises(PortTaken) as caught:
         await serve(settings, asyncio.Event())
     message = str(caught.value)
@@ -92,30 +92,30 @@ def test_an_address_that_is_not_this_machines_is_said_to_be_so(
     tmp_path: Path, bind: str, told: str
 ) -> None:
     with pytest.raises(CannotListen, match=told) as caught:
-        listen(ApiSettings(bind=bind, port=0, control_socket=tmp_path / "s"))
+        listen(ApiSettings(bind=bind, port=0, status_socket=tmp_path / "s"))
     assert "[api] bind" in str(caught.value)
 
 
 def test_the_address_of_an_ipv6_listener_is_one_a_browser_takes(tmp_path: Path) -> None:
-    with listen(ApiSettings(bind="::1", port=0, control_socket=tmp_path / "s")) as listener:
+    with listen(ApiSettings(bind="::1", port=0, status_socket=tmp_path / "s")) as listener:
         assert url_of(listener) == f"http://[::1]:{listener.getsockname()[1]}/"
 
 
-async def test_stopping_frees_the_port_and_leaves_no_task(control_socket: Path) -> None:
+async def test_stopping_frees_the_port_and_leaves_no_task(status_socket: Path) -> None:
     before = asyncio.all_tasks()
-    async with serving(control_socket) as url, httpx.AsyncClient() as client:
+    async with serving(status_socket) as url, httpx.AsyncClient() as client:
         await client.get(url)
         port = httpx.URL(url).port
         assert port is not None
     assert asyncio.all_tasks() == before
-    listen(ApiSettings(port=port, control_socket=control_socket)).close()
+    listen(ApiSettings(port=port, status_socket=status_socket)).close()
 
 
 async def test_stopping_waits_for_no_visitor_who_keeps_a_connection_open(
-    control_socket: Path, broker: ContractBroker
+    status_socket: Path, broker: ContractBroker
 ) -> None:
     broker.silent = True
-    async with serving(control_socket) as url:
+    async with serving(status_socket) as url:
         address = httpx.URL(url)
         idle = await asyncio.open_connection(address.host, address.port)
         asking = await asyncio.open_connection(address.host, address.port)
@@ -128,10 +128,10 @@ async def test_stopping_waits_for_no_visitor_who_keeps_a_connection_open(
 
 
 async def test_a_visitor_who_never_ends_the_request_is_sent_away(
-    monkeypatch: pytest.MonkeyPatch, control_socket: Path
+    monkeypatch: pytest.MonkeyPatch, status_socket: Path
 ) -> None:
     monkeypatch.setattr(limits, "CONNECTION_SECONDS_MAX", 0.05)
-    async with serving(control_socket) as url:
+    async with serving(status_socket) as url:
         address = httpx.URL(url)
         reader, writer = await asyncio.open_connection(address.host, address.port)
         writer.write(b"GET / HTTP/1.1\r\nHost: loc")
@@ -140,11 +140,11 @@ async def test_a_visitor_who_never_ends_the_request_is_sent_away(
 
 
 async def test_a_visitor_who_never_reads_the_answers_is_sent_away(
-    monkeypatch: pytest.MonkeyPatch, control_socket: Path, broker: ContractBroker
+    monkeypatch: pytest.MonkeyPatch, status_socket: Path, broker: ContractBroker
 ) -> None:
     monkeypatch.setattr(limits, "CONNECTION_SECONDS_MAX", 0.2)
     monkeypatch.setattr(limits, "FAREWELL_SECONDS", 0.1)
-    async with serving(control_socket) as url:
+    async with serving(status_socket) as url:
         address = httpx.URL(url)
         _, writer = await asyncio.open_connection(address.host, address.port)
         writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -159,8 +159,8 @@ async def _ask_for_ever(writer: asyncio.StreamWriter) -> None:
         await writer.drain()
 
 
-async def test_headers_without_an_end_are_not_kept(control_socket: Path) -> None:
-    async with serving(control_socket) as url:
+async def test_headers_without_an_end_are_not_kept(status_socket: Path) -> None:
+    async with serving(status_socket) as url:
         address = httpx.URL(url)
         reader, writer = await asyncio.open_connection(address.host, address.port)
         writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
@@ -172,9 +172,9 @@ async def test_headers_without_an_end_are_not_kept(control_socket: Path) -> None
 
 
 async def test_what_is_not_http_is_refused_and_the_next_visitor_is_served(
-    control_socket: Path,
+    status_socket: Path,
 ) -> None:
-    async with serving(control_socket) as url, httpx.AsyncClient() as client:
+    async with serving(status_socket) as url, httpx.AsyncClient() as client:
         address = httpx.URL(url)
         for request_bytes in NOT_HTTP:
             reader, writer = await asyncio.open_connection(address.host, address.port)

@@ -13,8 +13,8 @@ from tests.api.contract_broker import ContractBroker
 
 
 @pytest.fixture
-async def observer(control_socket: Path) -> AsyncIterator[Observer]:
-    observer = Observer(ControlSocket(control_socket))
+async def observer(status_socket: Path) -> AsyncIterator[Observer]:
+    observer = Observer(ControlSocket(status_socket))
     yield observer
     await observer.close()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
+import pytest
 
 from api import limits
 from api.main import create_app
@@ -46,11 +47,18 @@ async def test_the_serial_report_has_every_port_device_and_quantity_unrounded(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     told = (await client.get("/api/v1/serial")).json()
+    expected = recorded.bridge_status()
+    for port in expected["ports"]:
+        port["unreadable"] = []
+        for device in port["devices"]:
+            device["unreadable"] = []
+            for quantity in device["quantities"]:
+                quantity["unreadable"] = []
     assert told == {
         "time_ms": recorded.NOW_MS - 600,
         "age_seconds": 0.6,
         "problem": None,
-        "status": recorded.bridge_status(),
+        "status": expected,
     }
 
 
@@ -272,10 +280,40 @@ async def test_addresses_and_localhost_are_names_of_this_machine(
         assert response.status_code == 200
 
 
-async def test_a_name_is_no_reason_to_refuse_where_the_network_may_read(
-    client: httpx.AsyncClient, broker: ContractBroker, control_socket: Path
+@pytest.mark.parametrize(
+    "host",
+    [
+        "[::1%" + "a" * 60_000 + "]",
+        "localhost" + "." * 60_000,
+        "127.0.0.1:" + "9" * 60_000,
+        "a." * 30_000 + "localhost",
+        "xn--" + "\xe9" * 30_000,
+        "1." * 30_000,
+    ],
+    ids=["scope", "dots", "port", "labels", "idna", "octets"],
+)
+async def test_a_host_longer_than_any_name_is_refused_unparsed(
+    client: httpx.AsyncClient, broker: ContractBroker, host: str
 ) -> None:
-    app = create_app(ApiSettings(bind="0.0.0.0", control_socket=control_socket))  # noqa: S104
+    response = await client.get("/api/v1/status", headers=[(b"Host", host.encode("latin-1"))])
+    assert response.status_code == 421
+    assert broker.requests == []
+
+
+@pytest.mark.parametrize(
+    "host", [b"\xff\xfe", b"\xc3\xa9.local", b"localhost, evil", b"[]", b":", b"@"]
+)
+async def test_a_host_of_odd_bytes_is_refused_and_the_next_request_is_answered(
+    client: httpx.AsyncClient, broker: ContractBroker, host: bytes
+) -> None:
+    assert (await client.get("/api/v1/status", headers=[(b"Host", host)])).status_code == 421
+    assert (await client.get("/api/v1/status")).status_code == 200
+
+
+async def test_a_name_is_no_reason_to_refuse_where_the_network_may_read(
+    client: httpx.AsyncClient, broker: ContractBroker, status_socket: Path
+) -> None:
+    app = create_app(ApiSettings(bind="0.0.0.0", status_socket=status_socket))  # noqa: S104
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(

@@ -68,8 +68,68 @@ async def test_the_page_says_how_old_its_numbers_are(
 ) -> None:
     words = (await read(client)).words
     assert re.search(r"Numbers 0\.\d s old, from 2026-11-21 09:14:03 UTC", words)
+    assert "not synchronised" not in words
     assert re.search(r"The bridge reported 0\.[6-9] s ago", words)
     assert re.search(r"The uploader reported (0\.9|1) s ago", words)
+
+
+async def test_a_full_disk_is_the_first_thing_that_the_page_says(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.status["disk"] = recorded.full_disk()
+    broker.status["warnings"] = ["The disk is full: nothing new is taken."]
+    page = await read(client)
+    words = page.words.replace("\N{NO-BREAK SPACE}", " ")
+    for told in (
+        "The disk is full Up for",
+        "Nothing new has been accepted for 5 min: 85.8 MiB of 14.9 GiB are free, and 128.0 MiB",
+        "What is there is delivered and uploaded",
+        "the gateway goes on by itself",
+        "Disk85.8 MiB of 14.9 GiB free",
+        "Files removed for roomsent: 12",
+    ):
+        assert told in words, told
+    assert "nothing new is taken" not in words
+    assert any("bad" in (found.get("class") or "") for tag, found in page.elements if tag == "li")
+
+
+async def test_a_batch_that_waits_for_room_is_said_as_well(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.status["disk"] = recorded.full_disk(waits=True, free_bytes=0)
+    assert "cannot be written yet, and is not acknowledged" in (await read(client)).words
+
+
+async def test_a_clock_that_is_not_synchronised_is_said_beside_the_time(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.status["clock"] = "unsynchronised"
+    words = (await read(client)).words
+    assert "The gateway's clock is not synchronised" in words
+    assert "from 2026-11-21 09:14:03 UTC (the clock is not synchronised)" in words
+    assert "Clocknot synchronised" in words
+    assert "1 thing needs a look" in words
+
+
+@pytest.mark.parametrize("clock", ["synchronised", "unknown"])
+async def test_a_clock_of_which_nothing_bad_is_known_spoils_nothing(
+    client: httpx.AsyncClient, broker: ContractBroker, clock: str
+) -> None:
+    broker.status["clock"] = clock
+    words = (await read(client)).words
+    assert "All is well" in words
+    assert f"Clock{clock}" in words
+
+
+async def test_a_board_that_reuses_its_numbers_is_named_in_its_row(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    port = broker.reports["bridge"]["status"]["ports"][0]
+    port["repeated_starts"] = 2
+    port["devices"][0]["boot"] = 2 * 2**32 + 3
+    words = (await read(client)).words
+    assert "board-0000002a start 3 (numbers reused, start 2), reading 6,140" in words
+    assert "Numbers reused2 starts" in words
 
 
 async def test_a_bridge_that_fell_silent_is_said_first(
@@ -82,7 +142,7 @@ async def test_a_bridge_that_fell_silent_is_said_first(
 
 
 async def test_a_gateway_that_is_down_says_so_and_how_to_mend_it(
-    client: httpx.AsyncClient, control_socket: Path
+    client: httpx.AsyncClient, status_socket: Path
 ) -> None:
     response = await client.get("/")
     assert response.status_code == 503
@@ -90,7 +150,7 @@ async def test_a_gateway_that_is_down_says_so_and_how_to_mend_it(
     words = Reader(response.text).words
     for told in (
         "The gateway is down",
-        f"there is no control socket {control_socket}",
+        f"there is no status socket {status_socket}",
         "oncegate broker",
         "Not heard since this page started",
     ):

@@ -25,7 +25,7 @@ JOURNAL = (FORMATS / "journal.md").read_text()
 SESSION_LOG = (FORMATS / "session-log.md").read_text()
 ENVELOPE = {"event", "session", "client_id"}
 MESSAGE_BYTES = 19
-NOT_FACTS = {"seal"}
+NOT_FACTS = {"seal", "take_part", "blob_bytes", "pending_bytes"}
 # These observations tell numbers, as text.
 SUBJECTS = {"log_truncated": "1"}
 DETAILS = {"log_truncated": "2", "clock_stepped": "3"}

@@ -75,10 +75,12 @@ class Running:
 
 
 class CompiledBroker(BrokerProcess):
-    """The broker as its wheel ships it, from beside the checkout."""
+    """The broker as its wheel ships it, from beside the checkout or from another one's build."""
+
+    build: Path = COMPILED
 
     def spawn(self, environment: Mapping[str, str] | None = None) -> None:
-        super().spawn({**(environment or {}), "PYTHONPATH": str(COMPILED)})
+        super().spawn({**(environment or {}), "PYTHONPATH": str(self.build)})
 
 
 @contextmanager
@@ -101,10 +103,11 @@ def mosquitto(directory: Path) -> Iterator[Running]:
 
 
 @contextmanager
-def oncegate(directory: Path) -> Iterator[Running]:
+def oncegate(directory: Path, build: Path = COMPILED) -> Iterator[Running]:
     """Our broker, everything on the disk on which `directory` is."""
     data_directory = directory / "data"
     broker = CompiledBroker(ONCEGATE_SETTINGS, data_directory=data_directory)
+    broker.build = build
     try:
         broker.start()
         yield Running("Oncegate", broker.port, broker.process_id, broker)

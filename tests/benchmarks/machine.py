@@ -41,7 +41,8 @@ def _file_system_of(directory: Path) -> str:
     outcome = subprocess.run(
         ["findmnt", "-no", "FSTYPE", "-T", directory], check=True, capture_output=True, text=True
     )
-    return outcome.stdout.strip()
+    # One line for each of several mounts on the same place.
+    return outcome.stdout.split()[0]
 
 
 def _mosquitto_version() -> str:

@@ -44,6 +44,12 @@ class Terminal:
         with contextlib.suppress(BlockingIOError):
             os.write(self._master, data)
 
+    def discard(self) -> None:
+        """What the other end has written and nobody has read yet is lost."""
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._master, 65536):
+                pass
+
     async def read(self) -> bytes:
         loop = asyncio.get_running_loop()
         while True:

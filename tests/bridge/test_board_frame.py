@@ -25,6 +25,9 @@ MEASUREMENTS = [Measurement("temperature", 21.5, "Cel", -0.25)]
 GOOD = frame_bytes_of(IDENTITY, MEASUREMENTS)
 
 
+HEAD = b"\x01" + bytes(11) + b"\x01"
+
+
 def wrapped(content: bytes) -> bytes:
     stuffed = cobs.encode(content + crc_hqx(content, 0xFFFF).to_bytes(2, "big"))
     return b"\x00" + bytes(stuffed) + b"\x00"
@@ -69,7 +72,32 @@ def test_the_frames_of_the_document_are_what_we_write_and_read() -> None:
         (frame_of([{0: "a", 2: True}]), "senml"),
         (frame_of([{0: "a", 5: 1}]), "senml"),
         (frame_of([{0: "a", 2: 1, 1: ""}]), "senml"),
-        (frame_of([{0: "a", 2: 1, 6: 1e300}]), "senml"),
+        (frame_of([{0: "a", 2: 1, 6: 1e300}]), "time"),
+        (frame_of([{0: "a", 2: 1, 6: 1e12}]), "time"),
+        (frame_of([{0: "a", 2: 1, 6: -1e12}]), "time"),
+        (frame_of([{-3: -(2.0**28), 0: "a", 2: 1}]), "time"),
+        (frame_of([{-3: 2.5e11, 0: "a", 2: 1, 6: 2.5e11}]), "time"),
+        (frame_of([{0: "a", 2: 1, 6: float("nan")}]), "value"),
+        (frame_of([{0: "a", 2: 1, 1: "a\nb"}]), "senml"),
+        (frame_of([{0: "a", 2: 10**400}]), "value"),
+        (frame_of([{0: "a", 2: -(10**400)}]), "value"),
+        (frame_of([{0: "a", 2: 1, 6: 10**400}]), "value"),
+        (frame_of([{-5: 10**400, 0: "a"}]), "value"),
+        (frame_of([{-5: 2**63 - 1, 0: "a", 2: 1}]), "value"),
+        (frame_of([{0: "a", 2: Decimal(10**400)}]), "senml"),
+        (frame_of([{0: "a", 2: Decimal("-inf")}]), "value"),
+        (frame_of([{0: "a", 2: 1, 99: cbor2.CBORTag(35, "(a+)+$")}]), "senml"),
+        (frame_of([{0: "a", 2: 1, 99: cbor2.CBORTag(0, "2026-11-22T00:00:00Z")}]), "senml"),
+        (frame_of([{0: "a", 2: 1, 99: cbor2.CBORTag(28, [cbor2.CBORTag(29, 0)])}]), "senml"),
+        (frame_of([{0: "a", 2: 1, 1.5: 1}]), "senml"),
+        (wrapped(HEAD + bytes.fromhex("81a3 0061 61 0201 0202")), "cbor"),  # A key twice.
+        (wrapped(HEAD + bytes.fromhex("81a2 0061 61 0362 ff41")), "cbor"),  # No UTF-8.
+        (wrapped(HEAD + bytes.fromhex("81a2 0061 61 0363 eda080")), "cbor"),  # Half a pair.
+        (wrapped(HEAD + bytes.fromhex("9bffffffffffffffff")), "cbor"),
+        (wrapped(HEAD + bytes.fromhex("81a2 0061 61 025bffffffffffffffff")), "cbor"),
+        (wrapped(HEAD + bytes.fromhex("81a2 0061 61 02c4821b7fffffffffffffff01")), "value"),
+        (wrapped(HEAD + bytes.fromhex("81a2 0061 61 02c482203a")), "cbor"),
+        (wrapped(HEAD + bytes.fromhex("9fa2 0061 61 0201")), "cbor"),  # No break.
         (frame_of([{0: "a", 2: 1, "secret_": 1}]), "senml"),
         (frame_of([{-1: 11, 0: "a", 2: 1}]), "version"),
         (frame_of([{2: 1}]), "name"),
@@ -103,6 +131,9 @@ def test_a_damaged_frame_is_counted_by_reason_and_the_next_good_one_is_read(
             [Measurement("room.a", 21.5, "Cel", -6), Measurement("room.b", 20, "%RH", -10)],
         ),
         ([{0: "a", 2: 1, 99: "unknown", "x": 1}], [Measurement("a", 1)]),
+        ([{0: "a", 2: 1, 99: [None, {"deep": 1.5}]}], [Measurement("a", 1)]),
+        ([{0: "a", 2: 2**63 - 1}], [Measurement("a", 2**63 - 1)]),
+        ([{0: "a", 2: Decimal("1e-320")}], [Measurement("a", 1e-320)]),
     ],
 )
 def test_a_pack_is_resolved_as_rfc_8428_says(
@@ -110,6 +141,12 @@ def test_a_pack_is_resolved_as_rfc_8428_says(
 ) -> None:
     (frame,) = BoardFraming().feed(frame_of(records))
     assert [found for group in frame.quantities.values() for found in group] == expected
+
+
+def test_arrays_maps_and_texts_of_indefinite_length_are_read() -> None:
+    pack = bytes.fromhex("9f bf 00 7f 61 61 61 62 ff 02 01 ff ff")
+    (frame,) = BoardFraming().feed(wrapped(HEAD + pack))
+    assert frame.quantities == {"ab": [Measurement("ab", 1)]}
 
 
 def test_records_of_one_name_stay_together() -> None:

@@ -7,6 +7,7 @@ changes what `BridgeClient` relies on fails here.
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -65,11 +66,10 @@ async def publishing(settings: BridgeSettings) -> AsyncIterator[Bench]:
 
 
 async def begun(broker: ScriptedBroker) -> None:
-    """The first connection discards what the broker had, the second keeps its session."""
+    """A session under a name that no broker knows."""
     first = await broker.next_connect()
-    assert (first.clean_start, first.protocol_level) == (True, 4)
-    assert isinstance(await broker.next_packet(), Disconnect)
-    assert not (await broker.next_connect()).clean_start
+    assert (first.clean_start, first.protocol_level) == (False, 4)
+    assert re.fullmatch("bridge-under-test-[0-9a-f]{8}", first.client_id)
 
 
 def seen(packet: Packet) -> tuple[Any, ...]:
@@ -149,7 +149,7 @@ async def test_place_4_a_replayed_publish_carries_dup_and_everything_keeps_its_o
         assert seen(await broker.next_packet()) == ("release", 2)
         broker.session_present = True
         broker.cut()
-        for again in [("a", 1, True), ("release", 2), ("c", 3, True)]:
+        for again in [("release", 2), ("a", 1, True), ("c", 3, True)]:
             assert seen(await broker.next_packet()) == again
 
 
@@ -164,7 +164,7 @@ async def test_place_5_without_a_session_every_reading_in_flight_goes_out_as_new
         broker.send(Pubrec(1))
         assert seen(await broker.next_packet()) == ("release", 1)
         broker.cut()
-        assert seen(await broker.next_packet()) == ("a", 3, False)
+        assert seen(await _next_exchange_packet(broker)) == ("a", 3, False)
         assert seen(await broker.next_packet()) == ("b", 4, False)
         assert bench.outbox.republished == 2
 
@@ -185,15 +185,36 @@ async def test_a_finished_exchange_leaves_nothing_behind(
         assert bench.store.in_flight_states() == []
 
 
-async def test_a_session_begun_by_another_outbox_is_discarded_before_anything_is_published(
+async def test_a_session_that_the_broker_has_lost_is_given_up_with_its_name(
     broker: ScriptedBroker, settings: BridgeSettings
+) -> None:
+    async with publishing(settings) as bench:
+        first = await broker.next_connect()
+        bench.read("a")
+        assert seen(await broker.next_packet()) == ("a", 1, False)
+        broker.cut()
+        again, discarding, anew = [await broker.next_connect() for _ in range(3)]
+        assert (again.client_id, again.clean_start) == (first.client_id, False)
+        assert (discarding.client_id, discarding.clean_start) == (first.client_id, True)
+        assert anew.client_id != first.client_id
+        assert not anew.clean_start
+        assert seen(await _next_exchange_packet(broker)) == ("a", 2, False)
+    broker.session_present = True
+    async with publishing(settings):
+        assert (await broker.next_connect()).client_id == anew.client_id, "now it is ours"
+
+
+async def test_a_session_that_a_broker_has_under_a_new_name_is_not_taken(
+    broker: ScriptedBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.session_present = True
     async with publishing(settings) as bench:
         bench.read("a")
-        await begun(broker)
-    async with publishing(settings):
-        assert not (await broker.next_connect()).clean_start, "now the session is ours"
+        first, second = [await broker.next_connect() for _ in range(2)]
+        assert first.client_id != second.client_id
+        broker.session_present = False
+        assert seen(await _next_exchange_packet(broker)) == ("a", 1, False)
+    assert "it has a session of the new name" in caplog.text
 
 
 async def test_a_refusal_is_logged_once_and_tried_again(
@@ -206,14 +227,8 @@ async def test_a_refusal_is_logged_once_and_tried_again(
         await broker.next_connect()
         broker.return_code = 0
         await broker.next_connect()
-        await begun_after_refusal(broker)
     assert caplog.text.count("Not authori") + caplog.text.count("not authori") == 1
     assert "check [bridge] username" in caplog.text
-
-
-async def begun_after_refusal(broker: ScriptedBroker) -> None:
-    while (await broker.next_connect()).clean_start:
-        pass
 
 
 async def test_a_broker_that_closes_without_an_answer_is_tried_again(

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from firmware_bridge.framings.frames import BoardIdentity
+from firmware_bridge.boards import Placement
+from firmware_bridge.framings.frames import BoardIdentity, Frame, Measurement
 from firmware_bridge.outbox import Outbox
 from firmware_bridge.outbox_recovery import OutboxError
 from firmware_bridge.publications import Publication
@@ -30,7 +31,7 @@ class Bench:
 
     def connect(self, *, session_present: bool = True) -> None:
         self._decoder = Decoder(1 << 20, 4)
-        self.outbox.receive_connected(self._send, session_present=session_present)
+        self.outbox.receive_connected(self._send, "session", session_present=session_present)
 
     def disconnect(self) -> None:
         self.outbox.receive_disconnected(self._send)
@@ -169,9 +170,32 @@ async def test_a_restart_continues_each_exchange_with_its_packet_identifier(path
     async with running(Bench(path, window=3)) as bench:
         bench.outbox.submit(readings("d"))
         bench.connect(session_present=True)
-        await bench.sends("a as 1 again", "release 2", "c as 3")
+        await bench.sends("release 2", "a as 1 again", "c as 3")
         bench.outbox.receive_pubcomp(2)
         await bench.sends("d as 4")
+
+
+async def test_a_smaller_window_holds_for_what_an_earlier_run_had_in_flight(path: Path) -> None:
+    async with running(Bench(path, window=5)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b", "c", "d", "e"))
+        await bench.sends("a as 1", "b as 2", "c as 3", "d as 4", "e as 5")
+        bench.outbox.receive_pubrec(4)
+        await bench.sends("release 4")
+    async with running(Bench(path, window=2)) as bench:
+        bench.outbox.submit(readings("f"))
+        bench.connect()
+        await bench.sends("release 4", "a as 1 again")
+        bench.outbox.receive_pubcomp(4)
+        await bench.sends("b as 2 again")
+        for packet_id, next_one in ((1, "c as 3 again"), (2, "e as 5 again"), (3, "f as 1")):
+            bench.outbox.receive_pubrec(packet_id)
+            await bench.sends(f"release {packet_id}")
+            bench.outbox.receive_pubcomp(packet_id)
+            await bench.sends(next_one)
+        bench.disconnect()
+        bench.connect()
+        await bench.sends("e as 5 again", "f as 1 again")
 
 
 async def test_without_a_session_the_readings_go_out_again_as_new_and_are_counted(
@@ -228,17 +252,41 @@ async def test_nothing_is_started_without_a_connection(path: Path) -> None:
 async def test_a_frame_accepted_before_is_not_stored_again_even_after_a_restart(
     path: Path,
 ) -> None:
-    frame = BoardIdentity(42, 1, 1)
     async with running(Bench(path)) as bench:
-        durable, new = bench.outbox.submit_frame(frame, readings("a"))
-        again, repeated = bench.outbox.submit_frame(frame, readings("a"))
-        assert (new, repeated) == (True, False)
+        durable, first = submit_frame(bench, 1, "a")
+        again, repeated = submit_frame(bench, 1, "a")
+        assert (first.is_new, repeated.is_new) == (True, False)
         assert again is durable, "a repeat is acknowledged when its original is durable"
         await bench.settled()
     async with running(Bench(path)) as bench:
-        assert bench.outbox.submit_frame(frame, readings("a"))[1] is False
+        assert not submit_frame(bench, 1, "a")[1].is_new
+        other = submit_frame(bench, 1, "other contents")[1]
+        assert (other.is_new, other.published_boot) == (True, 1 + 2**32)
         await bench.settled()
-        assert bench.outbox.status()["waiting"] == 1
+        assert bench.outbox.status()["waiting"] == 2
+
+
+async def test_a_frame_whose_readings_cannot_be_made_is_not_noted_as_accepted(path: Path) -> None:
+    def fail(_: int) -> list[Publication]:
+        raise ArithmeticError("no such reading")
+
+    async with running(Bench(path)) as bench:
+        with pytest.raises(ArithmeticError):
+            bench.outbox.submit_frame(BoardIdentity(42, 1, 1), b"contents", "port", fail)
+        await bench.settled()
+        assert submit_frame(bench, 1, "a")[1].is_new
+
+
+def submit_frame(
+    bench: Bench, sequence: int, contents: str
+) -> tuple["asyncio.Future[None]", Placement]:
+    frame = Frame({"text": [Measurement("text", contents)]})
+    return bench.outbox.submit_frame(
+        BoardIdentity(42, 1, sequence),
+        frame.contents_digest(),
+        "port",
+        lambda boot: readings(f"{contents} of {boot}"),
+    )
 
 
 async def test_a_full_outbox_says_so_once_and_takes_readings_again_when_there_is_room(

@@ -4,16 +4,22 @@ import asyncio
 import json
 import logging
 import os
+import struct
+from binascii import crc_hqx
 from pathlib import Path
 from typing import Any
 
+import cbor2
 import pytest
+from cobs import cobs  # type: ignore[import-untyped]
+from firmware_bridge import backoff, port
 from firmware_bridge.framings.board import (
     acknowledgement_of,
     frame_bytes_of,
     read_acknowledgement,
 )
 from firmware_bridge.framings.frames import BoardIdentity, Measurement
+from firmware_bridge.framings.text import json_line
 from firmware_bridge.port_identity import path_of
 from firmware_bridge.serial_link import PortLost, SerialLink
 from firmware_bridge.settings import PortSettings
@@ -68,9 +74,9 @@ async def test_a_line_of_text_becomes_a_reading(
         shown = room.port("sensor")["devices"][0]
     (record,) = subscriber.records()
     assert record.pop("t") > 1.7e9
-    # A new outbox begins to count its starts at the time of day.
+    # A new outbox begins to count its starts at a number of its own.
     boot = record.pop("boot")
-    assert boot > 1.7e9
+    assert 2**31 < boot < 2**32
     assert record == {
         "topic": "sensors/kettle/temperature",
         "n": "kettle/temperature",
@@ -105,6 +111,32 @@ async def test_a_board_is_answered_once_its_frame_is_durable_and_again_when_it_r
         await subscriber.arrival_of(4)
     numbers = [(record["boot"], record["sequence"]) for record in subscriber.records()]
     assert numbers == [(1, 1), (1, 3), (1, 2), (2, 1)]
+
+
+async def test_a_board_flashed_again_loses_no_reading_and_is_named(
+    subscriber: Subscriber, terminal: Terminal, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "board")
+    )
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        for life, frames in ((1, 1000), (2, 1002)):
+            for first in range(1, frames, 16):
+                some = range(first, min(first + 16, frames + 1))
+                await terminal.write(b"".join(board_frame(n, life + n / 4096) for n in some))
+                await acknowledgements(terminal, len(some))
+        await subscriber.arrival_of(2002)
+        await room.wait_until(lambda room: room.port("sensor")["repeated_starts"] == 1)
+        (device,) = room.port("sensor")["devices"]
+        assert (device["boot"], device["sequence"]) == (1 + 2**32, 1002)
+        assert room.port("sensor")["duplicates"] == 0
+    numbers = [(record["boot"], record["sequence"]) for record in subscriber.records()]
+    assert numbers == [
+        *((1, n) for n in range(1, 1001)),
+        *((1 + 2**32, n) for n in range(1, 1003)),
+    ]
+    assert caplog.text.count("board-0000002a counts from the beginning again in its start 1") == 1
 
 
 async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
@@ -222,6 +254,89 @@ async def test_rubbish_for_ever_neither_fills_the_log_nor_the_memory(
         assert room.port("sensor")["readings"] == 0
         await terminal.write(board_frame(1))
         assert await acknowledgements(terminal, 1) == [1]
+
+
+async def test_an_integer_of_any_length_from_a_board_ends_nothing(
+    subscriber: Subscriber, terminal: Terminal
+) -> None:
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "board")
+    )
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        content = struct.pack(">BIII", 1, 42, 1, 1) + cbor2.dumps([{0: "a", 2: 10**400}])
+        frame = cobs.encode(content + crc_hqx(content, 0xFFFF).to_bytes(2, "big"))
+        await terminal.write(b"\x00" + frame + b"\x00" + board_frame(2))
+        assert await acknowledgements(terminal, 1) == [2]
+        await subscriber.arrival_of(1)
+        await room.wait_until(lambda room: room.port("sensor")["damaged"] == {"value": 1})
+        assert room.port("sensor")["failures"] == 0
+
+
+async def test_an_error_of_one_port_ends_its_reading_and_touches_no_other(
+    subscriber: Subscriber,
+    terminal: Terminal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def defective_line(line: str) -> dict[str, Measurement]:
+        if "poison" in line:
+            raise ArithmeticError("a planted defect")
+        return json_line(line)
+
+    monkeypatch.setattr(port, "json_line", defective_line)
+    monkeypatch.setattr(backoff, "FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(port, "FAILURE_BACKOFF_SECONDS_MAX", 0.02)
+    other = Terminal(tmp_path / "line")
+    ports = (
+        port_on(terminal, "json"),
+        PortSettings("other", str(other.link), None, "key_value"),
+    )
+    async with running_bridge(settings_of(tmp_path / "data", subscriber.port, *ports)) as room:
+        await room.wait_for_port("other", "open")
+        for number in range(1, 4):
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b'{"a":%d}\n' % number)
+            await subscriber.arrival_of(2 * number - 1)
+            await terminal.write(b'{"a":"poison"}\n')
+            await room.wait_until(lambda room, n=number: room.port("sensor")["failures"] == n)  # type: ignore[misc]
+            await other.write(b"a=%d\n" % -number)
+            await subscriber.arrival_of(2 * number)
+        await room.wait_for_port("sensor", "open")
+        assert room.port("other")["failures"] == 0
+    assert [record["v"] for record in subscriber.records()] == [1, -1, 2, -2, 3, -3]
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(errors) == 1, "once, however often it comes"
+    assert errors[0].exc_info is not None
+    assert "a planted defect" in caplog.text
+    other.unplug()
+
+
+async def test_a_line_that_floods_keeps_no_other_from_its_turn(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    other = Terminal(tmp_path / "line")
+    ports = (port_on(terminal, "nmea"), PortSettings("other", str(other.link), None, "key_value"))
+    async with running_bridge(settings_of(tmp_path / "data", subscriber.port, *ports)) as room:
+        await room.wait_for_port("sensor", "open")
+        await room.wait_for_port("other", "open")
+        flood = asyncio.create_task(flood_of(terminal))
+        try:
+            for number in range(1, 21):
+                await other.write(b"a=%d\n" % number)
+                await subscriber.arrival_of(number)
+            await room.wait_until(lambda room: room.port("sensor")["bytes"] > 300_000)
+        finally:
+            flood.cancel()
+            await asyncio.gather(flood, return_exceptions=True)
+    assert [record["v"] for record in subscriber.records()] == list(range(1, 21))
+    other.unplug()
+
+
+async def flood_of(terminal: Terminal) -> None:
+    while True:
+        await terminal.write(b"\xb5\x62\x01\x07\x00\x20" * 700)
 
 
 async def test_the_status_fits_its_limit_whatever_the_sensors_send(

@@ -2,7 +2,9 @@
 
 import json
 
+import pytest
 from firmware_bridge.framings.frames import Frame, Measurement, Value
+from firmware_bridge.framings.nmea_sentence import frame_of
 from firmware_bridge.publications import Numbering, publications_of
 
 NUMBERING = Numbering("board-0000002a", 3, 17)
@@ -62,3 +64,20 @@ def test_the_operators_unit_wins_over_the_sensors() -> None:
     frame = Frame({"x": [Measurement("x", 1, "Cel")]})
     (publication,) = publications_of(frame, NUMBERING, arrival_seconds=NOW, units={"x": "K"})
     assert json.loads(publication.payload)[0]["u"] == "K"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        Frame({"temperature": [Measurement("temperature", 21.5)]}),
+        frame_of(b"$", b"GPGGA,092750.000,5321.6802,N,00630.3372,W,1,8,1.03,61.7,M,55.2,M,,"),
+        frame_of(b"$", b"PUBX,00,081350.00,4717.113210,N"),
+        frame_of(b"!", b"AIVDM,1,1,,B,177KQJ5000G?tO`K>RA1wUbN0TKH,0"),
+    ],
+    ids=["board", "gga", "proprietary", "ais"],
+)
+def test_a_records_name_is_its_topics_device_and_quantity_as_the_tables_ask(frame: Frame) -> None:
+    for publication in publications_of(frame, NUMBERING, arrival_seconds=NOW, units={}):
+        own_name = publication.topic.removeprefix("sensors/")
+        for record in json.loads(publication.payload):
+            assert record["n"] == own_name or record["n"].startswith(f"{own_name}/")

@@ -30,6 +30,8 @@ STATUS = {
     "gateway": "gw-1",
     "version": "0.1.0",
     "state": "running",
+    "time_ms": 1_795_252_443_000,
+    "clock": "unsynchronised",
     "uptime_seconds": 12.5,
     "listeners": [{"protocol": "mqtt", "bind": "127.0.0.1", "port": 1883}],
     "connections": {"open": 3, "accepted": 10},
@@ -89,6 +91,7 @@ def test_status_shows_numbers_and_warnings(peer: Peer, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     for text in ("the card is full", "gw-1", "mqtt 127.0.0.1:1883", "qos2 3", "7 suppressed"):
         assert text in shown
+    assert "2026-11-21 09:14:03 UTC, unsynchronised" in shown
 
 
 def test_status_for_programs_is_the_answer_itself(

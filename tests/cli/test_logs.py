@@ -8,16 +8,30 @@ from systemd import journal
 
 from gateway.cli import logs
 from gateway.cli.logs import Lines
+from gateway.server import clock
 
 
 def record(message: str, level: int = logging.WARNING) -> logging.LogRecord:
     return logging.LogRecord("room", level, "file", 1, message, None, None)
 
 
+@pytest.fixture(autouse=True)
+def synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "quality", lambda: clock.SYNCHRONISED)
+
+
 def test_a_line_names_time_process_and_level() -> None:
     line = Lines("bridge", for_journal=False).format(record("port lost"))
     assert line[19:] == " bridge  warning: port lost"
     assert "info" not in Lines("bridge", for_journal=False).format(record("x", logging.INFO))
+
+
+def test_a_time_that_the_kernel_does_not_trust_has_a_question_mark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clock, "quality", lambda: clock.UNSYNCHRONISED)
+    line = Lines("bridge", for_journal=False).format(record("port lost"))
+    assert line[19:] == "? bridge  warning: port lost"
 
 
 def test_under_systemd_a_line_carries_its_priority() -> None:

@@ -25,6 +25,7 @@ from tests.contract.segments import (
 )
 
 GOLDEN = Path(__file__).parent.parent / "contract" / "golden"
+FLOOD_LINES, FLOOD_PAYLOADS = 5_000, 1_500
 ODD_NAMES = ("[x", "{", "*", "?", "\\", "a b", "%zz", "ü")
 
 BASED: list[dict[str, object]] = [
@@ -115,16 +116,43 @@ def senml_events() -> list[Event]:
         [{"n": "now", "t": -2, "v": 1}],
         [{"n": "plain", "v": 1}],
         [
-            {"n": "pair", "t": 1763715100 + k, "v": k, "device": "d", "boot": 1, "sequence": 1}
+            {"n": "d/gga", "t": 1763715100 + k, "v": k, "device": "d", "boot": 1, "sequence": 1}
             for k in range(2)
         ],
     ]
-    events = [published(k, json.dumps(value)) for k, value in enumerate(plain, 1)]
+    topics = ["sensors/a/b", "sensors/a/b", "elsewhere", "sensors/d/gga"]
+    events = [
+        published(k, json.dumps(value), topic=topic)
+        for k, (value, topic) in enumerate(zip(plain, topics, strict=True), 1)
+    ]
     events += [published(100 + k, payload) for k, payload in enumerate(NO_SENML)]
     binary = {k: v for k, v in published(200, "").items() if k != "payload"}
     events += [binary | {"payload_base64": "/w==", "payload_bytes": 1}]
     events += [binary | {"message": 201, "payload_sha256": "0" * 64}]
     return events
+
+
+def land_elsewhere(landing: Path) -> list[str]:
+    """Readings in other topics than their own, and some in their own. Returns the other topics."""
+    board = payload_of(1.0)
+    latitude = payload_of(48.1, device="gps", name="gga/latitude", unit="lat")
+    foreign = [
+        "sensors/board-0000002b/temperature",
+        "sensors/board-0000002a/pressure",
+        "sensors/board-0000002a",
+        "sensors/board-0000002a/temperature/x",
+        "sensors//temperature",
+        "site/board-0000002a/temperature",
+    ]
+    log = log_of("elsewhere")
+    by_stranger = [
+        {**published(k, board, topic=topic), "client_id": "stranger"}
+        for k, topic in enumerate(foreign, 1)
+    ]
+    half = {**held(50, board, topic=foreign[0]), "client_id": "stranger"}
+    own = [published(100, board), published(101, latitude, topic="sensors/gps/gga")]
+    land(landing, log.seal([*by_stranger, half, released(50), *own]))
+    return [*foreign, foreign[0]]
 
 
 def land_repeats(landing: Path) -> list[Segment]:
@@ -133,6 +161,32 @@ def land_repeats(landing: Path) -> list[Segment]:
     log = log_of("repeats")
     land(landing, log.seal([published(1, same), published(2, same)]))
     return [log.seal([published(3, same), published(4, other)])]
+
+
+def flooded() -> list[Segment]:
+    """A segment of thousands of malformed lines and of payloads that are no SenML."""
+    events = [published(k, "no senml") for k in range(1, FLOOD_PAYLOADS + 1)]
+    lines: list[Event | bytes] = [b"{}\n"] * FLOOD_LINES
+    lines += numbered(events, FLOOD_LINES + 1)
+    return [sealed(lines, first_sequence=1, gateway="flood", store=_store("flood"))]
+
+
+def repeated_starts() -> list[Segment]:
+    """A board that began its numbers again, twice, on a gateway whose clock is in 1970; and a
+    sensor with a time of 1e12 s."""
+    payloads = [
+        payload_of(1.0 + n, boot=3 + n * 2**32, sequence=1, time=float(n)) for n in range(3)
+    ]
+    payloads.append(payload_of(9.0, sequence=2, time=1e12))
+    events = numbered([published(k, payload) for k, payload in enumerate(payloads, 1)], 1, 0)
+    store, clock = _store("boards"), "unsynchronised"
+    return [sealed(events, first_sequence=1, gateway="boards", store=store, clock=clock)]
+
+
+def far_ahead() -> Segment:
+    """A gateway whose clock says the last days that any calendar shows."""
+    events = numbered([opened()], 1, 253_402_300_799_000 - 2 * 86_400_000)
+    return sealed(events, first_sequence=1, gateway="ahead", store=_store("ahead"))
 
 
 def land_contradiction(landing: Path) -> None:

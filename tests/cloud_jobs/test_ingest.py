@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from cloud_jobs.delta_tables import IngestError
-from cloud_jobs.report import Gap, IngestReport
+from cloud_jobs.limits import BAD_LINES_PER_SEGMENT_MAX, QUARANTINE_ROWS_MAX
+from cloud_jobs.report import Gap, IngestReport, RepeatedStart
+from cloud_jobs.schemas import QUARANTINE
 from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
 
@@ -24,6 +27,7 @@ class Story:
     first: IngestReport
     healed: IngestReport
     idle: IngestReport
+    foreign_topics: list[str]
 
     def gaps(self, report: IngestReport, gateway: str) -> list[Gap]:
         return [gap for gap in report.gaps if gap.gateway == gateway]
@@ -41,13 +45,15 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
         *stories.land_new_database(landing),
     ]
     stories.land(landing, stories.log_of("senml").seal(stories.senml_events()))
+    foreign_topics = stories.land_elsewhere(landing)
     stories.land_contradiction(landing)
+    stories.land(landing, *stories.flooded(), *stories.repeated_starts(), stories.far_ahead())
     stories.land_odd_names(landing)
     stories.land_broken_chain(landing)
     stories.land_golden(landing)
     first = place.run()
     stories.land(landing, *later)
-    return Story(place, first, place.run(), place.run())
+    return Story(place, first, place.run(), place.run(), foreign_topics)
 
 
 def test_ten_damaged_segments_give_each_good_row_once_and_every_fault_its_reason(
@@ -62,7 +68,7 @@ def test_ten_damaged_segments_give_each_good_row_once_and_every_fault_its_reason
         ("huge.jsonl.z", "too_large"),
         ("empty.jsonl.", "cut"),
     }
-    (line,) = rows("quarantine", "kind = 'line'")
+    (line,) = rows("quarantine", "kind = 'line' AND gateway = 'malformed'")
     assert (line.raw, line.reason, line.sequence) == ('{"sequence":oops}', "not_json", 1)
     assert [row.sequence for row in rows("events", "gateway = 'malformed'")] == [2]
     (copy,) = rows("segments", "name = 'copy.jsonl.zst'")
@@ -120,7 +126,7 @@ def test_payloads_are_read_as_rfc_8428_says(story: Story) -> None:
     rows = story.place.rows("sensor_readings", "gateway = 'senml'")
     found = {row.name.removeprefix("urn:dev:1:"): row for row in rows}
     expected = {str(record["n"]) for record in stories.BASED}
-    assert set(found) == {*expected, "now", "plain", "pair"}
+    assert set(found) == {*expected, "now", "plain", "d/gga"}
     assert found["current"].unit == "A"
     voltage = found["voltage"]
     assert (voltage.value, voltage.unit, voltage.time.timestamp()) == (230.0, "V", 1763715105.0)
@@ -129,7 +135,7 @@ def test_payloads_are_read_as_rfc_8428_says(story: Story) -> None:
     assert found["picture"].data_value == "aGk"
     assert (found["energy"].sum, found["energy"].value) == (7.5, None)
     assert (found["now"].delivered_at - found["now"].time).total_seconds() == pytest.approx(2)
-    assert len([row for row in rows if row.name == "pair"]) == 2
+    assert len([row for row in rows if row.name == "d/gga"]) == 2
 
 
 def test_payloads_that_are_no_senml_json_are_refused_whole_and_stay_in_events(
@@ -141,6 +147,56 @@ def test_payloads_that_are_no_senml_json_are_refused_whole_and_stay_in_events(
     events = story.place.rows("events", "gateway = 'senml'")
     assert len(events) == len(stories.senml_events())
     assert {row.sequence for row in refused} < {row.sequence for row in events}
+
+
+def test_a_reading_in_another_topic_than_its_own_is_refused_with_its_publisher(
+    story: Story,
+) -> None:
+    refused = story.place.rows("quarantine", "gateway = 'elsewhere'")
+    assert {(row.kind, row.reason) for row in refused} == {("payload", "topic")}
+    told = sorted(row.detail.partition("(published by ")[2] for row in refused)
+    assert told == sorted(f"stranger to {topic})" for topic in story.foreign_topics)
+    readings = story.place.rows("sensor_readings", "gateway = 'elsewhere'")
+    assert {row.topic for row in readings} == {
+        "sensors/board-0000002a/temperature",
+        "sensors/gps/gga",
+    }
+
+
+def test_a_board_that_gives_its_numbers_again_is_a_new_start_and_no_gap(story: Story) -> None:
+    readings = story.place.rows("sensor_readings", "gateway = 'boards'")
+    found = {row.value: (row.device_boot % 2**32, row.board_start) for row in readings}
+    assert found == {1.0: (3, None), 2.0: (3, 1), 3.0: (3, 2)}
+    assert story.gaps(story.first, "boards") == []
+    assert story.first.repeated_starts == [RepeatedStart("boards", "board-0000002a", 2)]
+
+
+def test_rows_say_how_good_their_time_was_and_no_time_breaks_a_table(story: Story) -> None:
+    rows = story.place.rows
+    for table in ("events", "sensor_readings"):
+        assert {row.clock for row in rows(table, "gateway = 'boards'")} == {"unsynchronised"}
+        assert {str(row.day) for row in rows(table, "gateway = 'boards'")} == {"1970-01-01"}
+        assert {row.clock for row in rows(table, "gateway = 'halves'")} == {"synchronised"}
+    (refused,) = rows("quarantine", "gateway = 'boards'")
+    assert (refused.kind, refused.reason) == ("payload", "not_senml")
+    assert "a time is out of range" in refused.detail
+    assert [row.day.year for row in rows("events", "gateway = 'ahead'")] == [9999]
+
+
+def test_a_flood_of_refusals_fills_no_table_and_is_counted(story: Story) -> None:
+    lines = story.place.rows("quarantine", "gateway = 'flood' AND kind = 'line'")
+    assert len(lines) == BAD_LINES_PER_SEGMENT_MAX + 1
+    assert sum(row.refused for row in lines) == stories.FLOOD_LINES
+    payloads = story.place.rows("quarantine", "gateway = 'flood' AND kind = 'payload'")
+    assert len(payloads) == QUARANTINE_ROWS_MAX + 1
+    assert sum(row.refused for row in payloads) == stories.FLOOD_PAYLOADS
+    (more,) = [row for row in payloads if row.reason == "more"]
+    assert more.refused == stories.FLOOD_PAYLOADS - QUARANTINE_ROWS_MAX
+    assert more.sequence == stories.FLOOD_LINES + stories.FLOOD_PAYLOADS
+    assert f"{more.refused} more refusals at events" in more.detail
+    (segment,) = story.place.rows("segments", "gateway = 'flood'")
+    assert (segment.state, segment.bad_lines) == ("ingested", stories.FLOOD_LINES)
+    assert story.healed.quarantine["line", "more"] == stories.FLOOD_LINES - len(lines) + 1
 
 
 def test_a_reading_sent_again_is_one_reading_and_another_value_is_a_conflict(story: Story) -> None:
@@ -183,8 +239,8 @@ def test_the_golden_segments_become_the_rows_that_the_contract_promises(story: S
         ("state", None, "ok", None),
     }
     (gateway,) = (one for one in story.first.gateways if one.gateway == "gw-golden")
-    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 60)
-    assert (gateway.events, gateway.segments) == (54, 4)
+    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 61)
+    assert (gateway.events, gateway.segments) == (55, 5)
     (gap,) = story.gaps(story.first, "gw-golden")
     assert (gap.from_sequence, gap.to_sequence) == (41, 46)
     assert "log_truncated" in gap.detail
@@ -231,6 +287,16 @@ def test_a_source_that_does_not_exist_is_said_in_one_line(place: Place) -> None:
     place.landing.rmdir()
     with pytest.raises(IngestError, match="landed does not exist; let the gateway upload"):
         place.run()
+
+
+def test_a_table_of_an_earlier_version_is_given_the_columns_that_came_later(place: Place) -> None:
+    path = f"{place.settings.tables}/quarantine"
+    earlier = QUARANTINE.fields[: QUARANTINE.fieldNames().index("refused")]
+    place.spark.createDataFrame([], StructType(earlier)).write.format("delta").save(path)
+    (place.landing / "x.zst").write_bytes(b"nonsense")
+    place.run()
+    (row,) = place.rows("quarantine")
+    assert (row.kind, row.refused) == ("segment", 1)
 
 
 def test_a_table_of_another_version_is_refused_and_left_alone(place: Place) -> None:

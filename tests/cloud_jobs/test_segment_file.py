@@ -13,8 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloud_jobs.event_fields import KNOWN_EVENTS
-from cloud_jobs.limits import LINE_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_FILE_BYTES_MAX
-from cloud_jobs.segment_file import Verdict, name_of, verify
+from cloud_jobs.limits import (
+    BAD_LINES_PER_SEGMENT_MAX,
+    LINE_BYTES_MAX,
+    SEGMENT_BYTES_MAX,
+    SEGMENT_FILE_BYTES_MAX,
+    SEGMENT_LINES_MAX,
+)
+from cloud_jobs.segment_file import MORE, Verdict, name_of, verify
 from tests.contract.segments import (
     Event,
     Segment,
@@ -271,3 +277,29 @@ def test_a_name_is_read_only_when_it_is_exactly_a_segments_name() -> None:
     assert read.sha256 == hashlib.sha256(good().content).hexdigest()
     for other in (name + "\n", name.upper(), name[1:].replace("w", "_"), "x" + name[:-4], ""):
         assert name_of(other) is None
+
+
+def many_bad_lines(count: int) -> Segment:
+    lines: list[Event | bytes] = [b"{}\n"] * count
+    return sealed([*lines, *numbered([opened()], count + 1)], first_sequence=1)
+
+
+def test_a_flood_of_malformed_lines_gives_a_hundred_rows_and_one_that_counts_the_rest() -> None:
+    verdict = judged(many_bad_lines(10_000))
+    assert (verdict.reason, verdict.bad_lines) == (None, 10_000)
+    *bad, more = [line for line in verdict.lines if line.reason is not None]
+    (good_one,) = [line for line in verdict.lines if line.reason is None]
+    assert [line.sequence for line in bad] == list(range(1, BAD_LINES_PER_SEGMENT_MAX + 1))
+    assert (more.reason, more.body, more.sequence) == (MORE, "9900", 10_000)
+    assert "9,900 more malformed lines among events 101 to 10000" in (more.detail or "")
+    assert good_one.sequence == 10_001
+
+
+def test_a_few_hundred_bytes_cannot_make_more_rows_than_a_segment_has_room_for_events() -> None:
+    small = many_bad_lines(500_000)
+    assert len(small.content) < 600
+    verdict = judged(small)
+    assert (verdict.reason, verdict.lines, verdict.bad_lines) == ("too_many_lines", [], 0)
+    assert len(judged(many_bad_lines(SEGMENT_LINES_MAX - 3)).lines) == (
+        BAD_LINES_PER_SEGMENT_MAX + 2
+    )

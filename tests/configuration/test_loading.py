@@ -38,7 +38,7 @@ def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> Non
     )
     configuration = load(file, {}, {})
     assert configuration.gateway.data_dir == Path("/srv/gateway")
-    assert configuration.control_socket == Path("/srv/gateway/control.sock")
+    assert configuration.gateway.control_socket == Path("/srv/gateway/control.sock")
     assert configuration.mqtt.connect_timeout == 1.5
     assert configuration.mqtt.max_keep_alive == 300.0
     assert configuration.mqtt.retry_interval is None
@@ -116,7 +116,7 @@ def test_the_bridge_passes_by_listeners_that_do_not_speak_plain_mqtt(file: Path)
     file.write_text(
         "[[listeners]]\nprotocol = 'websocket'\n"
         "[[listeners]]\nprotocol = 'unix'\npath = '/run/oncegate/mqtt.sock'\n"
-        "[[listeners]]\nport = 1890\nproxy_protocol = true\n"
+        "[[listeners]]\nport = 1890\nproxy_protocol = true\nallow_anonymous_network = true\n"
         "[[listeners]]\nport = 1891\n"
     )
     configuration = load(file, {}, {})
@@ -175,3 +175,21 @@ def test_a_file_that_is_no_configuration_is_refused_in_one_line(
 def test_a_missing_file_is_refused_with_its_name(file: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
         load(file, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "window"),
+    [
+        ("", 100),
+        ("[mqtt]\nmax_awaiting_rel = 7", 7),
+        ("[mqtt]\nmax_awaiting_rel = 5000", 100),
+        ("[mqtt]\nmax_awaiting_rel = 7\n[bridge]\nwindow = 3", 3),
+        ("[mqtt]\nmax_awaiting_rel = 7\n[bridge]\nbroker = 'elsewhere:1883'", 100),
+    ],
+)
+def test_the_bridge_has_no_more_under_way_than_its_broker_holds(
+    tmp_path: Path, content: str, window: int
+) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(content)
+    assert load(file, {}, {}).bridge_window == window

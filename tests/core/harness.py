@@ -7,6 +7,7 @@ throws everything away that was not committed, as a power cut does, and starts a
 from pathlib import Path
 
 from gateway.core.broker import Broker
+from gateway.core.facts import CLOCKS
 from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.core.session import CLOSED, Connection, Session
@@ -50,7 +51,11 @@ class Client:
 
     def send_bytes(self, data: bytes) -> None:
         """Let the broker receive bytes."""
-        self.harness.broker.receive(self.connection, data, self.harness.now)
+        broker = self.harness.broker
+        broker.state.work.spent = 0
+        broker.receive(self.connection, data, self.harness.now)
+        while self.connection.behind:
+            broker.go_on(self.connection, self.harness.now)
 
     def take(self) -> list[Packet]:
         """Return what came since the last call."""
@@ -73,6 +78,9 @@ class Harness:
         self.limits = limits or Limits()
         self.now = 1_000.0
         self.time_ms = 1_700_000_000_000
+        """What the wall clock shows."""
+        self.clock = CLOCKS.index("synchronised")
+        """What the kernel says of it."""
         self.clients: dict[Connection, Client] = {}
         self.blobs: list[bytes] = []
         self.recovery = ""
@@ -96,7 +104,7 @@ class Harness:
         )
         self.broker = Broker(state, recorder, self.limits, False, [])
         self.recovered_from_files()
-        self.broker.start(opened.recovery, "0", "", self.now, self.time_ms)
+        self.broker.start(opened.recovery, "0", "", self.now, self.time_ms, self.clock)
 
     def recovered_from_files(self) -> None:
         """For tests that look at the state before the broker takes it up."""
@@ -166,7 +174,7 @@ class Harness:
         """Commit one batch with so many chunks of a checkpoint, and say what it entitles to say."""
         self.load_pages()
         first_sequence = self.broker.recorder.next_sequence
-        batch = self.broker.seal(self.time_ms, 0)
+        batch = self.broker.seal(self.now, self.time_ms, self.clock)
         done = None
         if batch.blob is not None or self.store.checkpointing:
             self.store.begin(first_sequence, batch.blob)
@@ -186,8 +194,6 @@ class Harness:
         checkpoint = self.store._checkpoint
         for _ in range(count):
             if checkpoint is not None and checkpoint.step():
-                self.store._checkpoint = None
-                self.store.written_to = checkpoint.next_sequence
                 return checkpoint.changes.sessions
         return None
 
@@ -224,7 +230,6 @@ class Harness:
         """Let time pass and timers come up."""
         self.now += seconds
         self.time_ms += int(seconds * 1000)
-        self.broker.wall_time.time_ms = self.time_ms
         self.broker.wake(self.now)
         self.commit()
 
@@ -245,7 +250,7 @@ class Harness:
         for client in list(self.clients.values()):
             self.broker.lose(client.connection, "shutdown", self.now)
         self.commit()
-        self.broker.stop(self.now, self.time_ms)
+        self.broker.stop(self.now)
         self.commit()
         self.checkpoint()
         self.store.close(clean=True)

@@ -272,7 +272,7 @@ def test_a_group_ends_with_its_last_member_and_survives_a_restart(harness: Harne
     harness.commit()
     tree = harness.broker.state.tree
     assert (tree.shared_count, tree.subscription_count) == (0, 0)
-    assert tree.root.is_empty()
+    assert tree.filters.root.is_empty()
     publish_many(harness, 1)
     assert harness.session("first").queued_count == 0
 

@@ -172,7 +172,7 @@ def test_qos_0_that_came_before_connack_was_durable_leaves_right_behind_it(
     back = harness.open_connection()
     back.send(Connect(4, "s", False, 0, None, None, None))
     back.send(Pingreq())
-    connack = harness.broker.seal(harness.time_ms, 0)
+    connack = harness.broker.seal(harness.now, harness.time_ms, harness.clock)
     publisher.send(Publish("t", b"1", 0, False, False, 0))
     harness.broker.committed(connack)
     publisher.send(Publish("t", b"2", 0, False, False, 0))
@@ -220,7 +220,9 @@ def test_a_second_clean_connect_waits_as_the_first_for_the_end_of_the_old_sessio
         harness.flush()
         assert client.take() == [], "a cut would bring the session back"
         if not batches:
-            batches.append(harness.broker.seal(0, 0))  # the end is on its way to the disk
+            batches.append(
+                harness.broker.seal(harness.now, 0, 0)
+            )  # the end is on its way to the disk
     harness.broker.committed(batches[0])
     harness.commit()
     assert [type(packet) for packet in clients[-1].take()] == [Connack]

@@ -44,7 +44,7 @@ def test_a_route_is_what_a_scan_of_all_filters_finds(
     for number, topic_filter in latest:
         tree.unsubscribe(sessions[number], topic_filter)
     assert subscriptions_of(tree, topic) == {}
-    assert tree.root.is_empty()
+    assert tree.filters.root.is_empty()
     assert tree.subscription_count == 0
 
 
@@ -56,14 +56,14 @@ def test_retained_messages_are_found_as_a_scan_finds_them(
     for number, topic in enumerate(topics):
         message = Message(number, topic, topic_field_of(topic), b"x", 0, True)
         tree.set_retained(topic, message)
-    walk = RetainedWalk(tree.root, topic_filter)
+    walk = RetainedWalk(tree.topics.root, topic_filter)
     found: list[str] = []
     while not walk.is_over():
         found += [message.topic for message in walk.step(step)]
     assert sorted(found) == sorted(topic for topic in topics if matches(topic_filter, topic))
     for topic in topics:
         tree.set_retained(topic, None)
-    assert tree.root.is_empty()
+    assert tree.filters.root.is_empty()
 
 
 @given(st.lists(names, unique=True), st.lists(names, unique=True), filters(), st.integers(1, 9))
@@ -73,7 +73,7 @@ def test_a_walk_finds_what_stays_while_the_tree_changes_under_it(
     tree = TopicTree([])
     for topic in {*staying, *going}:
         tree.set_retained(topic, Message(1, topic, topic_field_of(topic), b"x", 0, True))
-    walk = RetainedWalk(tree.root, topic_filter)
+    walk = RetainedWalk(tree.topics.root, topic_filter)
     found = [message.topic for message in walk.step(step)]
     for topic in set(going) - set(staying):
         tree.set_retained(topic, None)

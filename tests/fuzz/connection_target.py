@@ -194,7 +194,6 @@ class Player:
         world = self.world
         world.now += seconds
         world.time_ms += seconds * 1000
-        world.broker.wall_time.time_ms = world.time_ms
         world.broker.wake(world.now)
 
     def cut(self) -> None:

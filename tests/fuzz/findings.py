@@ -22,4 +22,9 @@ FOUND: Final = [
         "connection",
         bytes.fromhex("00 02 06 00 00 00 44 00 01"),
     ),
+    Finding(
+        "an unreadable file before one that a cut left empty was not the journal's end",
+        "journal",
+        bytes.fromhex("05 03 08 01 00 1e 01 01 04 00 09 02 08 02 00 1e 01 02 04 00 09"),
+    ),
 ]

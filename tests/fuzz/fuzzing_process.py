@@ -3,15 +3,22 @@
     python -m tests.fuzz.fuzzing_process TARGET [option of libFuzzer or folder of inputs]...
 
 libFuzzer never returns: it ends the process when its time is up or at the first input that raises.
-The broker is instrumented as it is imported, so this must be the first to import it.
+Broker and bridge are instrumented as they are imported, so this must be the first to import them.
 """
 
 import importlib
+import logging
 import sys
 
 import atheris
 
-INSTRUMENTED = ("gateway.wire", "gateway.core")
+INSTRUMENTED = (
+    "gateway.wire",
+    "gateway.core",
+    "gateway.store",
+    "gateway.history",
+    "firmware_bridge",
+)
 
 
 def mutate(data: bytes, size_max_bytes: int) -> bytes:
@@ -21,12 +28,14 @@ def mutate(data: bytes, size_max_bytes: int) -> bytes:
 
 def main() -> None:
     """Fuzz until libFuzzer ends the process."""
-    assert not any(name.startswith("gateway") for name in sys.modules), "imported too early"
+    early = [name for name in sys.modules if name.startswith(INSTRUMENTED)]
+    assert not early, f"imported too early: {early}"
     with atheris.instrument_imports(include=list(INSTRUMENTED)):
         targets = importlib.import_module("tests.fuzz.targets")
     decoder = importlib.import_module("gateway.wire.decoder")
     assert str(decoder.__file__).endswith(".py"), "compiled code shows no coverage"
     target = targets.ALL[sys.argv[1]]
+    logging.disable(logging.CRITICAL)  # of what is damaged there is much to be said
     options: dict[str, object] = {}
     if target.has_actions:
         mutator = importlib.import_module("tests.fuzz.mutator")

@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
-from tests.fuzz import decoder_target, made_packets
+from tests.fuzz import decoder_target, journal_target, made_packets, segment_target
 from tests.fuzz.byte_program import joined
 from tests.fuzz.connection_target import ACTIONS, CUT_AT_THE_END, VERSIONS
 from tests.fuzz.made_packets import MAKERS
@@ -149,3 +149,28 @@ def _narrow() -> Story:
         *answers,
         *answers,
     ]
+
+
+ACTIONS_OF_JOURNALS: Final = [action.__name__ for action in journal_target.ACTIONS]
+
+
+def journal_seeds() -> Iterator[bytes]:
+    """Return each kind of damage at a few places of each file; none hides the journal's end."""
+    yield b"\x00"
+    for index in range(len(journal_target.ACTIONS)):
+        for number in range(journal_target.FILES):
+            is_end_hidden = ACTIONS_OF_JOURNALS[index] == "make_unreadable" and (
+                number == journal_target.FILES - 1
+            )
+            for place in (0,) if is_end_hidden else (0, 2, 8):
+                yield b"\x00" + joined([bytes([index, number, place, 30, 1, number, 4, 0, 9])])
+
+
+def segment_seeds() -> Iterator[bytes]:
+    """Return each kind of change to some lines, of a segment and of a chain's state."""
+    for kind in (0, 1):
+        yield bytes([kind])
+        for index in range(len(segment_target.ACTIONS)):
+            for line in (0, 6):
+                arguments = bytes([index, line, 3, 2]) + b'"}'
+                yield bytes([kind]) + joined([arguments])

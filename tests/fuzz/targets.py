@@ -4,8 +4,20 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NamedTuple
 
-from tests.fuzz import connection_target, decoder_target, planted
-from tests.fuzz.seeds import connection_seeds, decoder_seeds
+from tests.fuzz import (
+    connection_target,
+    decoder_target,
+    framing_target,
+    journal_target,
+    planted,
+    segment_target,
+)
+from tests.fuzz.seeds import (
+    connection_seeds,
+    decoder_seeds,
+    journal_seeds,
+    segment_seeds,
+)
 
 
 class Target(NamedTuple):
@@ -21,6 +33,9 @@ class Target(NamedTuple):
 TARGETS: Final = {
     "decoder": Target(decoder_target.check, decoder_seeds, 4_096, False),
     "connection": Target(connection_target.check, connection_seeds, 512, True),
+    "journal": Target(journal_target.check, journal_seeds, 256, True),
+    "segment": Target(segment_target.check, segment_seeds, 512, True),
+    "framing": Target(framing_target.check, lambda: iter(framing_target.seeds()), 1_500, False),
 }
 
 PLANTED: Final = {
@@ -29,6 +44,15 @@ PLANTED: Final = {
     ),
     "broker-in-haste": TARGETS["connection"]._replace(
         check=partial(connection_target.check, make=planted.HastyWorld)
+    ),
+    "journal-that-takes-zeros-for-the-end": TARGETS["journal"]._replace(
+        check=partial(journal_target.check, make=planted.TrustingReading)
+    ),
+    "segment-that-is-believed": TARGETS["segment"]._replace(
+        check=partial(segment_target.check, verify=planted.believed)
+    ),
+    "framing-that-raises": TARGETS["framing"]._replace(
+        check=partial(framing_target.check, make=planted.raising_framing)
     ),
 }
 """The same with a defect each, for the tests of the fuzzer."""

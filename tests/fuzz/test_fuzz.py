@@ -15,10 +15,29 @@ from tests.fuzz.minimising import failure_of, minimised, place_of
 from tests.fuzz.report import report_of
 from tests.fuzz.targets import ALL, PLANTED, TARGETS
 
-RUNS = {"decoder": 20_000, "connection": 1_200}
+RUNS = {
+    "decoder": 20_000,
+    "connection": 1_200,
+    "journal": 600,
+    "segment": 3_000,
+    "framing": 4_000,
+}
 """Some seconds on a quiet machine. Counted, so that a busy one does not see less."""
 
-PLANTED_RUNS_MAX = {"decoder-that-raises": 200_000, "broker-in-haste": 5_000}
+PLANTED_RUNS_MAX = {
+    "decoder-that-raises": 200_000,
+    "broker-in-haste": 5_000,
+    "journal-that-takes-zeros-for-the-end": 5_000,
+    "segment-that-is-believed": 5_000,
+    "framing-that-raises": 20_000,
+}
+COVERAGE_MIN = {
+    "decoder": 500,
+    "connection": 500,
+    "journal": 150,
+    "segment": 60,
+    "framing": 150,
+}
 SECONDS_MAX = 120
 SEED = 1
 """The same run each time: what a chance run finds belongs to `make fuzz`."""
@@ -49,7 +68,7 @@ async def test_a_short_run_finds_nothing(tmp_path: Path) -> None:
     for campaign in campaigns:
         assert campaign.finding is None, report_of(campaign.name, campaign.finding)
         assert campaign.runs >= RUNS[campaign.name], f"{campaign.runs} runs in {SECONDS_MAX} s"
-        assert campaign.coverage > 500, "the broker is not instrumented"
+        assert campaign.coverage > COVERAGE_MIN[campaign.name], "the code is not instrumented"
         assert list((tmp_path / "inputs" / campaign.name).iterdir()), "nothing was learnt"
 
 
@@ -66,6 +85,9 @@ def test_a_planted_defect_is_found(name: str, tmp_path: Path) -> None:
     expected = {
         "decoder-that-raises": "planted in the decoder",
         "broker-in-haste": " was sent, and ",
+        "journal-that-takes-zeros-for-the-end": "taken for the end",
+        "segment-that-is-believed": "accepted with sequences",
+        "framing-that-raises": "planted in the framing",
     }
     assert expected[name] in report
     assert f'"{name}",\n        bytes.fromhex(' in report
@@ -118,4 +140,4 @@ def test_an_unknown_target_is_refused_in_one_line() -> None:
         timeout=60,
     )
     assert outcome.returncode == 2
-    assert "expected some of decoder, connection" in outcome.stderr
+    assert "expected some of decoder, connection, journal, segment, framing" in outcome.stderr

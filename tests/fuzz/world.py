@@ -10,6 +10,7 @@ from typing import Final
 from gateway.core.authentication import AuthenticationRequest
 from gateway.core.limits import Limits
 from gateway.core.session import CLOSED, CONNECTED, RECEIVED, SENT, Session
+from gateway.core.state import place_bytes_of
 from tests.core.harness import Harness
 from tests.core.picture import Picture, picture_of
 from tests.fuzz.made_packets import METHOD
@@ -48,7 +49,7 @@ def limits_of(choice: int) -> Limits:
     limits.max_subscriptions = 4
     limits.max_topic_levels = 8
     limits.max_retained = 3
-    limits.max_retained_bytes = 400
+    limits.max_retained_bytes = 4_000
     limits.max_sessions = 5
     return limits
 
@@ -132,7 +133,6 @@ class World(Harness):
         for peer in self.peers():
             self.lose(peer)
         self.asked = []
-        self.broker.wall_time.time_ms = self.time_ms
         self.broker.wake(self.now)
         self.commit()
         return picture_of(self)
@@ -155,9 +155,21 @@ class World(Harness):
             self._check_session(session)
         kept = state.retained.values()
         assert len(kept) <= limits.max_retained, "max_retained"
-        assert state.retained_bytes <= limits.max_retained_bytes, "max_retained_bytes"
-        assert state.retained_bytes == sum(message.size_bytes() for message in kept)
+        assert state.retained_memory_bytes() <= limits.max_retained_bytes, "max_retained_bytes"
+        assert state.retained_bytes == sum(message.retained_bytes() for message in kept)
+        held = [held for session in state.sessions.values() for held in session.inbound.values()]
+        with_place = [place_bytes_of(each.message) for each in held if each.message.has_place]
+        assert state.places_taken == len(with_place), "places_taken"
+        assert state.places_taken_bytes == sum(with_place), "places_taken_bytes"
         assert len(state.sessions) <= limits.max_sessions, "max_sessions"
+        inbound_bytes = sum(session.inbound_bytes for session in state.sessions.values())
+        assert state.held_bytes == inbound_bytes, "held_bytes"
+        wills = [session.will for session in state.wills.values() if session.will is not None]
+        assert state.wills_bytes == sum(will.memory_bytes() for will in wills), "wills_bytes"
+        incoming = broker.incoming
+        holders = {*incoming.parts, *incoming.aliases, *broker.timers.of_connections}
+        assert all(each.state != CLOSED for each in holders), "memory of a closed connection"
+        assert incoming.parts_bytes == sum(incoming.parts.values()), "parts_bytes"
         assert len(broker.timers.heap) <= TIMERS_MAX, "timers that nobody takes away"
         subscriptions = [len(session.subscriptions) for session in state.sessions.values()]
         assert state.tree.subscription_count == sum(subscriptions), "subscriptions in the tree"
@@ -202,7 +214,11 @@ class World(Harness):
         state = self.broker.state
         left = (state.sessions, state.numbers, state.wills, self.clients)
         assert not any(left), f"left over: {left}"
-        assert state.tree.root.is_empty() or state.retained, "left over in the tree of topics"
+        tree = state.tree
+        assert tree.filters.root.is_empty(), "left over in the tree of filters"
+        assert tree.subscription_bytes() == 0, "left over of what subscriptions cost"
+        assert tree.filters.wild_patterns == 0, "left over of the patterns of filters"
+        assert tree.topics.root.is_empty() or state.retained, "left over in the tree of topics"
         self.checkpoint()  # the end of one that had begun before
         self.checkpoint()
         rows = self.rows(*SESSION_ROWS, "messages", "retained")

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import hashlib
+
+import orjson
 import pytest
 
 from gateway.history.chain import Chain
 from gateway.history.names import segments_in
+from gateway.history.newer import NewerFormat
 from tests.history.journals import Broker
 from tests.history.stage import Stage
 
@@ -150,3 +154,39 @@ async def test_a_file_of_the_same_number_with_another_hash_is_believed_over_the_
     assert head.segment == 3
     assert head.sha256 != newest.sha256
     assert "the file is believed" in caplog.text
+
+
+def test_a_chain_of_a_later_version_is_refused_in_a_sentence_and_left_alone(
+    stage: Stage,
+) -> None:
+    text = orjson.dumps(
+        {"format": "oncegate-log-chain", "version": 2, "heads": [], "boots": [], "more": 1}
+    )
+    stage.log_dir.mkdir()
+    path = stage.log_dir / "chain.json"
+    path.write_bytes(text + b"\n" + hashlib.sha256(text).hexdigest().encode() + b"\n")
+    before = path.read_bytes()
+    for _ in range(10):
+        with pytest.raises(NewerFormat, match="version 2, this version of Oncegate understands 1"):
+            Chain(stage.log_dir, "gw-1").load()
+    assert path.read_bytes() == before
+    assert not (stage.log_dir / "damaged").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"segment": "3"}, {"segment": True}, {"last_sequence": None}, {"sha256": 7}, {"segment": 0}],
+)
+def test_a_chain_whose_values_are_of_another_kind_is_damaged(
+    stage: Stage, change: dict[str, object]
+) -> None:
+    head = {"gateway": "gw-1", "boot": "b", "segment": 3, "last_sequence": 9, "sha256": "a" * 64}
+    state = {"format": "oncegate-log-chain", "version": 1, "heads": [head | change], "boots": []}
+    text = orjson.dumps(state)
+    stage.log_dir.mkdir()
+    path = stage.log_dir / "chain.json"
+    path.write_bytes(text + b"\n" + hashlib.sha256(text).hexdigest().encode() + b"\n")
+    chain = Chain(stage.log_dir, "gw-1")
+    chain.load()
+    assert chain.head is None
+    assert (stage.log_dir / "damaged" / "chain.json").exists()

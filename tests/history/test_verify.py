@@ -8,6 +8,7 @@ import orjson
 import pytest
 import zstandard
 
+from gateway.history.chain import Chain
 from gateway.history.names import SegmentName, segment_name_of
 from gateway.history.verify import DamagedSegment, check_chain, load_segment
 from tests.history.journals import Broker
@@ -61,7 +62,8 @@ Change = Callable[[list[dict[str, object]]], object]
         (lambda lines: lines[2].update(sequence="2"), "event 2: sequence is '2', expected 2"),
         (lambda lines: lines[2].update(sequence=True), "event 2: sequence is True"),
         (lambda lines: lines[0].update(format="other"), "header: format is 'other'"),
-        (lambda lines: lines[0].update(version=2), "header: version is 2"),
+        (lambda lines: lines[0].update(version=0), "header: version is 0"),
+        (lambda lines: lines[0].update(version=2), "it has version 2 of the format"),
         (lambda lines: lines[0].update(gateway="gw-2"), "header: gateway is 'gw-2'"),
         (lambda lines: lines[0].update(boot="0" * 16), "header: boot is '0000"),
         (lambda lines: lines[0].update(segment=2), "header: segment is 2"),
@@ -80,6 +82,19 @@ async def test_what_is_wrong_inside_a_segment_is_found_though_its_checksums_are_
     with pytest.raises(DamagedSegment) as damage:
         load_segment(written(tmp_path, name, packed(lines)))
     assert reason in str(damage.value)
+
+
+async def test_a_newest_segment_of_a_later_version_is_left_where_it_is(
+    stage: Stage, tmp_path: Path
+) -> None:
+    name, lines = await sealed_lines(stage)
+    lines[0].update(version=2)
+    path = written(stage.log_dir / "sealed", name, packed(lines))
+    chain = Chain(stage.log_dir, "gw-1")
+    chain.load()
+    assert path.exists()
+    assert chain.head is not None
+    assert chain.head.sha256 in path.name
 
 
 async def test_bytes_that_are_not_one_whole_frame_are_refused(stage: Stage, tmp_path: Path) -> None:

@@ -67,6 +67,10 @@ class BridgeProcess:
         """What it wrote since it was spawned last."""
         return self.log()[self._said :]
 
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def damage(self) -> str | None:
         """What it complains of since its start, if of anything."""
         lines = self.said_since_start().splitlines()
@@ -86,6 +90,11 @@ class BridgeProcess:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def wait(self, seconds: float) -> int:
+        """Wait until it has ended by itself; its exit code."""
+        assert self._process is not None
+        return self._process.wait(seconds)
 
     def die(self) -> None:
         if self._process is not None:

@@ -8,6 +8,7 @@ cuts, at instants that may differ. What was on the disk is kept where something 
 import asyncio
 import enum
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +47,12 @@ class Campaign:
     cut_count: int
     is_lying: bool = False
     at_a_fault: AtAFault = AtAFault.FAIL
+    faults: tuple[str, ...] = ()
+    """What the disk has for a while between the cuts (`machine.FAULTS`)."""
+
+    faults_met: Counter[str] = field(default_factory=Counter)
+    """How often the disk failed for a while, and how often that ended a process."""
+
     verdict: Verdict = field(default_factory=Verdict)
     cuts: list[Cut] = field(default_factory=list)
     publishers: list[LedgerPublisher] = field(default_factory=list)
@@ -56,7 +63,7 @@ class Campaign:
 
     @property
     def _machine(self) -> Machine:
-        return Machine(self.disk, self.subject, self.is_lying)
+        return Machine(self.disk, self.subject, self.is_lying, self.faults)
 
     async def run(self, report: Callable[[], None]) -> None:
         """Cut again and again, let all clients finish, and count; the broker runs at the end."""
@@ -142,6 +149,11 @@ class Campaign:
 
     async def _cut_and_start(self, number: int) -> None:
         dice, machine = self._dice(str(number)), self._machine
+        if self.faults:
+            self.faults_met["faults"] += 1
+            if await machine.fail_for_a_while(dice):
+                self.faults_met["processes ended"] += 1
+                await self._start()
         machine.arm(dice, BUSY)
         await self._cut(f"{self.seed}/{number}")
         while dice.random() < EARLY_CUTS:

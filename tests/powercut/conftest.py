@@ -8,7 +8,7 @@ import pytest_asyncio
 from tests.powercut.away import hold_messages
 from tests.powercut.campaign import workplace
 from tests.powercut.mounted_disk import MountedDisk, new_directory, why_not
-from tests.powercut.subjects import Oncegate
+from tests.powercut.subjects import SMALL_RESERVE, Oncegate
 from tests.system.fixtures import pytest_runtest_makereport, running_broker
 from tests.system.stage import Stage
 
@@ -53,7 +53,7 @@ def subject(disk: MountedDisk) -> Iterator[Oncegate]:
 async def stage(disk: MountedDisk) -> AsyncIterator[Stage]:
     """A broker on the disk, whose subscriber is away and has messages waiting."""
     disk.switch_on()
-    with running_broker(data_directory=workplace(disk.directory)) as broker:
+    with running_broker(SMALL_RESERVE, data_directory=workplace(disk.directory)) as broker:
         async with Stage(broker, prefix="t") as stage:
             await hold_messages(stage)
             yield stage

@@ -68,6 +68,17 @@ class Disk:
         """The names in a folder."""
         return [name for parent, name in self.names if parent == folder]
 
+    def path_of(self, number: int) -> str:
+        """A path that leads to a node, empty where no name does any more."""
+        parts: list[str] = []
+        while number != ROOT:
+            place = next((place for place, linked in self.names.items() if linked == number), None)
+            if place is None:
+                return ""
+            number, name = place
+            parts.append(name)
+        return "/" + "/".join(reversed(parts))
+
     def link_count_of(self, number: int) -> int:
         """How many names lead to a node."""
         return sum(linked == number for linked in self.names.values())

@@ -26,7 +26,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -34,6 +35,7 @@ import mfusepy
 
 from tests.powercut import medium
 from tests.powercut.disk import Disk
+from tests.powercut.faults import Faults
 from tests.powercut.node import Node
 from tests.powercut.power import Power, say
 
@@ -41,26 +43,6 @@ BLOCK_BYTES = 4096
 
 THREADS = 8
 """Enough that reads go on while some fsyncs take their time."""
-
-
-@dataclass
-class Faults:
-    """What is wrong with the disk while the power is on."""
-
-    read_only: bool = False
-    """Changes fail with EROFS, as after `errors=remount-ro`."""
-
-    fsync_fails: bool = False
-    """Fsync fails with EIO, and what it was for never reaches the medium."""
-
-    free_bytes: int | None = None
-    """How much room there is left."""
-
-    is_lying: bool = False
-    """Fsync makes durable only what the one before it was told to."""
-
-    fsync_seconds: float = 0.0
-    """How long an fsync takes: on an SD card some milliseconds."""
 
 
 class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
@@ -133,6 +115,8 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
 
     def read(self, path: str, size: int, offset: int, fh: int) -> bytes:
         with self.power.operation():
+            if self.faults.read_fails or self.faults.short_reads:
+                size = self.faults.reading(self.disk.path_of(fh), offset, size)
             return bytes(self.disk.nodes[fh].current[offset : offset + size])
 
     def statfs(self, path: str) -> dict[str, int]:
@@ -160,6 +144,8 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
         return self._create("create", path, mode)
 
     def mknod(self, path: str, mode: int, dev: int) -> int:
+        if self.faults.no_sockets and stat.S_ISSOCK(mode):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
         self._create("mknod", path, mode)
         return 0
 
@@ -197,6 +183,8 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
 
     def write(self, path: str, data: bytes, offset: int, fh: int) -> int:
         with self._change("write", fh):
+            if self.faults.write_fails or self.faults.short_writes:
+                data = data[: self.faults.writing(self.disk.path_of(fh), len(data))]
             self.disk.write(fh, offset, data)
             self.disk.nodes[fh].time_ns = time.time_ns()
             return len(data)
@@ -228,7 +216,7 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
         if self.faults.fsync_seconds:
             time.sleep(self.faults.fsync_seconds)
         with self.power.change("fsync", fh):
-            if self.faults.fsync_fails:
+            if self.faults.fsync_fails and self.faults.does_fsync_fail(self.disk.path_of(fh)):
                 self.disk.fail_sync(fh)
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
             self.disk.sync(fh)
@@ -236,6 +224,16 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
 
     def fsyncdir(self, path: str, datasync: int, fh: int) -> int:
         return self.fsync(path, datasync, fh)
+
+
+class Mount(mfusepy.FUSE):  # type: ignore[misc] # a library without types
+    """The drive, mounted; files whose reads are short bypass the page cache."""
+
+    def open(self, path: bytes, fip: Any) -> int:
+        pattern = self.operations.faults.short_reads
+        if pattern and fnmatchcase(path.decode(), pattern):
+            fip.contents.direct_io = 1
+        return int(super().open(path, fip))
 
 
 def obey(drive: Drive, mountpoint: str) -> NoReturn:
@@ -264,9 +262,7 @@ def main(folder: str, mountpoint: str) -> None:
     """Mount a folder's contents and obey."""
     drive = Drive(medium.load(Path(folder)))
     threading.Thread(target=obey, args=(drive, mountpoint), daemon=True).start()
-    mfusepy.FUSE(
-        drive, mountpoint, foreground=True, max_threads=THREADS, fsname="oncegate-powercut"
-    )
+    Mount(drive, mountpoint, foreground=True, max_threads=THREADS, fsname="oncegate-powercut")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,41 @@ EARLY_CUTS = 0.15
 """The share of cuts that meet processes on their way up."""
 
 
+WELL: dict[str, object] = {
+    "read_fails": [],
+    "write_fails": "",
+    "fsync_fails": False,
+    "short_writes": "",
+    "short_reads": "",
+    "failures_left": None,
+}
+"""A disk that has none of the faults below."""
+
+_READ_FAILS = [["/data/journal/*", 0, None], ["/data/log/*", 0, None]]
+
+FAULTS: dict[str, dict[str, object]] = {
+    "read": {"read_fails": _READ_FAILS},
+    "write": {"write_fails": "/data/*"},
+    "fsync": {"fsync_fails": True},
+    "short": {"short_writes": "/data/journal/*", "short_reads": "/data/log/*"},
+}
+"""What may be wrong with a disk for a while. SQLite takes a short write for a full disk, and a page
+that it cannot read for damage: files of databases have neither here."""
+
+FAULT_SECONDS = (0.02, 0.4)
+
+READS_FAILED_AT_A_START_MAX = 3
+"""Fewer than a start tries again."""
+
+END_SECONDS = 0.5
+"""After a fault: what met it has ended by then, or goes on."""
+
+
 class Powered(Protocol):
     """What runs on a machine."""
+
+    def has_ended(self) -> bool:
+        """Whether a process that is to go on has ended by itself."""
 
     def spawn(self) -> None:
         """Start and wait for nothing."""
@@ -68,13 +101,34 @@ class Machine:
     disk: MountedDisk
     subject: Powered
     is_lying: bool = False
+    faults: tuple[str, ...] = ()
+    """Keys of FAULTS: what its disk has for a while now and then."""
 
     async def start(self) -> float:
         """Start what runs on it and wait until it does its work; how many seconds that took."""
         started = time.monotonic()
         self.subject.spawn()
         await asyncio.to_thread(self.subject.await_ready)
+        if self.faults:
+            await asyncio.to_thread(self.disk.set, **WELL)
         return time.monotonic() - started
+
+    async def fail_for_a_while(self, dice: random.Random) -> bool:
+        """Have the disk fail, be well again, and start again what ended of it; whether it did."""
+        fault = dict(FAULTS[dice.choice(self.faults)])
+        if dice.random() < 0.5:
+            fault["failures_left"] = dice.randint(1, 5)
+        await asyncio.to_thread(self.disk.set, **fault)
+        await asyncio.sleep(dice.uniform(*FAULT_SECONDS))
+        await asyncio.to_thread(self.disk.set, **WELL)
+        deadline = time.monotonic() + END_SECONDS
+        while not self.subject.has_ended():
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(0.02)  # A process can only be asked again.
+        self.subject.die()
+        await asyncio.to_thread(self.subject.bury)
+        return True
 
     def arm(self, dice: random.Random, instants: tuple[tuple[str, int], ...]) -> None:
         """Have the power go at one of these instants."""
@@ -84,7 +138,13 @@ class Machine:
     async def switch_on(self, dice: random.Random) -> None:
         """Give it power again; nothing is started yet."""
         seconds = dice.choice(FSYNC_SECONDS)
-        await asyncio.to_thread(self.disk.switch_on, fsync_seconds=seconds, is_lying=self.is_lying)
+        more: dict[str, object] = {}
+        if "read" in self.faults:
+            left = dice.randint(0, READS_FAILED_AT_A_START_MAX)
+            more = {"read_fails": _READ_FAILS, "failures_left": left}
+        await asyncio.to_thread(
+            self.disk.switch_on, fsync_seconds=seconds, is_lying=self.is_lying, **more
+        )
 
     async def cut(self, seed: str) -> dict[str, int]:
         """Kill what runs, throw the dice about its disk; what was lost."""

@@ -4,6 +4,7 @@ make powercut CUTS=500                        Oncegate, on a disk that keeps wha
 make powercut SEED=4711                       the dice of an earlier run
 make powercut ARGUMENTS="--peer bridge"       sensors, bridge and broker, cut together and alone
 make powercut ARGUMENTS="--disk lying"        how it looks when fsync is a lie
+make powercut ARGUMENTS="--faults all"        EIO, failed fsyncs, short reads and writes as well
 make powercut ARGUMENTS="--peer mosquitto"    the same cuts for Debian's Mosquitto
 """
 
@@ -21,6 +22,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from tests.powercut.machine import FAULTS
 from tests.powercut.mounted_disk import why_not
 from tests.powercut.trials import BrokerTrial, SerialTrial, Trial
 
@@ -49,6 +51,9 @@ def main(
     seed: Annotated[int | None, typer.Option(help="The dice; a new seed without it.")] = None,
     disk: Annotated[DiskKind, typer.Option(help="How the disk takes an fsync.")] = DiskKind.HONEST,
     peer: Annotated[Peer, typer.Option(help="Whose power is cut.")] = Peer.ONCEGATE,
+    faults: Annotated[
+        str, typer.Option(help=f"Disk faults for a while: all, or of {', '.join(FAULTS)}.")
+    ] = "",
 ) -> None:
     """Cut the power of a broker under QoS 1 and 2 load, again and again, and count."""
     reason = why_not()
@@ -57,12 +62,17 @@ def main(
         raise typer.Exit(2)
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     is_lying = disk is DiskKind.LYING
+    kinds = tuple(FAULTS) if faults == "all" else tuple(filter(None, faults.split(",")))
+    if not set(kinds) <= set(FAULTS):
+        raise typer.BadParameter(f"{faults}: choose all, or of {', '.join(FAULTS)}")
     trial: Trial
     if peer is Peer.BRIDGE:
-        trial = SerialTrial(chosen, cuts, is_lying=is_lying)
+        trial = SerialTrial(chosen, cuts, is_lying=is_lying, faults=kinds)
     else:
         is_mosquitto = peer is Peer.MOSQUITTO
-        trial = BrokerTrial(chosen, cuts, is_mosquitto=is_mosquitto, is_lying=is_lying)
+        trial = BrokerTrial(
+            chosen, cuts, is_mosquitto=is_mosquitto, is_lying=is_lying, faults=kinds
+        )
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
     # Whoever ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -82,7 +92,8 @@ def main(
         if is_evidence:
             # The disks of the last cuts.
             console.print("evidence:", *(str(mounted.directory) for mounted in trial.disks))
-            arguments = f' ARGUMENTS="--peer {peer}"' if peer is not Peer.ONCEGATE else ""
+            chosen_faults = f" --faults {faults}" if faults else ""
+            arguments = f' ARGUMENTS="--peer {peer}{chosen_faults}"'
             console.print(f"again: make powercut CUTS={cuts} SEED={chosen}{arguments}")
         else:
             for mounted in trial.disks:

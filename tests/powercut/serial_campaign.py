@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -54,6 +55,10 @@ class SerialCampaign:
     is_lying: bool = False
     """Whether the bridge's disk does."""
 
+    faults: tuple[str, ...] = ()
+    """What the disks have for a while between the cuts (`machine.FAULTS`)."""
+
+    faults_met: Counter[str] = field(default_factory=Counter)
     verdict: Verdict = field(default_factory=Verdict)
     cuts: list[Cut] = field(default_factory=list)
     start_seconds: dict[str, list[float]] = field(default_factory=dict)
@@ -73,8 +78,8 @@ class SerialCampaign:
             "bridge": self.bridge,
         }
         self.machines = {
-            "broker": Machine(self.broker_disk, self.broker),
-            "bridge": Machine(self.bridge_disk, self.bridge, self.is_lying),
+            "broker": Machine(self.broker_disk, self.broker, faults=self.faults),
+            "bridge": Machine(self.bridge_disk, self.bridge, self.is_lying, self.faults),
         }
         self.terminals = [Terminal(link) for link in links.values()]
         patient, eager, talker = self.terminals
@@ -142,6 +147,12 @@ class SerialCampaign:
         names = ("bridge",) if self.is_lying else dice.choice(TOGETHER_AND_ALONE)
         if dice.random() < CONNECTED_CUTS:
             await asyncio.to_thread(self.bridge.await_connected)
+        if self.faults:
+            name = dice.choice(tuple(self.machines))
+            self.faults_met[f"faults of the {name}'s disk"] += 1
+            if await self.machines[name].fail_for_a_while(dice):
+                self.faults_met[f"{name} ended"] += 1
+                await self._start(name)
         self.machines[names[0]].arm(dice, BUSY)
         await self._cut(names, dice, f"{self.seed}/{number}")
         while dice.random() < EARLY_CUTS:

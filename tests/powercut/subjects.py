@@ -16,6 +16,9 @@ from tests.powercut.machine import Powered
 from tests.system.broker_process import BrokerProcess, free_port
 from tests.system.session_log import Uploader
 
+SMALL_RESERVE = '[disk]\nreserve = "64KiB"\n'
+"""The power is cut at the n-th change of the disk: most of them are to be the broker's work."""
+
 START_DEADLINE_SECONDS = 20.0
 STOP_DEADLINE_SECONDS = 15.0
 
@@ -40,6 +43,10 @@ class Subject(Powered, Protocol):
 class CutUploader(Uploader):
     """An uploader whose machine may lose its power."""
 
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def die(self) -> None:
         """Kill it and do not wait."""
         if self._process is not None:
@@ -51,8 +58,8 @@ class Oncegate:
 
     merges_overlapping_filters = True
 
-    def __init__(self, data_directory: Path, settings: str | None = None) -> None:
-        self.broker = BrokerProcess(settings, data_directory=data_directory)
+    def __init__(self, data_directory: Path, settings: str = "") -> None:
+        self.broker = BrokerProcess(SMALL_RESERVE + settings, data_directory=data_directory)
         self.port = self.broker.port
         self._uploader_log = self.broker.directory / "uploader.log"
         self._uploader_log.touch()
@@ -78,6 +85,9 @@ class Oncegate:
                 ended = f"exit code {self.broker.exit_code}"
                 said = self.broker.standard_error()
                 raise AssertionError(f"no start after a cut ({ended}): {said}")
+
+    def has_ended(self) -> bool:
+        return not self.broker.is_running or self.uploader.has_ended()
 
     def damage(self) -> str | None:
         detail: str | None = self.broker.ask("status")["store"]["detail"]
@@ -141,6 +151,9 @@ class Mosquitto:
             except ConnectionRefusedError:
                 assert time.monotonic() < deadline, self._log.read_text()[-2000:]
                 time.sleep(0.01)
+
+    def has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
 
     def damage(self) -> str | None:
         return None

@@ -4,6 +4,7 @@ The broker is away meanwhile, so that everything that boards were told is in the
 """
 
 import asyncio
+import os
 import random
 import sqlite3
 from collections.abc import AsyncIterator
@@ -26,6 +27,15 @@ FRAMES = 150
 DEADLINE_SECONDS = 30.0
 
 Row = tuple[str, bytes]
+
+
+def offset_of_readings_in(outbox: Path) -> int:
+    """Where in the file a page in the middle of the table of readings begins."""
+    query = "SELECT pgoffset FROM dbstat WHERE name = 'readings' AND pagetype = 'leaf'"
+    with closing(sqlite3.connect(f"file:{outbox}?mode=ro&immutable=1", uri=True)) as connection:
+        offsets = [offset for (offset,) in connection.execute(query)]
+    offset: int = offsets[len(offsets) // 2]
+    return offset
 
 
 class Cabinet:
@@ -51,6 +61,10 @@ class Cabinet:
         """End the bridge (`stopped` or `cut`) and switch the disk off; the outbox on it."""
         if how == "stopped":
             assert await asyncio.to_thread(self.bridge.stop) == 0
+            # That SQLite has removed the WAL is not durable by itself.
+            folder = os.open(self.disk.folder / "data", os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
         else:
             self.bridge.die()
         await asyncio.to_thread(self.disk.cut, "all was synced")
@@ -157,7 +171,7 @@ async def test_cuts_amid_the_salvage_of_a_damaged_outbox_cost_nothing_more(
     outbox = await cabinet.take_out("stopped")
     before = rows_of(outbox)
     with outbox.open("r+b") as file:
-        file.seek(outbox.stat().st_size // 2 // PAGE_BYTES * PAGE_BYTES)
+        file.seek(offset_of_readings_in(outbox))
         file.write(bytes(PAGE_BYTES))
     (tmp_path / "outbox.db").write_bytes(outbox.read_bytes())
     open_outbox_store(tmp_path / "outbox.db").close()

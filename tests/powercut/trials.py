@@ -46,7 +46,15 @@ class Trial(Protocol):
 class BrokerTrial:
     """Publishers and subscribers around one broker."""
 
-    def __init__(self, seed: int, cut_count: int, *, is_mosquitto: bool, is_lying: bool) -> None:
+    def __init__(
+        self,
+        seed: int,
+        cut_count: int,
+        *,
+        is_mosquitto: bool,
+        is_lying: bool,
+        faults: tuple[str, ...] = (),
+    ) -> None:
         disk = MountedDisk(new_directory())
         self.disks = [disk]
         self.must_hold = not is_mosquitto and not is_lying
@@ -56,7 +64,7 @@ class BrokerTrial:
         else:
             subject = self._oncegate = Oncegate(workplace(disk.directory))
         at_a_fault = AtAFault.FAIL if self.must_hold else AtAFault.GO_ON
-        self.campaign = Campaign(disk, subject, seed, cut_count, is_lying, at_a_fault)
+        self.campaign = Campaign(disk, subject, seed, cut_count, is_lying, at_a_fault, faults)
         self.verdict, self.cuts = self.campaign.verdict, self.campaign.cuts
 
     async def run(self, report: Callable[[], None]) -> str | None:
@@ -64,7 +72,9 @@ class BrokerTrial:
         await campaign.run(report)
         if not self.must_hold or self._oncegate is None or not self.verdict.is_clean():
             return None
-        log = await examine(self._oncegate, published=campaign.published)
+        log = await examine(
+            self._oncegate, published=campaign.published, disk_failed=bool(campaign.faults)
+        )
         return f"{log.event_count} events, no gap, every message once"
 
     def progress(self) -> str:
@@ -83,6 +93,8 @@ class BrokerTrial:
         starts = [cut.start_seconds for cut in self.cuts if cut.start_seconds is not None]
         if starts:
             yield "start after a cut", _told(starts)
+        for what, count in self.campaign.faults_met.items():
+            yield what, str(count)
         yield "messages acknowledged", str(self.verdict.acknowledged)
         given = sum(
             len(numbers)
@@ -103,11 +115,13 @@ class BrokerTrial:
 class SerialTrial:
     """Sensors, bridge, broker and a subscriber; bridge and broker are cut together and alone."""
 
-    def __init__(self, seed: int, cut_count: int, *, is_lying: bool) -> None:
+    def __init__(
+        self, seed: int, cut_count: int, *, is_lying: bool, faults: tuple[str, ...] = ()
+    ) -> None:
         broker_disk, bridge_disk = MountedDisk(new_directory()), MountedDisk(new_directory())
         self.disks = [broker_disk, bridge_disk]
         self.must_hold = not is_lying
-        self.campaign = SerialCampaign(broker_disk, bridge_disk, seed, cut_count, is_lying)
+        self.campaign = SerialCampaign(broker_disk, bridge_disk, seed, cut_count, is_lying, faults)
         self.verdict, self.cuts = self.campaign.verdict, self.campaign.cuts
 
     async def run(self, report: Callable[[], None]) -> str | None:
@@ -116,7 +130,7 @@ class SerialTrial:
         if not self.must_hold or not self.verdict.is_clean():
             return None
         published = len(campaign.subscriber.readings)
-        log = await examine(campaign.broker, published=published)
+        log = await examine(campaign.broker, published=published, disk_failed=bool(campaign.faults))
         return f"{log.event_count} events, no gap, every reading once"
 
     def progress(self) -> str:
@@ -135,6 +149,8 @@ class SerialTrial:
         yield "cut", ", ".join(f"{count} {names}" for names, count in machines.items())
         for name, starts in campaign.start_seconds.items():
             yield f"start of the {name}", _told(starts)
+        for what, count in campaign.faults_met.items():
+            yield what, str(count)
         readings = campaign.subscriber.readings
         yield "frames acknowledged to boards", str(sum(len(b.accepted) for b in campaign.boards))
         lines = {each[1:3] for each in readings if each.device == campaign.talker.name}

@@ -86,6 +86,26 @@ def test_a_request_that_does_not_end_is_refused_at_its_limit(size: int) -> None:
     assert answer.response.startswith(b"HTTP/1.1 431 ")
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (b"Host: " + b"xn--a." * 2_500 + b"\r\n", b"400"),
+        (b"hOsT:" + b"a." * 7_500 + b"\r\n", b"400"),
+        (b"Host: a\r\n b\r\n", b"400"),
+        (b"a:\r\n" * 3_700, b"431"),
+    ],
+)
+def test_a_request_that_would_take_long_to_read_is_refused_unread(
+    headers: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen before: 43 ms for an international name, 60 ms for 3,700 headers."""
+    handshake = Handshake(())
+    monkeypatch.delattr("wsproto.handshake.H11Handshake.receive_data")
+    answer = handshake.receive(REQUEST.replace(b"Host: h\r\n", headers) % b"")
+    assert answer is not None
+    assert answer.response.startswith(b"HTTP/1.1 " + status)
+
+
 def test_a_body_behind_the_request_is_no_trouble() -> None:
     answer = Handshake(()).receive(REQUEST % b"Content-Length: 5\r\n" + b"hello")
     assert answer is not None

@@ -5,9 +5,13 @@ import socket
 import stat
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gateway.server.connections import text_of
 from gateway.server.proxy_header import SIGNATURE
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
@@ -15,6 +19,7 @@ from tests.server.client import BINARY, frame_of
 from tests.server.conftest import Start
 from tests.system.mqtt_bytes import PINGREQ, connect, publish, subscribe
 
+PROXY: dict[str, Any] = {"proxy_protocol": True, "allow_anonymous_network": True}
 PLAIN = {"protocol": "mqtt"}
 PINGRESP = b"\xd0\x00"
 PROXIED = SIGNATURE + bytes.fromhex("2111000c") + bytes([192, 0, 2, 7, 10, 0, 0, 1])
@@ -133,11 +138,47 @@ async def test_anonymous_clients_come_in_where_the_listener_allows_it(
     assert await (await broker.open(1)).connect("b") == 5
 
 
+NAMES = [
+    b"\0\xff\xfe not UTF-8",
+    b"\0line\nend\x1b[31m",
+    b"\0" + "\N{GRINNING FACE}".encode() * 26,
+    b"\0" + b"\xff" * 106,
+    b"%s/\xff\xfe",
+    b"%s/\xed\xa0\x80 half a pair",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_peer_s_socket_may_have_any_name(start: Start, path: Path, name: bytes) -> None:
+    broker = await start(PLAIN, {"protocol": "unix", "path": str(path)})
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.bind(name % bytes(path.parent) if b"%s" in name else name)
+        peer.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(peer, str(path))
+        await loop.sock_sendall(peer, connect("c"))
+        assert (await loop.sock_recv(peer, 100))[:2] == b"\x20\x02"
+        (address,) = broker.addresses()
+        assert address.isascii()
+        assert address.isprintable()
+        peer.send(b"\x00\x00")  # wrong: the name goes into the log as well
+        assert await loop.sock_recv(peer, 100) == b""
+    other = await broker.open()
+    assert await other.connect("other") == 0
+
+
+@given(st.one_of(st.binary(max_size=108), st.text(max_size=108), st.none()))
+def test_the_text_of_any_name_can_be_written_down(name: bytes | str | None) -> None:
+    text = text_of(name)
+    assert text.isascii()
+    assert text.isprintable()
+
+
 # -- the PROXY protocol
 
 
 async def test_the_address_is_that_of_the_proxy_protocol_however_it_arrives(start: Start) -> None:
-    broker = await start({"proxy_protocol": True}, PLAIN)
+    broker = await start({**PROXY}, PLAIN)
     whole, in_pieces = await broker.open(), await broker.open()
     whole.send(PROXIED + connect("a"))
     assert (await whole.packet())[3] == 0
@@ -151,7 +192,7 @@ async def test_the_address_is_that_of_the_proxy_protocol_however_it_arrives(star
 
 
 async def test_a_connection_of_the_proxys_own_keeps_its_address(start: Start) -> None:
-    broker = await start({"proxy_protocol": True}, PLAIN)
+    broker = await start({**PROXY}, PLAIN)
     client = await broker.open()
     client.send(OWN)
     assert await client.connect("a") == 0
@@ -159,7 +200,7 @@ async def test_a_connection_of_the_proxys_own_keeps_its_address(start: Start) ->
 
 
 async def test_websocket_behind_a_proxy_has_the_header_first(start: Start) -> None:
-    broker = await start({"protocol": "websocket", "proxy_protocol": True}, PLAIN)
+    broker = await start({"protocol": "websocket", **PROXY}, PLAIN)
     client = await broker.open()
     client.send(PROXIED)
     assert await client.connect_in_frames("a") == 0
@@ -170,7 +211,7 @@ async def test_websocket_behind_a_proxy_has_the_header_first(start: Start) -> No
 async def test_a_connection_without_the_header_is_closed_and_counted(
     start: Start, sent: bytes
 ) -> None:
-    broker = await start({"proxy_protocol": True}, PLAIN)
+    broker = await start({**PROXY}, PLAIN)
     client = await broker.open()
     client.send(sent)
     assert await client.rest() == b""
@@ -178,7 +219,7 @@ async def test_a_connection_without_the_header_is_closed_and_counted(
 
 
 async def test_half_a_proxy_header_does_not_outlive_the_connect_timeout(start: Start) -> None:
-    broker = await start({"proxy_protocol": True}, PLAIN, connect_timeout="100ms")
+    broker = await start({**PROXY}, PLAIN, connect_timeout="100ms")
     client = await broker.open()
     client.send(PROXIED[:20])
     assert await client.rest() == b""
@@ -186,7 +227,7 @@ async def test_half_a_proxy_header_does_not_outlive_the_connect_timeout(start: S
 
 
 async def test_a_client_that_leaves_within_its_header_leaves_nothing_behind(start: Start) -> None:
-    broker = await start({"proxy_protocol": True, "max_connections": 1}, PLAIN)
+    broker = await start({**PROXY, "max_connections": 1}, PLAIN)
     client = await broker.open()
     client.send(PROXIED[:20])
     await broker.eventually(lambda: broker.running.status()["connections"]["open"] == 1)

@@ -1,6 +1,8 @@
 """`$SYS` from a real broker on real sockets."""
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +27,8 @@ from tests.system.broker_process import BrokerProcess
 from tests.system.mqtt_bytes import connect
 
 PLAIN = {"protocol": "mqtt"}
-TOPIC_COUNT = 74
+TOPIC_COUNT = 75
+TOPICS_PAGE = Path(__file__).parents[2] / "docs" / "system-topics.md"
 
 
 async def client_of(broker: Broker, client_id: str) -> Mqtt5Client:
@@ -75,6 +78,14 @@ async def test_a_new_subscriber_gets_every_value_at_once(start: Start) -> None:
     assert int(values["bytes/received"]) > 30
     assert int(values["bytes/sent"]) > 10
     assert values["load/sockets/15min"] == "0.00"
+    assert values["disk/full"] == "0"
+    documented = set(re.findall(r"`([a-z_/ ]+)`", TOPICS_PAGE.read_text(encoding="utf-8")))
+    for name in values:
+        parts = name.split("/")
+        if parts[0] == "packets":
+            assert parts[1] in documented
+        else:
+            assert re.sub("/[0-9]+min$", "", name) in documented
 
 
 async def test_subscribers_get_what_has_changed_every_sys_interval(start: Start) -> None:

@@ -10,6 +10,7 @@ from gateway.configuration.sections import Gateway, Limits, Listener
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits as CoreLimits
 from gateway.core.recorder import Recorder
+from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.main import serve
 from gateway.store import journal
@@ -30,6 +31,7 @@ async def _drop_while_draining(data_dir: Path) -> None:
         store,
         opened.recovered,
         Limits.model_validate({"lazy_commit_delay": "0s"}),
+        WallClock(),
         spoken=spoken.set,
         failed=lambda failure: None,
     )
@@ -80,6 +82,7 @@ async def _turn_while_draining(data_dir: Path) -> None:
         store,
         opened.recovered,
         Limits.model_validate({"lazy_commit_delay": "0s"}),
+        WallClock(),
         spoken=turn_of_the_shell,
         failed=lambda failure: None,
     )

@@ -14,6 +14,7 @@ from gateway.configuration.sections import Limits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits as CoreLimits
 from gateway.core.recorder import Recorder
+from gateway.server.clock import WallClock
 from gateway.server.committer import (
     QUICK_BLOB_BYTES,
     QUICK_COMMIT_SECONDS,
@@ -54,6 +55,7 @@ class Commits:
             store,
             opened.recovered,
             Limits.model_validate({"lazy_commit_delay": "0s"}),
+            WallClock(),
             spoken=self.spoken.set,
             failed=self.failures.append,
         )

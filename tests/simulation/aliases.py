@@ -62,7 +62,7 @@ class Aliases:
         if packet.topic:
             self._from_broker[alias] = packet.topic
             return
-        self._count("topic aliases instead of a topic, to a client")
+        self._count(f"topic aliases instead of a topic, to a client at QoS {packet.qos}")
         require(
             alias in self._from_broker,
             RULE,

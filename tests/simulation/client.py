@@ -174,7 +174,7 @@ class Client:
             properties.topic_alias = alias or None
         if message.first_sent is None:
             message.first_sent = self.world.moment
-            message.first_sent_ms = self.world.wall_ms
+            message.first_sent_at = self.world.now
         message.sent_count += 1
         message.temporary = message.temporary or not self.connecting.is_durable()
         self.send(

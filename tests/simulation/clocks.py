@@ -15,16 +15,16 @@ from unittest import mock
 
 from gateway.core import delivering, retained_replay
 from gateway.core.session import Session
-from gateway.server import clock, committer, shell
+from gateway.server import clock, committer
 from gateway.store import checkpoint, journal, store
-from tests.simulation.virtual_loop import Timeline, VirtualLoop
+from tests.simulation.virtual_loop import VirtualLoop
 
 
-def _timeline() -> Timeline:
-    """Return the time of the run that is under way."""
+def _loop() -> VirtualLoop:
+    """Return the loop of the run that is under way."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
-    return loop.timeline
+    return loop
 
 
 class VirtualTime:
@@ -32,11 +32,11 @@ class VirtualTime:
 
     @staticmethod
     def time_ns() -> int:
-        return _timeline().wall_ms() * 1_000_000
+        return _loop().timeline.clock.wall_ms() * 1_000_000
 
     @staticmethod
     def monotonic_ns() -> int:
-        return int(_timeline().now * 1_000_000_000)
+        return int(_loop().time() * 1_000_000_000)
 
 
 class SliceTime:
@@ -72,9 +72,8 @@ def virtual() -> Iterator[None]:
     """Let simulations run meanwhile."""
     with ExitStack() as stack:
         replacements: list[tuple[object, str, object]] = [
-            (shell, "time", VirtualTime),
             (clock, "time", VirtualTime),
-            (clock, "quality", lambda: 2),
+            (clock, "quality", lambda: _loop().timeline.clock.quality),
             (store, "time", SLICES),
             (committer, "time", SLICES),
             (store, "secrets", Secrets),

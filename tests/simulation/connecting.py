@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 CLOCK_SLACK_SECONDS = 3.0
 """Nothing is required of what happens so near to the end of an interval."""
 
+WRITTEN_SECONDS = 20.0
+"""The end of a connection is on disk by then, whatever the disk does meanwhile: it is written
+within a second, and disks stall and are full for some."""
+
 CONNECT_PATIENCE_SECONDS = 15.0
 """How long a client waits for CONNACK."""
 
@@ -42,8 +46,15 @@ class Attempt:
     """What was known of the session before this CONNECT."""
     goodbye_bytes: int = 0
     """How many bytes had been sent when DISCONNECT was; 0: it was not."""
+    goodbye_at: float | None = None
+    """When DISCONNECT was sent. The broker counts from its arrival, and closes after a commit."""
     greeted: bool = False
     """CONNACK has come."""
+
+    def ended_at(self) -> float | None:
+        """Return when the broker may have begun to count, at the earliest; None: not yet."""
+        ends = [end for end in (self.goodbye_at, self.link.broker_gone_at) if end is not None]
+        return min(ends, default=None)
 
     def goodbye_was_heard(self) -> bool:
         """Return whether DISCONNECT reached the broker."""
@@ -127,6 +138,7 @@ class Connecting:
         if attempt.will is not None and plan.will is not None:
             made = Properties()
             made.will_delay_interval_seconds = plan.will.delay_seconds
+            made.message_expiry_interval_seconds = plan.will.expiry_seconds
             properties = made if plan.version == 5 else None
             message = attempt.will
             will = Will(message.topic, message.payload, message.qos, message.retain, properties)
@@ -155,10 +167,16 @@ class Connecting:
             return None
         self.wills += 1
         message = Message(
-            self.plan.name, self.wills, plan.topic, plan.qos, plan.retain, is_will=True
+            self.plan.name,
+            self.wills,
+            plan.topic,
+            plan.qos,
+            plan.retain,
+            expiry_seconds=plan.expiry_seconds if self.plan.version == 5 else None,
+            is_will=True,
         )
         message.first_sent = self.world.moment
-        message.first_sent_ms = self.world.wall_ms
+        message.first_sent_at = self.world.now
         message.sent_count = 1
         return self.world.ledger.add(message)
 
@@ -219,24 +237,34 @@ class Connecting:
 
     def _has_surely_expired(self, attempt: Attempt) -> bool:
         ends = [before.link.broker_gone_at for before in self.attempts[:-1]]
-        if self.world.clock_stepped or None in ends:
+        if None in ends:
             return False
-        last = max([self.world.last_boot, *(end for end in ends if end is not None)])
+        last = max(end for end in ends if end is not None)
+        if not (self.world.timeline.clock.always_right and self._was_written(last)):
+            # How long the gateway was off is not known, or it took up the session at the start.
+            last = max(last, self.world.last_boot)
         away = attempt.link.opened_at - last
         return away > self.plan.expiry_seconds + CLOCK_SLACK_SECONDS
+
+    def _was_written(self, when: float) -> bool:
+        """Return whether the end of a connection was surely on disk when the process ended."""
+        after = [end for end in self.world.machine.life_ends if end >= when]
+        return not after or after[0] - when > WRITTEN_SECONDS
 
     def _may_have_expired(self) -> bool:
         if self.plan.version < 5 or self.plan.expiry_seconds == NEVER_EXPIRES:
             return False
-        gone_at = self.kept_since.broker_gone_at if self.kept_since is not None else None
-        return self.world.clock_stepped or (
-            gone_at is not None
-            and self.world.now - gone_at > self.plan.expiry_seconds - CLOCK_SLACK_SECONDS
-        )
+        gone_at = None
+        for attempt in self.attempts:
+            if attempt.link is self.kept_since:
+                gone_at = attempt.ended_at()
+        slack = CLOCK_SLACK_SECONDS + self.world.timeline.clock.lied_seconds
+        return gone_at is not None and self.world.now - gone_at > self.plan.expiry_seconds - slack
 
     def _settle_wills(self, attempt: Attempt, present: bool) -> None:
         """The client is back: what must have become of the wills of its earlier connections?"""
         delay = self.plan.will.delay_seconds if self.plan.will is not None else 0
+        slack = CLOCK_SLACK_SECONDS + self.world.timeline.clock.lied_seconds
         for before in self.attempts[:-1]:
             will = before.will
             if will is None or not before.greeted or before.goodbye_bytes:
@@ -247,8 +275,7 @@ class Connecting:
             elif (
                 before is self.attempts[-2]
                 and present
-                and not self.world.clock_stepped
-                and (gone_at is None or self.world.now - gone_at < delay - CLOCK_SLACK_SECONDS)
+                and (gone_at is None or self.world.now - gone_at < delay - slack)
                 and will.will_goes_out != MUST
             ):
                 will.will_goes_out = NEVER
@@ -330,5 +357,6 @@ class Connecting:
         self.world.tell(self.plan.name, "-> ", packet)
         attempt.link.send(encode(packet, self.plan.version))
         attempt.goodbye_bytes = attempt.link.sent_bytes
+        attempt.goodbye_at = self.world.now
         self.world.at(self.world.now + CLOSE_PATIENCE_SECONDS, attempt.link.close)
         self._forget_attempt()

@@ -2,8 +2,9 @@
 
 The store is the real one on files. A cut copies them as a disk would have them: the journal up to
 the last fsync and perhaps a part of what was being written, the tables as of some moment since the
-last fsync of theirs; and the store itself recovers the copy. A commit takes two moments: it is
-durable at the first and told at the second; a cut may come between them.
+last fsync of theirs, of what is never fsynced anything; and the store itself recovers the copy.
+When only the process ends, the page cache keeps all that was written. A commit takes two moments:
+it is durable at the first and told at the second; a cut may come between them.
 """
 
 import asyncio
@@ -19,11 +20,16 @@ from typing import Any
 
 from gateway.store import database
 from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
+from gateway.store.no_room import NoRoom
 from gateway.store.store import Opened, Store
+from gateway.store.unsynced import FILE_NAMES
 from tests.simulation.virtual_loop import Timeline
 
 JOURNAL_FILE_BYTES = 3_000
 """So short that one follows another, and is used again."""
+
+SECTOR_BYTES = 64
+"""What is written or not of a file that is not fsynced: small, for the files here are."""
 
 WAL_HEADER_BYTES = 32
 """Where SQLite's WAL tells one round of writing from the next."""
@@ -57,9 +63,10 @@ class SimulatedStore(Store):
         fails, kept = self.disk.take_failure()
         seconds = 0.0
         if self.is_full and self._pending is not None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise NoRoom(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if fails and not kept:
             self._pending = None
+            self.disk.forget_ahead(self)
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
         else:
@@ -69,6 +76,10 @@ class SimulatedStore(Store):
         if fails:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         return seconds
+
+    def write_ahead(self) -> None:
+        if not self.is_full:
+            super().write_ahead()
 
     def finish_checkpoint(self) -> int:
         covered = super().finish_checkpoint()
@@ -123,6 +134,8 @@ class Disk:
         opened = store.open(logged, self.timeline.now)
         self.store = store
         self.tables_fsynced()
+        for blob in opened.recovered.unsynced:
+            self._committed(blob)
         return store, opened
 
     def seconds(self) -> float:
@@ -140,7 +153,18 @@ class Disk:
         if blob is not None:
             self._committed(blob)
 
-    def cut(self) -> None:
+    def fsync_by_reader(self) -> None:
+        """Who reads the journal calls fdatasync before believing it."""
+        if self.pending is not None and self.store is not None and self.store.journal._ahead:
+            self.durable()
+
+    def forget_ahead(self, store: SimulatedStore) -> None:
+        """The page cache lets go of a frame that could not be written."""
+        journal = store.journal
+        if journal._ahead and self.pending is not None:
+            os.pwrite(journal._descriptor, bytes(len(journal._ahead)), journal._at)
+
+    def cut(self, *, loses_page_cache: bool) -> None:
         """Keep the files as they are, and let go of the process that had them open."""
         store, self.store = self.store, None
         if store is None:
@@ -151,7 +175,7 @@ class Disk:
         self.data_dir.mkdir()
         if (before / database.RUNNING_NAME).exists():
             shutil.copyfile(before / database.RUNNING_NAME, self.data_dir / database.RUNNING_NAME)
-        self._keep_journal(store, before)
+        self._keep_journal(store, before, loses_page_cache=loses_page_cache)
         self._keep_tables(before)
         store.close(clean=False)
         shutil.rmtree(before)
@@ -173,17 +197,42 @@ class Disk:
         for name, content in zip(_TABLE_FILES, contents, strict=True):
             (self.data_dir / name).write_bytes(content)
 
-    def _keep_journal(self, store: SimulatedStore, before: Path) -> None:
-        """What was fsynced, and some of the frame that was being written."""
-        shutil.copytree(before / FOLDER_NAME, self.data_dir / FOLDER_NAME)
-        files = journal_files(self.data_dir / FOLDER_NAME)
+    def _keep_journal(self, store: SimulatedStore, before: Path, *, loses_page_cache: bool) -> None:
+        """What was fsynced; of the frame that was being written, and of what is not fsynced, some
+        where the power goes, and all where it stays."""
+        folder = self.data_dir / FOLDER_NAME
+        shutil.copytree(before / FOLDER_NAME, folder)
+        if loses_page_cache:
+            for name in FILE_NAMES:
+                self._keep_some(folder / name)
+        files = journal_files(folder)
         if self.pending is None or not files or files[-1].salt is None:
             return
+        at = store.journal._at
         frame = frame_of(files[-1].salt, self.pending)
-        torn = frame[: self.chance.randrange(len(frame))]
         with files[-1].path.open("r+b") as file:
-            file.seek(store.journal._at)
-            file.write(torn)
+            if loses_page_cache:
+                torn = frame[: self.chance.randrange(len(frame) + 1)]
+                file.seek(at)
+                file.write(torn.ljust(len(frame), b"\0"))
+            file.seek(at)
+            if file.read(len(frame)) == frame:
+                self.durable()
+
+    def _keep_some(self, path: Path) -> None:
+        """Keep all, nothing, or some sectors of a file that was never fsynced."""
+        if not path.exists():
+            return
+        fate = self.chance.random()
+        if fate < 1 / 3:
+            path.unlink()
+        elif fate < 2 / 3:
+            data = bytearray(path.read_bytes())
+            for at in range(0, len(data), SECTOR_BYTES):
+                if self.chance.random() < 1 / 4:
+                    end = min(at + SECTOR_BYTES, len(data))
+                    data[at:end] = bytes(end - at)
+            path.write_bytes(data)
 
     def release(self) -> None:
         """Let go of the process that had the files open, and leave them as they are."""

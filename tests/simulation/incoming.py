@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gateway.wire.packets import Puback, Pubcomp, Publish, Pubrec, Pubrel
+from tests.simulation.ledger import key_of
 from tests.simulation.network import Link
 from tests.simulation.violation import require
 
@@ -48,6 +49,9 @@ class Incoming:
     def receive_publish(self, packet: Publish) -> None:
         """Hand a message to the application, unless it is a repeat, and acknowledge it."""
         self.client.aliases.resolve(packet)
+        message = self.world.ledger.messages.get(key_of(packet.payload))
+        if self.plan.version == 5 and message is not None:
+            self.world.durations.check_left(self.name, message, packet)
         if not packet.qos:
             self.sightings.see(packet, self.world.moment)
             return

@@ -78,9 +78,9 @@ def _check_delivery(world: "World", client: Client, message: Message, end: int) 
     # What a session drops that ends with its connection is not written down.
     unwritten = why is None and not client.connecting.is_durable()
     excused = world.queues_overflow and (why == "queue_full" or unwritten)
-    if message.expiry_seconds is not None:
+    if world.durations.has_passed(message):
         unrouted = not (world.log.released[message.key] or world.log.published[message.key])
-        expired = why == "expired" or message.key in world.log.matched_nobody
+        expired = why == "expired" or world.durations.matched_nobody(message)
         excused = excused or unwritten or (message.temporary and unrouted)
         excused = excused or expired
     require(
@@ -115,10 +115,10 @@ def _check_retained(world: "World", auditor: Client) -> None:
         sure = [
             message
             for message in written
-            if message.acknowledged is not None and message.expiry_seconds is None
+            if message.acknowledged is not None and not world.durations.has_passed(message)
         ]
         candidates = [message for message in written if not _is_superseded(message, sure)]
-        may_expire = any(message.expiry_seconds is not None for message in candidates)
+        may_expire = any(world.durations.has_passed(message) for message in candidates)
         found = [
             key
             for key in auditor.sightings.retained_copies

@@ -23,7 +23,8 @@ class Message:
     """Of a will: whether it has to be published."""
     first_sent: int | None = None
     """The moment it was sent first."""
-    first_sent_ms: int = 0
+    first_sent_at: float = 0.0
+    """The same in seconds."""
     acknowledged: int | None = None
     """The moment its PUBACK or PUBCOMP came."""
     sent_count: int = 0

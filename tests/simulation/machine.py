@@ -20,6 +20,7 @@ from gateway.store.recovery import Recovered
 from tests.simulation.disk import Disk
 from tests.simulation.network import Link
 from tests.simulation.virtual_loop import Timeline, VirtualLoop
+from tests.simulation.written import Written
 
 LOGGED = ["t/1"]
 """Topics whose every message is recorded."""
@@ -47,8 +48,9 @@ class Life:
         limits: Limits,
         batch_limits: BatchLimits,
         broker_class: type[Broker],
+        powered_at: float,
     ) -> None:
-        self.loop = VirtualLoop(timeline, disk.run_blocking)
+        self.loop = VirtualLoop(timeline, disk.run_blocking, powered_at)
         events._set_running_loop(self.loop)
         self.store, opened = disk.open_store(LOGGED)
         assert not opened.damage, opened.damage
@@ -65,6 +67,7 @@ class Life:
             self.broker, self.store, self.recovered, batch_limits, Authenticator(None, b"")
         )
         self.opened = opened
+        self.written = Written(self.shell)
         self.ticks = True
 
     def start(self) -> None:
@@ -74,7 +77,7 @@ class Life:
             "0",
             self.recovered.previous_boot,
             self.loop.time(),
-            self.loop.timeline.wall_ms(),
+            *self.shell.wall_clock.read(),
         )
         self.shell.schedule()
         self._tick()
@@ -109,6 +112,8 @@ class Machine:
         self.limits = limits
         self.batch_limits = batch_limits
         self.life: Life | None = None
+        self._killed: Written | None = None
+        """What the life before had written: it was killed, and the page cache is still there."""
         self.life_count = 0
         self.boot_times: list[float] = []
         self.links: dict[int, Link] = {}
@@ -117,6 +122,9 @@ class Machine:
         self._booted = booted
         self._tell = tell
         self._stopping = False
+        self._powered_at = 0.0
+        self.life_ends: list[float] = []
+        """When the process ended, each time."""
 
     # -- its lives
 
@@ -132,6 +140,7 @@ class Machine:
             self.limits,
             self.batch_limits,
             self._broker_class,
+            self._powered_at,
         )
         self.life = life
         self._stopping = False
@@ -143,6 +152,9 @@ class Machine:
             f"{len(life.recovered.state.sessions)} sessions, next event "
             f"{life.recovered.next_sequence}",
         )
+        killed, self._killed = self._killed, None
+        if killed is not None:
+            killed.check(life.recovered.state)
         self._booted(life)
         life.start()
         life.loop.create_task(self._end_when_failed(life))
@@ -163,6 +175,7 @@ class Machine:
         if self.life is not None:
             self._tell("power", f"cut; back in {down_seconds} s")
             self._end(loses_buffers=True)
+            self._powered_at = self.timeline.now + down_seconds / 2
             self.timeline.after(down_seconds, self.boot)
 
     def kill(self, down_seconds: float) -> None:
@@ -193,8 +206,11 @@ class Machine:
     def _end(self, *, loses_buffers: bool) -> None:
         assert self.life is not None
         self.life.loop.end()
+        failed = self.life.shell.committer.failure is not None
+        self._killed = None if loses_buffers or failed else self.life.written
         self.life = None
-        self.disk.cut()
+        self.life_ends.append(self.timeline.now)
+        self.disk.cut(loses_page_cache=loses_buffers)
         links, self.links = self.links, {}
         for link in links.values():
             if link.protocol is not None:

@@ -183,7 +183,7 @@ def _checkpoint_not_fsynced(_: object) -> object:
 
 
 def _window_ignored(_: object) -> object:
-    return lambda self, connection: 65_535
+    return lambda self, limits: 65_535
 
 
 def _pages_reversed(right: Any) -> object:
@@ -206,6 +206,15 @@ def _failed_commit_ignored(right: Any) -> object:
         right(self, done, batch, written)
 
     return committed
+
+
+def _full_disk_ignored(_: object) -> object:
+    def wait_for_room(self: Committer, error: object, batch: Batch, written: Any) -> None:
+        self._busy = False
+        self._quiet.set()
+        self._speak(batch, written, 0.0)
+
+    return wait_for_room
 
 
 def _no_dup(right: Any) -> object:
@@ -277,10 +286,19 @@ def _will_published_after_disconnect(right: Any) -> object:
     return receive_disconnect
 
 
+def _does_nothing(_: object) -> object:
+    def nothing(_self: object) -> None:
+        return
+
+    return nothing
+
+
 def one(name: str, target: type, attribute: str, replace: Replace, *, scenario: str = "") -> Mutant:
     """Return a mutant of one function."""
     return Mutant(name, ((target, attribute, replace),), scenario)
 
+
+AWAY = "a session expires while its client is away"
 
 MUTANTS = (
     one("speak before commit", Output, "_withheld", _speaks_before_commit),
@@ -301,16 +319,18 @@ MUTANTS = (
     one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
     one("checkpoint not fsynced", Committer, "_finish_checkpoint", _checkpoint_not_fsynced),
-    one("window ignored", Deliverer, "_window_of", _window_ignored),
+    one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
     one("failed commit ignored", Committer, "_committed", _failed_commit_ignored),
+    one("full disk ignored", Committer, "_wait_for_room", _full_disk_ignored),
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
     one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
     one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
-    one("sessions never expire", Ending, "expire", _sessions_never_expire),
+    one("sessions never expire", Ending, "expire", _sessions_never_expire, scenario=AWAY),
     one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
     one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
     one("a repeat does not say so", Frames, "delivery", _no_dup),
     one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
+    one("what no client waits for is not written", Committer, "write_down", _does_nothing),
     one("will after DISCONNECT", Ending, "receive_disconnect", _will_published_after_disconnect),
 )

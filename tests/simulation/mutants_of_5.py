@@ -10,13 +10,13 @@ from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
 from gateway.core.handing_over import HandingOver
 from gateway.core.routes import Group
-from gateway.core.session import Connection, Message, Session
+from gateway.core.session import Connection, Session
 from gateway.wire.packets import Publish
 from tests.simulation.mutants import Mutant, later, later_when_committed, one
 
 PILED_UP = "a group's member ends its session while messages wait for it on disk"
 
-_KEPT: WeakKeyDictionary[Session, dict[str, int]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[Session, dict[str, tuple[int, int]]] = WeakKeyDictionary()
 """Topic aliases that outlive their connection."""
 
 
@@ -63,12 +63,12 @@ def _everybody_gets_it(right: Any) -> object:
 
 
 def _aliases_kept(right: Any) -> object:
-    def qos0(self: Frames, connection: Connection, *arguments: Any) -> object:
+    def aliased(self: Frames, connection: Connection, *arguments: Any) -> object:
         assert connection.session is not None
         connection.aliases_out = _KEPT.setdefault(connection.session, connection.aliases_out)
         return right(self, connection, *arguments)
 
-    return qos0
+    return aliased
 
 
 def _alias_never_replaced(right: Any) -> object:
@@ -84,9 +84,17 @@ def _alias_never_replaced(right: Any) -> object:
     return resolve
 
 
-def _alias_defined_by_what_waits(right: Any) -> object:
-    def qos0(self: Frames, connection: Connection, message: Message, flags: int, _: bool) -> object:
-        return right(self, connection, message, flags, True)
+def _alias_of_what_waits_as_if_it_had_left(right: Any) -> object:
+    def delivery(self: Frames, *arguments: Any) -> object:
+        return right(self, *arguments[:-1], min(arguments[-1], 0))
+
+    return delivery
+
+
+def _alias_used_before_its_definition_has_left(right: Any) -> object:
+    def qos0(self: Frames, *arguments: Any) -> object:
+        leaves_with = arguments[-1]
+        return right(self, *arguments[:-1], leaves_with if leaves_with < 0 else 1 << 40)
 
     return qos0
 
@@ -105,7 +113,18 @@ MUTANTS_OF_5 = (
     one("hand over QoS 2 in flight", HandingOver, "begin", _hands_over_qos_2),
     one("keep what is handed over", Ending, "_leave", _keeps_what_it_hands_over),
     one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
-    one("topic aliases kept for the next connection", Frames, "qos0", _aliases_kept),
+    one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
     one("topic alias never replaced", Arriving, "_resolve_alias", _alias_never_replaced),
-    one("topic alias defined by what waits", Frames, "qos0", _alias_defined_by_what_waits),
+    one(
+        "topic alias of QoS 1 and 2 that waits used as if it had left",
+        Frames,
+        "delivery",
+        _alias_of_what_waits_as_if_it_had_left,
+    ),
+    one(
+        "topic alias used before its definition has left",
+        Frames,
+        "qos0",
+        _alias_used_before_its_definition_has_left,
+    ),
 )

@@ -8,6 +8,7 @@ steps is a plan as well.
 from dataclasses import dataclass, field
 
 from tests.simulation.disk import DiskKind
+from tests.simulation.machine_clock import RIGHT
 from tests.simulation.network import Weather
 
 NEVER = 0xFFFF_FFFF
@@ -21,6 +22,7 @@ class WillPlan:
     qos: int = 1
     retain: bool = False
     delay_seconds: int = 0
+    expiry_seconds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,10 @@ class CutPower:
     """The power goes."""
 
     down_seconds: float = 1.0
+    clock: str = RIGHT
+    """What the clock shows when it is back, one of `machine_clock`."""
+    answered_after: float | None = None
+    """How long it takes then until a time server answers; None: none does."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,18 @@ class StepClock:
     """The wall clock jumps."""
 
     seconds: int
+    trusted: bool = False
+    """The kernel believes that it is right all the same."""
+
+
+@dataclass(frozen=True)
+class BeginClock:
+    """The wall clock begins in 1970 again."""
+
+
+@dataclass(frozen=True)
+class SynchroniseClock:
+    """A time server answers."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +206,8 @@ Step = (
     | FillDisk
     | StallDisk
     | StepClock
+    | BeginClock
+    | SynchroniseClock
     | StopExport
 )
 

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tests.simulation.disk import DiskKind
+from tests.simulation.machine_clock import AHEAD, BACK, PAST, RIGHT, STOPPED, YEARS_SECONDS
 from tests.simulation.network import Weather
 from tests.simulation.plan import (
     NEVER,
+    BeginClock,
     ClientPlan,
     CutLink,
     CutPower,
@@ -25,6 +27,7 @@ from tests.simulation.plan import (
     StopExport,
     StopReading,
     Subscribe,
+    SynchroniseClock,
     TakeOver,
     Unsubscribe,
     WillPlan,
@@ -138,12 +141,18 @@ def _client(chance: random.Random, name: str) -> ClientPlan:
     will = None
     if chance.random() < 0.4:
         delay = chance.choice((0, 0, 2, 15)) if version == 5 else 0
-        will = WillPlan(chance.choice(TOPICS), chance.randint(0, 2), chance.random() < 0.2, delay)
+        will = WillPlan(
+            chance.choice(TOPICS),
+            chance.randint(0, 2),
+            chance.random() < 0.2,
+            delay,
+            chance.choice((None, None, 10, 3_600)),
+        )
     return ClientPlan(
         name,
         version,
         clean=chance.random() < 0.2,
-        expiry_seconds=chance.choice((NEVER, NEVER, 20, 5, 0)),
+        expiry_seconds=chance.choice((NEVER, NEVER, 60, 20, 5, 0)),
         receive_maximum=chance.choice((0, 1, 2, 5)),
         window=chance.choice((1, 2, 4, 8)),
         keep_alive_seconds=chance.choice((0, 3, 10)) or 20,
@@ -177,7 +186,7 @@ def _publish(chance: random.Random, name: str) -> Publish:
         chance.choice((0, 1, 1, 2, 2, 2)),
         retain=chance.random() < 0.08,
         padding=chance.choice((0, 0, 30, 400)),
-        expiry_seconds=chance.choice((None, None, None, 1, 10)),
+        expiry_seconds=chance.choice((None, None, None, None, 1, 10, 60, 3_600)),
     )
 
 
@@ -193,6 +202,14 @@ def _cut_link(chance: random.Random, name: str) -> Step:
     noticed = (0.01, 1.0, None)
     return CutLink(
         name, broker_notices=chance.choice(noticed), client_notices=chance.choice(noticed)
+    )
+
+
+def _cut_power_and_clock(chance: random.Random, name: str) -> Step:
+    return CutPower(
+        chance.choice((0.2, 2.0, 40.0)),
+        chance.choice((RIGHT, STOPPED, BACK, PAST, AHEAD)),
+        chance.choice((None, 0.0, 0.5, 8.0)),
     )
 
 
@@ -213,7 +230,12 @@ TROUBLES: tuple[Trouble, ...] = (
     lambda chance, name: FailCommit(chance.random() < 0.5),
     lambda chance, name: FillDisk(chance.choice((0.5, 5.0))),
     lambda chance, name: StallDisk(chance.choice((0.1, 3.0))),
-    lambda chance, name: StepClock(chance.choice((-3_000, 5, 100_000))),
+    lambda chance, name: StepClock(chance.choice((-60, 5, 100_000, YEARS_SECONDS))),
+    lambda chance, name: StepClock(chance.choice((-60, -1, 2)), trusted=True),
+    lambda chance, name: BeginClock(),
+    lambda chance, name: SynchroniseClock(),
+    _cut_power_and_clock,
+    _cut_power_and_clock,
     lambda chance, name: StopExport(10.0),
     lambda chance, name: StopReading(name, chance.choice((0.2, 5.0))),
     lambda chance, name: Subscribe(name, *chance.choice(FILTERS)),

@@ -18,6 +18,7 @@ from tests.simulation.plan import (
     Unsubscribe,
     WillPlan,
 )
+from tests.simulation.scenarios_of_time import SCENARIOS_OF_TIME
 
 Timed = tuple[float, Step]
 
@@ -97,6 +98,8 @@ SCENARIOS: tuple[Plan, ...] = (
         [
             (0.1, Leave("s", 8.0, says_so=False)),
             *_publishing("p", 3, start=0.2, qos=2, apart=0.01),
+            # With its last step a plan ends, and then everybody comes back.
+            (9.0, Publish("p", qos=2)),
         ],
     ),
     _plan(
@@ -213,4 +216,5 @@ SCENARIOS: tuple[Plan, ...] = (
             (2.015, Publish("p", "t/2", qos=1)),
         ],
     ),
+    *SCENARIOS_OF_TIME,
 )

@@ -27,7 +27,6 @@ class SessionLog:
         """QoS 2 messages that were in flight to a client when its session ended."""
         self.held: dict[tuple[int, int], int] = {}
         self.released: Counter[bytes] = Counter()
-        self.matched_nobody: set[bytes] = set()
         self.published: Counter[bytes] = Counter()
         self.outbound: dict[int, dict[int, tuple[int, bool]]] = defaultdict(dict)
         """In flight: by session, by packet identifier: the message, and whether PUBREC came."""
@@ -106,8 +105,6 @@ class SessionLog:
             assert isinstance(slot[1], int)
             self._require(self.held.pop((session, slot[1]), 0) == message, event, "not held")
             self.released[key] += 1
-            if not event["matched"]:
-                self.matched_nobody.add(key)
         elif name == "message_published":
             # A copy for another member of a group is no second message.
             self.published[key] += event["origin"] != "gateway"

@@ -123,10 +123,12 @@ class Sightings:
     def _may_have_lost_a_copy(self, message: Message, *, shared: bool) -> bool:
         """Return whether this may be the second copy of what a publisher sent twice at QoS 1.
 
-        The first may have expired, been dropped in a full queue, or gone to another member of a
-        group, and had its place in the order.
+        The first may have expired, been dropped in a full queue, gone to another member of a group,
+        or come before this client subscribed, and had its place in the order.
         """
-        may_be_gone = message.expiry_seconds is not None or self._drops or shared
+        first = message.first_sent or 0
+        late = self._subscriptions.sure_qos(message.topic, first, first) < 0
+        may_be_gone = message.expiry_seconds is not None or self._drops or shared or late
         return message.qos == 1 and message.sent_count > 1 and may_be_gone
 
     def _check_order(self, message: Message, qos: int) -> None:

@@ -6,6 +6,7 @@ from gateway.core.session import RECEIVED
 from tests.simulation.client import Client
 from tests.simulation.ledger import Message
 from tests.simulation.plan import (
+    BeginClock,
     CutLink,
     CutPower,
     FailCommit,
@@ -20,6 +21,7 @@ from tests.simulation.plan import (
     StopExport,
     StopReading,
     Subscribe,
+    SynchroniseClock,
     TakeOver,
     Unsubscribe,
 )
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 ClientStep = Publish | Subscribe | Unsubscribe | Leave | TakeOver | CutLink | StopReading
+
+ClockStep = StepClock | BeginClock | SynchroniseClock
 
 
 def take(world: "World", step: Step) -> None:
@@ -39,7 +43,7 @@ def take(world: "World", step: Step) -> None:
             _take_by_client(world, client, step)
         return
     if isinstance(step, CutPower):
-        cut_power(world, step.down_seconds)
+        cut_power(world, step)
     elif isinstance(step, Kill):
         _count_cut(world, "kills")
         world.machine.kill(step.down_seconds)
@@ -57,10 +61,8 @@ def take(world: "World", step: Step) -> None:
     elif isinstance(step, StallDisk):
         world.count("stalled disks")
         world.disk.stalled_until = world.now + step.seconds
-    elif isinstance(step, StepClock):
-        world.count("steps of the clock")
-        world.clock_stepped = True
-        world.timeline.wall_offset_ms += step.seconds * 1000
+    elif isinstance(step, ClockStep):
+        _take_by_clock(world, step)
     elif isinstance(step, StopExport):
         world.export_stopped_until = world.now + step.seconds
     else:
@@ -122,10 +124,32 @@ def _count_takeover(world: "World", client: Client, step: TakeOver) -> None:
         world.count("takeovers amid QoS 2 to the client")
 
 
-def cut_power(world: "World", down_seconds: float) -> None:
-    """The power goes."""
+def _take_by_clock(world: "World", step: ClockStep) -> None:
+    if isinstance(step, StepClock):
+        world.count("steps of the clock")
+        world.timeline.clock.step(step.seconds, trusted=step.trusted)
+    elif isinstance(step, BeginClock):
+        world.count("clocks that begin in 1970")
+        world.timeline.clock.step_to_1970()
+    else:
+        _synchronise(world)
+
+
+def _synchronise(world: "World") -> None:
+    world.count("clocks that are synchronised")
+    world.timeline.clock.synchronise()
+
+
+def cut_power(world: "World", cut: CutPower) -> None:
+    """The power goes, and comes back with a clock that may be off."""
+    if world.machine.life is None:
+        return
     _count_cut(world, "power cuts")
-    world.machine.cut_power(down_seconds)
+    world.count(f"power cuts, and then a clock: {cut.clock}")
+    world.machine.cut_power(cut.down_seconds)
+    world.timeline.clock.lose_power(cut.down_seconds, cut.clock)
+    if cut.answered_after is not None:
+        world.timeline.after(cut.down_seconds + cut.answered_after, _synchronise, world)
 
 
 def _count_cut(world: "World", what: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.simulation.campaigns import SingleCuts
 from tests.simulation.mutants import MUTANTS, Mutant
 from tests.simulation.mutants_of_5 import MUTANTS_OF_5
+from tests.simulation.mutants_of_time import MUTANTS_OF_TIME
 from tests.simulation.plan import ClientPlan, Plan, Publish, Subscribe
 from tests.simulation.random_plans import plan_of
 from tests.simulation.report import report_of
@@ -29,7 +30,9 @@ def lives_of(mutant: Mutant) -> Iterator[Outcome]:
     return SingleCuts(names.index(mutant.scenario), first=1, step=1).outcomes()
 
 
-@pytest.mark.parametrize("mutant", MUTANTS + MUTANTS_OF_5, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize(
+    "mutant", MUTANTS + MUTANTS_OF_5 + MUTANTS_OF_TIME, ids=lambda mutant: mutant.name
+)
 def test_a_broker_with_a_mistake_is_caught(mutant: Mutant) -> None:
     with mutant.living():
         caught = any(outcome.violation is not None for outcome in lives_of(mutant))

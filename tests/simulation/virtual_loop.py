@@ -10,10 +10,10 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
 from heapq import heappop, heappush
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-START_SECONDS = 1_000.0
-START_MS = 1_700_000_000_000
+from tests.simulation.machine_clock import START_SECONDS, MachineClock
 
 Callback = Callable[..., object]
 
@@ -29,17 +29,12 @@ class Timeline:
 
     def __init__(self) -> None:
         self.now = START_SECONDS
-        self.wall_offset_ms = START_MS - int(START_SECONDS * 1000)
-        """Wall time minus monotonic time; a step of the clock changes it."""
+        self.clock = MachineClock(lambda: self.now)
         self.moment = 0
         """Callbacks served so far: the moments of a run, and the boundaries between them."""
         self.failure: BaseException | None = None
         self._heap: list[tuple[float, int, Callback, tuple[Any, ...]]] = []
         self._count = 0
-
-    def wall_ms(self) -> int:
-        """Return milliseconds since 1970, as the machine's clock has them."""
-        return int(self.now * 1000) + self.wall_offset_ms
 
     def at(self, when: float, callback: Callback, *arguments: Any) -> None:
         """Call back at `when`, at once if that is over."""
@@ -70,8 +65,11 @@ class VirtualLoop(_Loop):
         self,
         timeline: Timeline,
         run_blocking: Callable[[Callable[[], object], "asyncio.Future[Any]"], None],
+        powered_at: float = 0.0,
     ) -> None:
         self.timeline = timeline
+        self._powered_at = powered_at
+        """When the machine's monotonic clock began."""
         self.alive = True
         self._coroutines: list[Coroutine[Any, Any, Any]] = []
         self._run_blocking = run_blocking
@@ -83,7 +81,7 @@ class VirtualLoop(_Loop):
             coroutine.close()
 
     def time(self) -> float:
-        return self.timeline.now
+        return self.timeline.now - self._powered_at
 
     def get_debug(self) -> bool:
         return False
@@ -96,7 +94,10 @@ class VirtualLoop(_Loop):
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        self.timeline.at(when, self._serve, handle)
+        at = when + self._powered_at
+        while at - self._powered_at < when:  # rounded: the loop must not be woken too early
+            at = nextafter(at, inf)
+        self.timeline.at(at, self._serve, handle)
         return handle
 
     def call_later(  # type: ignore[override]
@@ -106,12 +107,12 @@ class VirtualLoop(_Loop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
-        return self.call_at(self.timeline.now + delay, callback, *args, context=context)
+        return self.call_at(self.time() + delay, callback, *args, context=context)
 
     def call_soon(  # type: ignore[override]
         self, callback: Callback, *args: Any, context: contextvars.Context | None = None
     ) -> asyncio.Handle:
-        return self.call_at(self.timeline.now, callback, *args, context=context)
+        return self.call_at(self.time(), callback, *args, context=context)
 
     def _serve(self, handle: asyncio.TimerHandle) -> None:
         if self.alive and not handle.cancelled():

@@ -19,15 +19,17 @@ from tests.simulation import invariants, steps
 from tests.simulation.client import Client
 from tests.simulation.clocks import SLICES
 from tests.simulation.disk import Disk
+from tests.simulation.durations import Durations
 from tests.simulation.ledger import Ledger
 from tests.simulation.machine import LOGGED, Life, Machine
+from tests.simulation.machine_clock import START_SECONDS
 from tests.simulation.network import CALM, Link
-from tests.simulation.plan import ClientPlan, Plan
+from tests.simulation.plan import ClientPlan, CutPower, Plan
 from tests.simulation.recovered_state import require_same_state
 from tests.simulation.session_log import SessionLog
 from tests.simulation.story import told
 from tests.simulation.violation import Violation, require
-from tests.simulation.virtual_loop import START_SECONDS, Timeline
+from tests.simulation.virtual_loop import Timeline
 from tests.simulation.witness import Witness
 
 EXPORT_SECONDS = 1.3
@@ -53,7 +55,6 @@ class World:
         self.max_inflight = manners.max_inflight
         self.queues_overflow = manners.max_mqueue_len < 1_000
         self.weather = manners.weather
-        self.clock_stepped = False
         self.calm = False
         self.boundaries = 0
         """Moments until everybody had finished: the power may be cut before each."""
@@ -61,7 +62,8 @@ class World:
         self.log = SessionLog()
         self.export_stopped_until = 0.0
         SLICES.begin(f"{plan.seed}/slices")
-        self.disk = Disk(self.timeline, folder, plan.seed, manners.disk, self.witness.committed)
+        self.durations = Durations(self)
+        self.disk = Disk(self.timeline, folder, plan.seed, manners.disk, self._committed)
         self.machine = Machine(
             self.timeline,
             self.disk,
@@ -81,6 +83,7 @@ class World:
         self._reader: tuple[Path, JournalReader] | None = None
         self._links: dict[int, Client] = {}
         self._cuts = sorted(plan.power_cuts, reverse=True)
+        self._cut = CutPower(1.0)
 
     # -- what clients need
 
@@ -93,11 +96,6 @@ class World:
     def now(self) -> float:
         """Seconds."""
         return self.timeline.now
-
-    @property
-    def wall_ms(self) -> int:
-        """Milliseconds since 1970, by the broker's clock."""
-        return self.timeline.wall_ms()
 
     @property
     def last_boot(self) -> float:
@@ -147,6 +145,10 @@ class World:
         client.connecting.open()
         return client
 
+    def _committed(self, blob: bytes) -> None:
+        self.witness.committed(blob)
+        self.durations.committed(blob)
+
     # -- the broker's lives
 
     def _booted(self, life: Life) -> None:
@@ -172,6 +174,7 @@ class World:
             return
         if self._reader is None or self._reader[0] != self.disk.data_dir:
             self._reader = (self.disk.data_dir, JournalReader(self.disk.data_dir))
+        self.disk.fsync_by_reader()
         for blob in self._reader[1].blobs_after(self.log.last_sequence, EXPORT_BYTES):
             try:
                 self.log.take(decode(blob))
@@ -210,7 +213,7 @@ class World:
             self._cuts.pop()
             cut = True
         if cut:
-            steps.cut_power(self, 1.0)
+            steps.cut_power(self, self._cut)
         require(
             self.timeline.moment < MOMENTS_MAX, "everything comes to an end", "it goes on and on"
         )

@@ -1,7 +1,6 @@
 """The journal's files: what was fsynced is read again, whatever else the disk has."""
 
 import errno
-import io
 import os
 from pathlib import Path
 from zlib import crc32
@@ -12,17 +11,16 @@ from gateway.core import facts
 from gateway.core.journal import Blob
 from gateway.store.journal import ROOM_BYTES, SPARE_NAME, Journal
 from gateway.store.journal_files import (
-    BLOCK_BYTES,
     FOLDER_NAME,
     FRAME,
     HEADER_BYTES,
-    JournalReading,
     frame_of,
     frames,
     header_of,
     journal_files,
 )
 from gateway.store.journal_reader import JournalReader
+from gateway.store.journal_reading import JournalReading
 from tests.store.journal_damage import flip, frames_in, newest_file, overwrite
 
 FILE_BYTES = 2_000
@@ -32,7 +30,7 @@ def blob_of(sequence: int, size_bytes: int = 200) -> bytes:
     """Return a blob with one event."""
     records = bytes(size_bytes - facts.BLOB_HEADER.size - facts.CRC.size)
     head = facts.BLOB_HEADER.pack(
-        facts.BLOB_MAGIC, b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, 1, 0, len(records)
+        facts.BLOB_MAGIC, b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, 1, 0, len(records), 0
     )
     return head + records + facts.CRC.pack(crc32(head + records))
 
@@ -342,38 +340,3 @@ def test_every_position_of_a_file_can_be_where_reading_begins(tmp_path: Path) ->
         found = [position for position, _ in frames(data, at, file.salt)]
         assert found == [start for start in starts if start >= at]
     assert [Blob(blob).first_sequence for _, blob in frames(data, 0, file.salt)] == [1, 2, 3, 4, 5]
-
-
-def test_blocks_that_cannot_be_read_any_more_cost_what_was_in_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = Journal(tmp_path)
-    journal.resume(JournalReading(tmp_path / FOLDER_NAME, 1))
-    for sequence in range(1, 101):
-        journal.append(sequence, blob_of(sequence))
-    journal.close()
-    bad = newest_file(tmp_path)
-
-    class Medium(io.FileIO):
-        def readall(self) -> bytes:
-            raise OSError(errno.EIO, "Input/output error")
-
-    pread = os.pread
-
-    def read_block(descriptor: int, count: int, at: int) -> bytes:
-        if at == BLOCK_BYTES:
-            raise OSError(errno.EIO, "Input/output error")
-        return pread(descriptor, count, at)
-
-    def opened(path: Path, *arguments: object, **named: object) -> io.FileIO:
-        return Medium(path) if named.get("buffering") == 0 else io.FileIO(path)
-
-    assert bad.stat().st_size > 3 * BLOCK_BYTES
-    monkeypatch.setattr(Path, "open", opened)
-    monkeypatch.setattr(os, "pread", read_block)
-    reading = JournalReading(tmp_path / FOLDER_NAME, 1)
-    sequences = [blob.first_sequence for blob in reading.blobs()]
-    assert 75 < len(sequences) < 85
-    assert sequences[0] == 1
-    assert sequences[-1] == 100
-    assert len(reading.damage) == 1

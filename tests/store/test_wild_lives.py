@@ -105,7 +105,6 @@ class Life:
         harness = self.harness
         harness.now += seconds
         harness.time_ms += seconds * 1000
-        harness.broker.wall_time.time_ms = harness.time_ms
         harness.broker.wake(harness.now)
 
     def checkpoint(self) -> None:

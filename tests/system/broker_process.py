@@ -83,6 +83,8 @@ class BrokerProcess:
         self.port = free_port()
         self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
         self.data_directory = data_directory or self.directory / "data"
+        self.planted = ""
+        """Python that the process runs first, to be a broker with a mistake; "" for none."""
         self._stderr_path = self.directory / "stderr"
         self._process: subprocess.Popen[bytes] | None = None
         self._configuration: Path | None = None
@@ -100,10 +102,14 @@ class BrokerProcess:
         self._configuration.write_text(self._configuration.read_text().replace(old, new))
 
     def _command(self) -> list[str]:
+        command = oncegate_command()
+        if self.planted:
+            main = "from gateway.cli.main import main; main()"
+            command = [sys.executable, "-c", f"{self.planted}\n{main}"]
         if self._configuration is not None:
-            return [*oncegate_command(), "broker", "--config", str(self._configuration)]
+            return [*command, "broker", "--config", str(self._configuration)]
         listen = ["--listen", f"127.0.0.1:{self.port}"]
-        return [*oncegate_command(), "broker", *listen, "--data-dir", str(self.data_directory)]
+        return [*command, "broker", *listen, "--data-dir", str(self.data_directory)]
 
     # Processes
 

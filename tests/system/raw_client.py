@@ -126,6 +126,10 @@ class RawClient:
                 return self._waiting.pop(index)
         return await self._read_until(is_wanted)
 
+    def has_waiting(self) -> bool:
+        """Whether packets came while others were awaited that nothing has asked for yet."""
+        return bool(self._waiting)
+
     async def expect_closed(self) -> list[Received]:
         """Wait until the broker closes; the packets that came before."""
         before, self._waiting = self._waiting, []

@@ -46,6 +46,11 @@ class Uploader:
                 env={"PATH": "/usr/bin:/bin", "ONCEGATE_SESSION_LOG_SEAL_AFTER": "500ms"},
             )
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process is not None and self._process.poll() is None
+
     def kill(self) -> None:
         """Stop it with SIGKILL, if it runs."""
         if self._process is not None:

@@ -84,7 +84,7 @@ async def test_a_drop_is_logged_once_for_a_session_and_not_for_each_message(
 async def test_qos_2_beyond_max_awaiting_rel_is_not_accepted_until_one_is_released(
     new_stage: Callable[..., Stage],
 ) -> None:
-    stage = new_stage("[mqtt]\nmax_awaiting_rel = 2\n[bridge]\nwindow = 2")
+    stage = new_stage("[mqtt]\nmax_awaiting_rel = 2")
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("x"), 2))
     client = await stage.client("a", clean=False)

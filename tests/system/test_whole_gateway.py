@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from gateway.server import clock
 from tests.system.published_ledger import begin_ledger, readings_of_ledger
 from tests.system.raw_client import DEADLINE_SECONDS
 from tests.system.whole_gateway import WholeGateway
@@ -44,7 +45,11 @@ async def test_one_command_shows_readings_stops_resumes_and_its_tables_hold_what
         printed = _first_readings(gateway, 3)
         assert time.monotonic() - began < SECONDS_TO_FIRST_READING
         assert [line.split("/")[0] for line in printed] == ["sensors"] * 3
-        _page_with(gateway, "board-0000002a", "temperature", "oncegate-bridge", "All is well")
+        # A machine without NTP is told so on the page, and of nothing else.
+        verdict = (
+            "1 thing needs a look" if clock.quality() == clock.UNSYNCHRONISED else "All is well"
+        )
+        _page_with(gateway, "board-0000002a", "temperature", "oncegate-bridge", verdict)
         assert gateway.stop() == 0
         assert gateway.process_ids() == []
         assert "Traceback" not in gateway.output()

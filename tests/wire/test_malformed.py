@@ -62,7 +62,8 @@ def test_the_packets_before_a_mistake_are_kept_and_nothing_after_it(bad: Bad) ->
 
 
 def test_every_reason_has_a_vector_and_every_vector_a_reason() -> None:
-    assert {bad.reason for bad in MALFORMED} == set(REASONS)
+    # A control character is wrong only where the decoder is told so.
+    assert {bad.reason for bad in MALFORMED} == set(REASONS) - {"control_character"}
 
 
 def test_an_unsupported_protocol_says_which_level_was_asked_for() -> None:
@@ -150,3 +151,17 @@ def test_no_detail_shows_a_password() -> None:
     decoder = Decoder(MAX_PACKET_SIZE_BYTES)
     decoder.feed(frame("10", "0004 'MQTT' 04 c2 003c 0000 0001 'u' 0006 'secret' 00"))
     assert "secret" not in error_of(decoder).detail
+
+
+@pytest.mark.parametrize("code", [0x01, 0x1F, 0x7F, 0x80, 0x9F, 0x20, 0x7E, 0xA0])
+@pytest.mark.parametrize("allows", [False, True])
+def test_a_control_character_in_a_topic_is_refused_unless_it_is_allowed(
+    code: int, allows: bool
+) -> None:
+    topic = f"a{chr(code)}b".encode()
+    body = len(topic).to_bytes(2, "big") + topic
+    for _ in range(2):  # what was decoded once is remembered
+        decoder = Decoder(100, 4, allows_control_characters=allows)
+        packets = decoder.feed(b"\x30" + bytes([len(body)]) + body)
+        is_refused = not allows and code not in (0x20, 0x7E, 0xA0)
+        assert (len(packets), decoder.error is not None) == (not is_refused, is_refused)

@@ -135,7 +135,7 @@ def test_the_topic_cache_stays_within_its_count() -> None:
     cache = TopicCache()
     known = cache.known
     for index in range(TOPIC_CACHE_COUNT_MAX * 2 + 10):
-        assert cache.learn(topic_field_of(f"t/{index}")) == f"t/{index}"
+        assert cache.learn(topic_field_of(f"t/{index}"), False) == f"t/{index}"
         assert len(known) <= TOPIC_CACHE_COUNT_MAX
     # Decoders hold on to the dict, so it is the same one after it was emptied.
     assert cache.known is known
@@ -145,7 +145,7 @@ def test_the_topic_cache_stays_within_its_count() -> None:
 def test_the_topic_cache_stays_within_its_bytes() -> None:
     cache = TopicCache()
     for index in range(3000):
-        cache.learn(topic_field_of(f"{index:06d}/" + "x" * 500))
+        cache.learn(topic_field_of(f"{index:06d}/" + "x" * 500), False)
         size_bytes = sum(len(field) for field in cache.known)
         assert size_bytes == cache.size_bytes
         assert size_bytes <= TOPIC_CACHE_BYTES_MAX
@@ -153,5 +153,5 @@ def test_the_topic_cache_stays_within_its_bytes() -> None:
 
 def test_a_long_topic_is_not_remembered() -> None:
     cache = TopicCache()
-    assert cache.learn(topic_field_of("x" * 1000)) == "x" * 1000
+    assert cache.learn(topic_field_of("x" * 1000), False) == "x" * 1000
     assert cache.known == {}

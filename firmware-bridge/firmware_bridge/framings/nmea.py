@@ -12,6 +12,7 @@ by their checksum, never by their length alone.
 
 import re
 from functools import reduce
+from itertools import accumulate
 from operator import xor
 
 from firmware_bridge.framings.frames import Frame, Tally
@@ -43,6 +44,7 @@ class NmeaFraming:
         self._buffer = b""
         # One damaged line is counted once, however many pieces it falls into.
         self._line_counted = False
+        self._sums = _Sums(b"")
 
     def begin(self, *, mid_line: bool) -> None:
         # The checksum tells a cut sentence, so nothing is thrown away for `mid_line`.
@@ -60,6 +62,7 @@ class NmeaFraming:
 
     def _scan(self, *, idle: bool) -> list[Frame]:
         frames: list[Frame] = []
+        self._sums = _Sums(self._buffer)
         position, end = 0, len(self._buffer)
         while position < end:
             byte = self._buffer[position]
@@ -103,14 +106,15 @@ class NmeaFraming:
             return self._step_over_noise(position)
         payload_bytes = int.from_bytes(head[4:6], "little") if len(head) == 6 else 0
         if payload_bytes <= UBX_PAYLOAD_BYTES_MAX:
-            frame = buffer[position : position + _UBX_FRAME_BYTES + payload_bytes]
-            if len(head) < 6 or len(frame) < _UBX_FRAME_BYTES + payload_bytes:
+            frame_bytes = _UBX_FRAME_BYTES + payload_bytes
+            end = position + frame_bytes
+            if len(head) < 6 or len(buffer) < end:
                 if not idle:
                     return 0
-            elif _ubx_checksum_of(frame[2:-2]) == frame[-2:]:
+            elif self._sums.ubx_checksum(position + 2, end - 2) == buffer[end - 2 : end]:
                 self.tally.foreign["ubx"] += 1
                 self._line_counted = False
-                return len(frame)
+                return frame_bytes
         # Its length cannot be believed: only the two bytes are passed over.
         self.tally.foreign["ubx_damaged"] += 1
         self._line_counted = True
@@ -153,9 +157,24 @@ def _damage_of(segment: bytes, *, at_line_end: bool) -> str:
     return "no_checksum" if at_line_end and b"*" not in segment else "truncated"
 
 
-def _ubx_checksum_of(content: bytes) -> bytes:
-    first = second = 0
-    for byte in content:
-        first = (first + byte) & 0xFF
-        second = (second + first) & 0xFF
-    return bytes((first, second))
+class _Sums:
+    """UBX checksums (Fletcher's, modulo 256) of any part of a buffer, in one step each.
+
+    Anything may look like the beginning of a long UBX frame: summing up thousands of bytes for
+    each would keep the loop busy for a second and more.
+    """
+
+    def __init__(self, buffer: bytes) -> None:
+        self._buffer = buffer
+        self._firsts: list[int] = []
+        self._seconds: list[int] = []
+
+    def ubx_checksum(self, begin: int, end: int) -> bytes:
+        if not self._firsts:
+            # [i]: the sum of the first i bytes, and the sum of those sums.
+            self._firsts = list(accumulate(self._buffer, initial=0))
+            self._seconds = list(accumulate(self._firsts))
+        before = self._firsts[begin]
+        first = self._firsts[end] - before
+        second = self._seconds[end] - self._seconds[begin] - (end - begin) * before
+        return bytes((first & 0xFF, second & 0xFF))

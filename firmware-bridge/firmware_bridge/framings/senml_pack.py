@@ -15,12 +15,15 @@ from io import BytesIO
 
 import cbor2
 
+from firmware_bridge.framings.cbor_shape import check_shape
 from firmware_bridge.framings.frames import (
     INTEGER_MAX,
     MEASUREMENTS_MAX,
     Damaged,
     Measurement,
     Value,
+    checked_text,
+    checked_time,
 )
 from firmware_bridge.names import is_name
 
@@ -30,14 +33,11 @@ _BASE_SUM = -6
 # RFC 8428 section 4.4 counts versions; 10 is the one it defines.
 _VERSION_KNOWN = 10
 _UNIT_CHARACTERS_MAX = 32
-# About the year 33000: later is no time, and would not fit a calendar.
-_TIME_SECONDS_MAX = 1e12
-# A pack is an array of maps of numbers and texts; a decimal fraction adds one level.
-_DEPTH_MAX = 4
 
 
 def read_pack(pack: bytes) -> list[Measurement]:
-    """Raises `Damaged`: "cbor" for bytes that are none, "senml" for a pack against the rule."""
+    """Raises `Damaged`: "cbor" for bytes that are none, "senml" for a pack against the rule,
+    "version", "name", "value", "time" and "text" for what its words say."""
     records = _decode(pack)
     if not isinstance(records, list) or not 1 <= len(records) <= MEASUREMENTS_MAX:
         raise Damaged("senml")
@@ -78,16 +78,11 @@ def pack_of(measurements: Sequence[Measurement]) -> bytes:
 
 
 def _decode(pack: bytes) -> object:
-    stream = BytesIO(pack)
-    decoder = cbor2.CBORDecoder(
-        stream, max_depth=_DEPTH_MAX, allow_duplicate_keys=False, read_size=1
-    )
+    check_shape(pack)
     try:
-        decoded: object = decoder.decode()
+        decoded: object = cbor2.CBORDecoder(BytesIO(pack), allow_duplicate_keys=False).decode()
     except cbor2.CBORDecodeError:
         raise Damaged("cbor") from None
-    if stream.tell() != len(pack):
-        raise Damaged("cbor")
     return decoded
 
 
@@ -99,13 +94,12 @@ def _measurement_of(record: dict[object, object], base: dict[int, object]) -> Me
     if not is_name(name):
         raise Damaged("name")
     unit = record.get(_UNIT, base.get(_BASE_UNIT))
-    if unit is not None and not 1 <= len(_text(unit)) <= _UNIT_CHARACTERS_MAX:
+    if unit is not None and not _is_unit(_text(unit)):
         raise Damaged("senml")
     time_seconds: float | None = None
     if _TIME in record or _BASE_TIME in base:
         time_seconds = _number(base.get(_BASE_TIME, 0)) + _number(record.get(_TIME, 0))
-        if not abs(time_seconds) <= _TIME_SECONDS_MAX:
-            raise Damaged("senml")
+        checked_time(time_seconds)
     return Measurement(
         name, _value_of(record, base), None if unit is None else _text(unit), time_seconds
     )
@@ -130,21 +124,23 @@ def _value_of(record: dict[object, object], base: dict[int, object]) -> Value:
     raise Damaged("senml")
 
 
+def _is_unit(unit: str) -> bool:
+    return 1 <= len(unit) <= _UNIT_CHARACTERS_MAX and unit.isprintable()
+
+
 def _text(field: object) -> str:
     if not isinstance(field, str):
         raise Damaged("senml")
-    return field
+    return checked_text(field)
 
 
 def _number(field: object) -> float:
     if isinstance(field, Decimal):
-        # Before float(): an exponent of millions would be worked out digit by digit.
-        if not field.is_finite() or abs(field.adjusted()) > 400:
-            raise Damaged("value")
         field = float(field)
     if isinstance(field, bool) or not isinstance(field, int | float):
         raise Damaged("senml")
-    if not math.isfinite(field) or (isinstance(field, int) and abs(field) > INTEGER_MAX):
+    # Integers first: one of many digits fits no float, and `isfinite` would raise.
+    if abs(field) > INTEGER_MAX if isinstance(field, int) else not math.isfinite(field):
         raise Damaged("value")
     return field
 

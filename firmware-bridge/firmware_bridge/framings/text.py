@@ -23,6 +23,7 @@ from firmware_bridge.framings.frames import (
     Damaged,
     Measurement,
     Value,
+    checked_text,
 )
 from firmware_bridge.names import is_name
 
@@ -83,6 +84,8 @@ def _measurements(pairs: Sequence[tuple[str, Value | None]]) -> dict[str, Measur
     for name, value in pairs:
         if not is_name(name) or name in measurements:
             raise Damaged("name")
+        if isinstance(value, str):
+            checked_text(value)
         if value is not None:
             measurements[name] = Measurement(name, value)
     return measurements

@@ -101,7 +101,7 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
             gap_seconds=ticker.gap_seconds,
             busy_seconds=ticker.busy_seconds,
             journal_bytes=running.shell.store.journal_total_bytes,
-            uncommitted_bytes=len(running.shell.broker.recorder.records),
+            uncommitted_bytes=running.shell.broker.recorder.pending_bytes(),
             **memory_of(),
             **{key: value - before[key] for key, value in totals.items()},
         )

@@ -25,7 +25,6 @@ def seed(directory: Path, sessions: int, queued: int, expiry_seconds: int) -> No
     limits.max_connections = sessions + 10
     harness = Harness(directory, limits)
     harness.time_ms = time.time_ns() // 1_000_000
-    harness.broker.wall_time.time_ms = harness.time_ms
     for first in range(0, sessions, BATCH_SESSIONS):
         clients = [
             _opened(harness, number, expiry_seconds)

@@ -1,0 +1,52 @@
+"""JSON whose values came from sensors: one odd value must not make its whole line unreadable. Pure.
+
+A sensor's text may hold half of a surrogate pair, and a sensor's number may be NaN or have
+thousands of digits. Each is read as something that ``models`` can then refuse by itself, or that a
+page can show.
+"""
+
+import json
+import re
+from typing import Final
+
+# Digits of the longest integer that a model here may hold (64 bits), with its sign and to spare.
+# A longer one is read as a float: in Python the digits of an int cost time by their square.
+_INTEGER_CHARACTERS_MAX: Final = 32
+
+_HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
+
+
+def value_of_json(line: bytes) -> object:
+    """The value that a line of JSON holds; half of a surrogate pair is read as U+FFFD.
+
+    Raises ValueError or RecursionError where it is not JSON, or nested beyond all use.
+    """
+    value = json.loads(line, parse_int=_integer_of)
+    # Escaped is the only way in which half a pair can stand in UTF-8.
+    return _with_whole_characters(value) if b"\\ud" in line.lower() else value
+
+
+def _integer_of(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _INTEGER_CHARACTERS_MAX else float(digits)
+
+
+def _with_whole_characters(value: object) -> object:
+    """The same value, changed in place; not by recursion, because a report may be nested deeply."""
+    whole: list[object] = [value]
+    containers: list[list[object] | dict[str, object]] = [whole]
+    while containers:
+        container = containers.pop()
+        items = list(container.items() if isinstance(container, dict) else enumerate(container))
+        container.clear()
+        for key, each in items:
+            if isinstance(each, list | dict):
+                containers.append(each)
+            if isinstance(container, dict):
+                container[_whole(str(key))] = _whole(each) if isinstance(each, str) else each
+            else:
+                container.append(_whole(each) if isinstance(each, str) else each)
+    return whole[0]
+
+
+def _whole(text: str) -> str:
+    return _HALF_PAIR.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,104 @@
+"""Who may have a connection while connections are scarce. Pure: the caller brings the time.
+
+Promise: whoever sends whole requests gets in, however many connections others hold without sending
+one. A newcomer takes the place of the connection that has waited longest without completing a
+request: of its own address where that has more than its share, else of all. A visitor whose request
+is being answered keeps its place for ``ANSWERING_SECONDS_PROTECTED``. Loopback, where a reverse
+proxy and a person at the machine come from, has places of its own.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from api import limits
+
+# One subscriber of a network has at least a /64 of IPv6 to choose addresses from.
+_IPV6_PREFIX_BITS: Final = 64
+
+
+class Visitor(Protocol):
+    """One connection."""
+
+    def send_away(self) -> None:
+        """End the connection now."""
+
+
+@dataclass
+class _Place:
+    address: str
+    since: float
+    answering: bool = False
+
+
+class Visitors:
+    """All connections of one server; times are seconds of one monotonic clock."""
+
+    def __init__(self) -> None:
+        self._network: Final[dict[Visitor, _Place]] = {}
+        self._loopback: Final[dict[Visitor, _Place]] = {}
+
+    def admit(self, visitor: Visitor, host: str, now: float) -> bool:
+        """Give a newcomer from an IP address a place, at another's cost if need be."""
+        address, on_loopback = _origin_of(host)
+        if on_loopback:
+            places, places_max = self._loopback, limits.LOOPBACK_CONNECTIONS_MAX
+            own_max = places_max
+        else:
+            places, places_max = self._network, limits.NETWORK_CONNECTIONS_MAX
+            own_max = limits.CONNECTIONS_PER_ADDRESS_MAX
+        own = [held for held, place in places.items() if place.address == address]
+        if len(own) >= own_max:
+            admitted = _make_room(places, own, now)
+        elif len(places) >= places_max:
+            admitted = _make_room(places, list(places), now)
+        else:
+            admitted = True
+        if admitted:
+            places[visitor] = _Place(address, now)
+        return admitted
+
+    def request_came(self, visitor: Visitor, now: float) -> None:
+        """The visitor has sent a whole request."""
+        self._move(visitor, now, answering=True)
+
+    def answer_went(self, visitor: Visitor, now: float) -> None:
+        """All that the visitor asked for is answered."""
+        self._move(visitor, now, answering=False)
+
+    def left(self, visitor: Visitor) -> None:
+        """The connection has ended."""
+        self._network.pop(visitor, None)
+        self._loopback.pop(visitor, None)
+
+    def _move(self, visitor: Visitor, now: float, *, answering: bool) -> None:
+        for places in (self._network, self._loopback):
+            place = places.pop(visitor, None)
+            if place is not None:
+                # To the end: the first one in the dict has waited longest.
+                places[visitor] = _Place(place.address, now, answering)
+
+
+def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: float) -> bool:
+    protected_since = now - limits.ANSWERING_SECONDS_PROTECTED
+    for visitor in candidates:
+        place = places[visitor]
+        if not place.answering or place.since < protected_since:
+            del places[visitor]
+            visitor.send_away()
+            return True
+    return False
+
+
+def _origin_of(host: str) -> tuple[str, bool]:
+    """What counts as one address, and whether it is loopback."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host, False
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None:
+            network = ipaddress.ip_network((int(address), _IPV6_PREFIX_BITS), strict=False)
+            return str(network), address.is_loopback
+        address = address.ipv4_mapped
+    return str(address), address.is_loopback

@@ -1,0 +1,130 @@
+"""Gateway time: the milliseconds in which message expiry, session expiry and will delay count.
+
+Wall time starts in the past on a machine without a battery, and jumps. Gateway time does not:
+within a run it advances with the monotonic clock only, and a run begins where the last one is known
+to have been. It begins as wall time in a new data directory and may be years off afterwards;
+nothing shows it to a person.
+
+The time that the gateway was switched off becomes known when the clock was synchronised before and
+is synchronised again: wall time has then advanced by so much more than gateway time. What was there
+before is that much older from then on (an `Outage`), what is younger is not.
+"""
+
+from typing import Final
+
+from gateway.core.facts import CLOCKS
+
+SYNCHRONISED: Final = CLOCKS.index("synchronised")
+
+OUTAGES_MAX: Final = 64
+"""Times switched off that are kept apart, one for each start without a synchronised clock. Beyond,
+the two oldest become one, and what was made between them lives longer by the younger one."""
+
+
+class Outage:
+    """Time that passed between two runs and that gateway time did not count."""
+
+    def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
+        self.before_ms = before_ms
+        """Gateway time when the run behind it began."""
+        self.before_message = before_message
+        """The first message number of that run."""
+        self.length_ms = length_ms
+
+
+class GatewayTime:
+    """Gateway time now, and what is known of the times switched off."""
+
+    def __init__(self) -> None:
+        self.time_ms = 0
+        """Now; while the state is being recovered, the latest that the disk tells."""
+        self.outages: list[Outage] = []
+        """The oldest first."""
+        self.offset_ms: int | None = None
+        """Wall time minus gateway time when the clock was last synchronised; None: never."""
+        self.run: Outage | None = None
+        """The first run since then, with an outage before it whose length is not known yet."""
+        self.wall_ms = 0
+        """Wall time when the newest batch was sealed, 0: there was none yet."""
+        self.clock = 0
+        """How good that was."""
+        self.learned = False
+        """An outage became known while the broker runs, and timers do not count it yet."""
+        self._base_ms = 0
+        """Gateway time when the monotonic clock was 0."""
+
+    # -- a run
+
+    def begin(self, now: float, wall_ms: int, clock: int, next_message: int) -> None:
+        """Begin a run at monotonic time `now` (seconds), behind all that the disk tells.
+
+        `clock` is the index in CLOCKS that tells how good `wall_ms` is.
+        """
+        self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
+        length_ms = 0
+        if self.run is None and self.offset_ms is not None and clock == SYNCHRONISED:
+            # Everything there is was there before: no need to tell it apart from what is younger.
+            length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
+        self.time_ms += length_ms
+        self.run_began(self.time_ms, next_message)
+        self.sealed(self.time_ms, wall_ms, clock)
+        self.learned = False  # no timer is set yet
+        self._base_ms = self.time_ms - int(now * 1000)
+
+    def advance(self, now: float) -> None:
+        """Set the time to that of a stimulus."""
+        time_ms = self._base_ms + int(now * 1000)
+        self.time_ms = max(self.time_ms, time_ms)
+
+    # -- what batches tell, live and in recovery
+
+    def run_began(self, time_ms: int, next_message: int) -> None:
+        """A run began: how long the gateway was switched off before is not known yet."""
+        if self.run is None:
+            self.run = Outage(time_ms, next_message, 0)
+
+    def sealed(self, time_ms: int, wall_ms: int, clock: int) -> None:
+        """A batch was sealed at these times; `clock` tells how good `wall_ms` is."""
+        self.time_ms = max(self.time_ms, time_ms)
+        self.wall_ms = wall_ms
+        self.clock = clock
+        if clock != SYNCHRONISED:
+            return
+        offset_ms = wall_ms - time_ms
+        run, before_ms = self.run, self.offset_ms
+        if run is not None and before_ms is not None and offset_ms > before_ms:
+            self._add(Outage(run.before_ms, run.before_message, offset_ms - before_ms))
+        self.offset_ms = offset_ms
+        self.run = None
+
+    def sealed_by_wall_time(self, wall_ms: int, clock: int) -> None:
+        """A batch of a format without gateway time: it made its deadlines of wall time."""
+        self.time_ms = self.wall_ms = wall_ms
+        self.clock = clock
+        self.offset_ms = 0 if clock == SYNCHRONISED else None
+        self.run = None
+
+    def _add(self, outage: Outage) -> None:
+        self.outages.append(outage)
+        self.learned = True
+        if len(self.outages) > OUTAGES_MAX:
+            self.outages[0].length_ms += self.outages.pop(1).length_ms
+
+    # -- deadlines
+
+    def age_ms(self, since_ms: int) -> int:
+        """Return how long ago a gateway time is, with all that is known of times switched off."""
+        age_ms = self.time_ms - since_ms
+        for outage in self.outages:
+            if since_ms < outage.before_ms:
+                age_ms += outage.length_ms
+        return max(0, age_ms)
+
+    def left_ms(self, message_number: int, expires_ms: int) -> int:
+        """Return how long a message has until it expires; 0 or less: its interval has passed."""
+        left_ms = expires_ms - self.time_ms
+        index = len(self.outages) - 1
+        while index >= 0 and message_number < self.outages[index].before_message:
+            left_ms -= self.outages[index].length_ms
+            index -= 1
+        return left_ms

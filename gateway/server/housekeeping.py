@@ -1,0 +1,205 @@
+"""How much room there is on the disk, once a second, and what follows from it.
+
+Below the floor nothing new is taken (`gateway/core/full_disk.py`); above it something goes early
+enough (`gateway/space/budget.py` decides what). The look into the folders and the removals have a
+thread of their own: a card takes its time for both.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.server.shell import Shell
+from gateway.space.budget import Item, Kind, Limits, Rules, removals_of
+from gateway.space.inventory import Disk, disk_of, items_in, remove
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 60.0
+"""How often sizes are looked at while there is room; below `room_is_made_below` at every tick."""
+
+REMOVALS_MAX = 100
+"""Files removed in one go: a card frees the blocks of one in some milliseconds."""
+
+RESERVE_RETRY_SECONDS = 5.0
+"""After the reserve could not be made."""
+
+
+@dataclass
+class Round:
+    """What one look into the folders came to."""
+
+    removals: list[Item]
+    trouble: OSError | None = None
+
+
+class Housekeeping:
+    """The broker's half of the budget."""
+
+    def __init__(self, shell: Shell, data_dir: Path, limits: Limits) -> None:
+        self.limits = limits
+        self.disk = Disk(0, 0)
+        """As of the latest look; no bytes at all before it."""
+        self.full_since_ms: int | None = None
+        self.removed: Counter[str] = Counter()
+        """Files that went for want of room, by kind."""
+        self._shell = shell
+        self._data_dir = data_dir
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "housekeeping")
+        self._working: asyncio.Future[Any] | None = None
+        self._next_look = 0.0
+        self._next_reserve = 0.0
+
+    @property
+    def rules(self) -> Rules:
+        """What holds on this file system."""
+        return self.limits.of_disk(self.disk.total_bytes)
+
+    def tick(self) -> None:
+        """Look how much is free, and begin what has to be done."""
+        try:
+            self.disk = disk_of(self._data_dir)
+        except OSError as error:
+            logger.warning("the file system of %s cannot be looked at: %s", self._data_dir, error)
+            return
+        if not self.disk.total_bytes:
+            return
+        rules, free_bytes = self.rules, self.disk.free_bytes
+        waits = self._shell.committer.waits_for_room
+        was_full = self._shell.limits.disk_full
+        self._set_full(waits or rules.is_full(free_bytes, was_full=was_full))
+        if self._working is not None:
+            return
+        now = self._loop.time()
+        if waits or free_bytes < rules.room_is_made_below or now >= self._next_look:
+            self._next_look = now + LOOK_SECONDS
+            self._begin_round(rules)
+        elif self._wants_reserve(rules, now):
+            self._begin(self._make_reserve)
+
+    def _set_full(self, full: bool) -> None:
+        if full == (self.full_since_ms is not None):
+            return
+        if full:
+            self.full_since_ms = time.time_ns() // 1_000_000
+            logger.error(
+                "the disk is full: %d bytes are free, the floor is %d ([disk] free_min). Nothing "
+                "new is taken; what is there is delivered. Free space, or use a larger disk",
+                self.disk.free_bytes,
+                self.rules.free_min,
+            )
+        else:
+            self.full_since_ms = None
+            logger.info("the disk has room again: %d bytes are free", self.disk.free_bytes)
+        self._shell.set_disk_full(full)
+
+    # -- in the thread
+
+    def _begin(self, work: Any) -> None:
+        self._working = self._loop.run_in_executor(self._thread, work)
+        self._working.add_done_callback(self._worked)
+
+    def _worked(self, done: "asyncio.Future[Any]") -> None:
+        self._working = None
+        error = done.exception()
+        if error is not None and not isinstance(error, OSError):
+            self._shell.committer.halt(error)
+        elif error is not None:
+            logger.warning("no room could be made: %s", error)
+        elif isinstance(done.result(), Round):
+            self._decided(done.result())
+
+    def _begin_round(self, rules: Rules) -> None:
+        journal = [
+            Item(Kind.JOURNAL, f"journal/{path.name}", size_bytes, first, first, last)
+            for path, size_bytes, first, last in self._shell.store.droppable_files()
+        ]
+        disk = self.disk
+        self._begin(
+            lambda: Round(removals_of(items_in(self._data_dir) + journal, disk.free_bytes, rules))
+        )
+
+    def _decided(self, decided: Round) -> None:
+        """Say what will be missing, and only then let it go."""
+        removals = decided.removals[:REMOVALS_MAX]
+        if not removals:
+            return
+        lost = (Kind.SEGMENT, Kind.DAMAGED)
+        for first, last in ranges_of(
+            item for item in removals if item.kind in lost and item.last_sequence
+        ):
+            logger.error(
+                "no room: segments with events %d to %d are removed, the session log will lack "
+                "what its target has not",
+                first,
+                last,
+            )
+            self._shell.broker.recorder.observed(None, "log_truncated", str(first), str(last))
+        self._shell.committer.give_up_journal(
+            sum(item.size_bytes for item in removals if item.kind == Kind.JOURNAL)
+        )
+        files = [item for item in removals if item.kind != Kind.JOURNAL]
+        self.removed.update(item.kind.name.lower() for item in removals)
+        self._next_look = 0.0  # there may be more than one round takes
+        self._shell.schedule()
+        if files:
+            self._begin(lambda: self._remove(files))
+
+    def _remove(self, files: list[Item]) -> None:
+        for item in files:
+            remove(self._data_dir, item)
+
+    # -- the reserve
+
+    def _wants_reserve(self, rules: Rules, now: float) -> bool:
+        return (
+            now >= self._next_reserve
+            and rules.reserve > 0
+            and not self._shell.limits.disk_full
+            and not self._shell.store.journal.has_reserve()
+            # Making it must not bring the disk to where something has to go for it.
+            and self.disk.free_bytes - rules.reserve > rules.room_is_made_below
+        )
+
+    def _make_reserve(self) -> None:
+        self._next_reserve = self._loop.time() + RESERVE_RETRY_SECONDS
+        self._shell.store.journal.make_reserve(self.rules.reserve)
+
+    # -- for others
+
+    def status(self) -> dict[str, Any]:
+        """The status's `disk`."""
+        rules = self.rules
+        return {
+            "total_bytes": self.disk.total_bytes,
+            "free_bytes": self.disk.free_bytes,
+            "free_min": rules.free_min,
+            "full": self.full_since_ms is not None,
+            "full_since_ms": self.full_since_ms,
+            "waits": self._shell.committer.waits_for_room,
+            "reserve": self._shell.store.journal.has_reserve(),
+            "removed": dict(sorted(self.removed.items())),
+        }
+
+    async def stop(self) -> None:
+        """Wait for what is under way."""
+        if self._working is not None:
+            await asyncio.wait([self._working])
+        self._thread.shutdown()
+
+
+def ranges_of(items: Any) -> list[tuple[int, int]]:
+    """Return the events of some segments as few ranges: one for segments that follow each other."""
+    ranges: list[tuple[int, int]] = []
+    for item in items:
+        if ranges and ranges[-1][1] + 1 == item.first_sequence:
+            ranges[-1] = ranges[-1][0], item.last_sequence
+        elif (item.first_sequence, item.last_sequence) not in ranges:
+            ranges.append((item.first_sequence, item.last_sequence))
+    return ranges

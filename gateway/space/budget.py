@@ -1,0 +1,147 @@
+"""What goes first when the disk runs short: a pure decision.
+
+The order, the first first: copies whose target has them; what was set aside as damaged; the spare
+file of the journal; then, oldest events first, sealed segments that nobody else has; and the
+journal as far as the tables cover it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+MIB = 1 << 20
+
+FREE_SHARE, FREE_BYTES_MAX = 32, 128 * MIB
+"""`free_min` where nothing is configured: a 32nd of the file system, 128 MiB at the most. That is
+room for the database to grow by what 8 MiB of journal say, many times over."""
+
+LOG_SHARE = 2
+"""`log_max`: half of the file system. The rest is for tables, outbox and journal."""
+
+DAMAGED_SHARE, DAMAGED_BYTES_MAX = 16, 256 * MIB
+"""`damaged_max`: a sixteenth of the file system, 256 MiB at the most. Who looks at it wants the
+latest."""
+
+RESERVE_SHARE, RESERVE_BYTES_MAX = 32, 4 * MIB
+"""`reserve`: one file of the journal, which holds the end of some ten thousand deliveries."""
+
+
+class Kind(IntEnum):
+    """What may go; the lower number goes first."""
+
+    SENT = 0
+    """In log/sent: its target has it."""
+    DAMAGED = 1
+    """Set aside for people to look at."""
+    SPARE = 2
+    """Blocks that are kept for the journal's next file."""
+    SEGMENT = 3
+    """Part of the session log that nothing else has: sealed and not sent, or in the default target,
+    `uploaded`, where it waits for whoever makes tables of it."""
+    JOURNAL = 4
+    """A file of the journal that the tables cover and that is not exported yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that may go."""
+
+    kind: Kind
+    path: str
+    """Relative to the data directory."""
+    size_bytes: int
+    age: int
+    """The lower goes first among its kind: an event's number, or a time."""
+    first_sequence: int = 0
+    last_sequence: int = 0
+    """The events in it; 0 where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the operator has said, in bytes; None: as the file system is large."""
+
+    free_min: int | None = None
+    log_max: int | None = None
+    damaged_max: int | None = None
+    reserve: int | None = None
+
+    def of_disk(self, total_bytes: int) -> "Rules":
+        """Return what holds on a file system of this size."""
+        free_min = _given(self.free_min, min(FREE_BYTES_MAX, total_bytes // FREE_SHARE))
+        return Rules(
+            free_min=free_min,
+            log_max=_given(self.log_max, total_bytes // LOG_SHARE),
+            damaged_max=_given(
+                self.damaged_max, min(DAMAGED_BYTES_MAX, total_bytes // DAMAGED_SHARE)
+            ),
+            reserve=_given(self.reserve, min(RESERVE_BYTES_MAX, total_bytes // RESERVE_SHARE)),
+        )
+
+
+def _given(configured: int | None, default: int) -> int:
+    return default if configured is None else configured
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Bytes, all of them."""
+
+    free_min: int
+    """The floor: with less nothing new is taken."""
+    log_max: int
+    damaged_max: int
+    reserve: int
+
+    @property
+    def room_is_made_below(self) -> int:
+        """With less free than this something has to go, so that the floor is not reached."""
+        return 2 * self.free_min
+
+    @property
+    def taken_again_from(self) -> int:
+        """What has to be free before anything new is taken again: no flapping at the floor."""
+        return self.free_min + self.free_min // 2
+
+    def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
+        """Return whether nothing new may be taken."""
+        return free_bytes < (self.taken_again_from if was_full else self.free_min)
+
+
+def removals_of(items: Iterable[Item], free_bytes: int, rules: Rules) -> list[Item]:
+    """Return what has to go, in the order in which it goes. The newest segment never does."""
+    in_order = sorted(items, key=lambda item: (item.kind, item.age, item.path))
+    removals = _beyond(in_order, rules.damaged_max, Kind.DAMAGED)
+    removals |= _beyond(in_order, rules.log_max, Kind.SENT, Kind.SEGMENT)
+    free_bytes += sum(item.size_bytes for item in removals)
+    if free_bytes < rules.room_is_made_below:
+        for item in _without_newest_segment(in_order):
+            if free_bytes >= rules.room_is_made_below:
+                break
+            if item not in removals:
+                removals[item] = None
+                free_bytes += item.size_bytes
+    return [item for item in in_order if item in removals]
+
+
+def _beyond(in_order: list[Item], bytes_max: int, *kinds: Kind) -> dict[Item, None]:
+    """Return what is too much of some kinds together."""
+    counted = [item for item in in_order if item.kind in kinds]
+    excess_bytes = sum(item.size_bytes for item in counted) - bytes_max
+    removals: dict[Item, None] = {}
+    for item in _without_newest_segment(counted):
+        if excess_bytes <= 0:
+            break
+        removals[item] = None
+        excess_bytes -= item.size_bytes
+    return removals
+
+
+def _without_newest_segment(in_order: list[Item]) -> list[Item]:
+    """The next segment names it as the one before it."""
+    newest = max((item.last_sequence for item in in_order if item.kind == Kind.SEGMENT), default=0)
+    return [
+        item
+        for item in in_order
+        if item.kind != Kind.SEGMENT or item.last_sequence < newest or not newest
+    ]

@@ -1,0 +1,48 @@
+"""Gateway time in the tables: one row of `meta`, written with each checkpoint.
+
+What the row says is as of the batch with which the checkpoint began; the journal behind it goes on
+from there.
+"""
+
+import json
+from typing import Any
+
+from gateway.core.facts import CLOCKS
+from gateway.core.gateway_time import GatewayTime, Outage
+
+KEY = "clock"
+
+
+def row_of(time: GatewayTime) -> str:
+    """Return the value of the row."""
+    run = time.run
+    return json.dumps(
+        {
+            "gateway_ms": time.time_ms,
+            "wall_ms": time.wall_ms,
+            "clock": CLOCKS[time.clock],
+            "offset_ms": time.offset_ms,
+            "run": None if run is None else _outage_told(run),
+            "outages": [_outage_told(outage) for outage in time.outages],
+        }
+    )
+
+
+def _outage_told(outage: Outage) -> list[int]:
+    return [outage.before_ms, outage.before_message, outage.length_ms]
+
+
+def load(time: GatewayTime, text: str) -> bool:
+    """Take up what a row says; return False, and leave all as it is, if it says nothing."""
+    try:
+        row: dict[str, Any] = json.loads(text)
+        gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])
+        clock = CLOCKS.index(row["clock"])
+        offset_ms = None if row["offset_ms"] is None else int(row["offset_ms"])
+        run = None if row["run"] is None else Outage(*map(int, row["run"]))
+        outages = [Outage(*map(int, outage)) for outage in row["outages"]]
+    except (ValueError, KeyError, TypeError):
+        return False
+    time.time_ms, time.wall_ms, time.clock = gateway_ms, wall_ms, clock
+    time.offset_ms, time.run, time.outages = offset_ms, run, outages
+    return True

@@ -1,0 +1,97 @@
+"""The format of a data directory: which are understood, and what is refused in a sentence.
+
+=======  ==========================================================================================
+format   what is different
+=======  ==========================================================================================
+1        MQTT 3.1.1 only; the journal is a table of the database
+2        records and tables of MQTT 5.0
+3        sessions belong to users
+4        the journal is files of its own (OGF1), of blobs OGJ1
+5        blobs OGJ2, which have gateway time; the database names its format
+=======  ==========================================================================================
+
+What a later version wrote is not damage: it is refused, and nothing is changed or set aside.
+"""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from zlib import crc32
+
+from gateway.core import facts
+
+FORMAT = 5
+"""What this version writes."""
+
+JOURNAL_IS_FILES = 4
+"""The first format whose journal an earlier start need not have moved."""
+
+KEY = "format"
+"""The key of `meta` under which the format stands, from 5 on."""
+
+BLOB_MAGICS = (facts.BLOB_MAGIC_1, facts.BLOB_MAGIC)
+
+
+class OtherFormat(OSError):
+    """A format that cannot be used as it is; the message says which file, which, and the mend."""
+
+
+def newer(file: Path, found: str, understood: str) -> OtherFormat:
+    """Return the refusal of what a later version wrote."""
+    return OtherFormat(
+        f"{file} has format {found}, this version of Oncegate understands {understood}: start the "
+        "newer version again; nothing was changed"
+    )
+
+
+def format_of(connection: sqlite3.Connection) -> str | None:
+    """Return the format of a database, None if nothing is in it yet. Raises sqlite3.Error."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    if "meta" not in tables:
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+    if row is not None:
+        return str(row[0])
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(sessions)")}
+    if "expiry" not in columns:
+        return "1"
+    if "username" not in columns:
+        return "2"
+    return "3" if "journal" in tables else "4"
+
+
+def refuse_newer_database(path: Path) -> None:
+    """Raise OtherFormat if a later version wrote a database; one that cannot be read is damaged."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            found = format_of(connection)
+    except sqlite3.Error:
+        return
+    if found is not None and found not in {str(each) for each in range(1, FORMAT + 1)}:
+        raise newer(path, found, f"up to {FORMAT}")
+
+
+def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
+    """Raise OtherFormat if a database is not one that can be read as it is, as an audit does."""
+    found = format_of(connection)
+    if found is not None and found in {str(each) for each in range(1, JOURNAL_IS_FILES)}:
+        raise OtherFormat(
+            f"{path} has format {found}, of an earlier version: start the broker once, which "
+            f"brings it to format {FORMAT}"
+        )
+
+
+def refuse_newer_blob(file: Path, blob: bytes) -> None:
+    """Raise OtherFormat if a blob is whole and of a later version.
+
+    Every version's begins with OGJ and a digit, and ends with a CRC of all before it.
+    """
+    magic = blob[: len(facts.BLOB_MAGIC)]
+    if magic in BLOB_MAGICS or not magic.startswith(facts.BLOB_MAGIC_PREFIX):
+        return
+    if crc32(blob[: -facts.CRC.size]) == facts.CRC.unpack(blob[-facts.CRC.size :])[0]:
+        understood = " and ".join(each.decode() for each in BLOB_MAGICS)
+        raise newer(file, magic.decode("ascii", "replace"), understood)

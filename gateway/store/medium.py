@@ -1,0 +1,110 @@
+"""Reads files from a medium that fails: tries again, and says which bytes it does not give back.
+
+A read may also be short without an error; only the end of a file ends it here.
+"""
+
+import errno
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+BLOCK_BYTES = 4_096
+"""What a medium loses at a time."""
+
+READ_ATTEMPTS = 4
+"""At a start, for a block that cannot be read: cards give some blocks back at a second try."""
+
+READ_RETRY_SECONDS = 0.25
+"""Before each further attempt, for all such blocks together: a start waits a second at most."""
+
+UNREADABLE = frozenset(
+    {
+        errno.EIO,
+        errno.EBADMSG,
+        errno.EUCLEAN,
+        errno.ENODATA,
+        errno.EREMOTEIO,
+        errno.EILSEQ,
+    }
+)
+"""Errors of a read that speak of the medium: the block layer's, and those of checksums."""
+
+
+@dataclass
+class Contents:
+    """What could be read of a file."""
+
+    data: bytes
+    unreadable: list[range] = field(default_factory=list)
+    """The bytes that the medium did not give back; zeros in `data`."""
+
+
+def is_unreadable(error: OSError) -> bool:
+    """Return whether an error says that the medium did not give bytes back."""
+    return error.errno in UNREADABLE
+
+
+def read_at(descriptor: int, count: int, at: int) -> bytes:
+    """Read `count` bytes, fewer only at the end of the file. Raises OSError."""
+    data = os.pread(descriptor, count, at)
+    if len(data) == count or not data:
+        return data
+    pieces = [data]
+    found = len(data)
+    while found < count and (piece := os.pread(descriptor, count - found, at + found)):
+        pieces.append(piece)
+        found += len(piece)
+    return b"".join(pieces)
+
+
+def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Contents:
+    """Read `count` bytes from `at` on, block by block where the medium fails.
+
+    Args:
+        descriptor: of the file.
+        count: how many bytes at most.
+        at: the offset of the first; `Contents.unreadable` counts from it.
+        attempts: how often a block is tried that cannot be read.
+
+    Raises OSError for what says nothing about the medium.
+    """
+    try:
+        return Contents(read_at(descriptor, count, at))
+    except OSError as error:
+        if not is_unreadable(error):
+            raise
+    count = max(0, min(count, os.fstat(descriptor).st_size - at))
+    data = bytearray(count)
+    missing = [range(start, min(start + BLOCK_BYTES, count)) for start in _block_starts(at, count)]
+    for attempt in range(attempts):
+        if attempt and missing:
+            time.sleep(READ_RETRY_SECONDS)
+        missing = [block for block in missing if not _read_block(descriptor, data, block, at)]
+    return Contents(bytes(data), missing)
+
+
+def _block_starts(at: int, count: int) -> list[int]:
+    """The first bytes of the blocks of `count` bytes from `at` on, counted from there."""
+    return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
+
+
+def _read_block(descriptor: int, data: bytearray, block: range, at: int) -> bool:
+    try:
+        found = read_at(descriptor, len(block), at + block.start)
+    except OSError as error:
+        if not is_unreadable(error):
+            raise
+        return False
+    data[block.start : block.start + len(found)] = found
+    return True
+
+
+def read_whole(path: Path, attempts: int = 1) -> Contents:
+    """Read a file, block by block where the medium fails. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        size_bytes = os.fstat(descriptor).st_size
+        return read_blocks(descriptor, size_bytes, 0, attempts)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,215 @@
+"""Brings the database of an earlier format up to date: nothing that was kept is lost or unsaid.
+
+Until format 3 the journal was a table. Its rows become files first; then, in one transaction that
+is fsynced, the tables get their columns and the table goes. A cut in between repeats or ends it.
+"""
+
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from zlib import crc32
+
+from gateway.core import facts
+from gateway.core.session import EXPIRY_NEVER
+from gateway.private_files import open_private
+from gateway.store import database
+from gateway.store.database import fsync_folder
+from gateway.store.formats import FORMAT, KEY, format_of
+from gateway.store.journal import FILE_BYTES
+from gateway.store.journal_files import (
+    FOLDER_NAME,
+    NUMBER_DIGITS,
+    SALT_BYTES,
+    frame_of,
+    header_of,
+    journal_files,
+)
+
+MOVING_NAME = "journal.moving"
+"""The folder of files that are being made of a table."""
+
+LEFT_TABLE = "journal_not_applied"
+"""What a table is called whose rows a later version has gone on without."""
+
+
+def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
+    """Bring a database up to date; return what has to be said of it, as of damage.
+
+    Args:
+        connection: writing, in autocommit mode.
+        data_dir: where the journal's files go; None: there is no journal yet.
+
+    Raises:
+        OSError, sqlite3.Error: nothing is lost; the next start begins again.
+    """
+    found = format_of(connection)
+    told: list[str] = []
+    if found == str(FORMAT):
+        return told  # a start on a full disk must not have to write
+    if found is not None:
+        moved = "keep"
+        if data_dir is not None and _has_journal(connection):
+            moved = _move_journal(connection, data_dir, is_first=found == "1")
+        # What follows has to be on the disk before anything is built on it.
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        if moved == "drop":
+            connection.execute("DROP TABLE journal")
+        elif moved == "leave":
+            connection.execute(f"ALTER TABLE journal RENAME TO {LEFT_TABLE}")
+            told.append(
+                "batches of an earlier format were not applied when a later version started: they "
+                f"are kept in the table {LEFT_TABLE}"
+            )
+        if found == "1":
+            _add_columns_of_5_0(connection)
+        connection.execute("COMMIT")
+    database.migrate(connection)
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, str(FORMAT)))
+    connection.execute("PRAGMA synchronous=NORMAL")
+    return told
+
+
+def _has_journal(connection: sqlite3.Connection) -> bool:
+    query = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'journal'"
+    return bool(connection.execute(query).fetchone()[0])
+
+
+def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
+    """Make files of the table; return what is to become of it, "drop" or "leave"."""
+    blobs = _blobs(connection, is_first=is_first)
+    first = next(blobs, None)
+    if first is None:
+        return "drop"
+    folder, moving = data_dir / FOLDER_NAME, data_dir / MOVING_NAME
+    files = journal_files(folder)
+    if files:
+        # Made by this, before a cut; or by a version that knew nothing of the table.
+        found = files[0].blobs(is_newest=False)
+        return "drop" if found and found[0] == first[1] else "leave"
+    shutil.rmtree(moving, ignore_errors=True)
+    moving.mkdir()
+    number = 0
+    for number, (sequence, frames) in enumerate(_files(first, blobs), 1):
+        _write_file(moving / f"{number:0{NUMBER_DIGITS}d}.ogj", sequence, frames)
+    fsync_folder(moving)
+    if folder.exists():
+        shutil.rmtree(folder)  # it holds no batch
+    moving.rename(folder)
+    fsync_folder(data_dir)
+    return "drop"
+
+
+def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield first sequence and blob of each row; what is damaged is damaged in a file as well."""
+    for sequence, blob in connection.execute(
+        "SELECT sequence, blob FROM journal ORDER BY sequence"
+    ):
+        if isinstance(blob, bytes) and len(blob) >= facts.BLOB_HEADER_1.size + facts.CRC.size:
+            yield sequence, _of_5_0(blob) if is_first else blob
+
+
+def _files(
+    first: tuple[int, bytes], blobs: Iterator[tuple[int, bytes]]
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield the blobs of each file, and the first sequence in it."""
+    sequence, frames = first[0], [first[1]]
+    size_bytes = len(first[1])
+    for next_sequence, blob in blobs:
+        if size_bytes + len(blob) > FILE_BYTES:
+            yield sequence, frames
+            sequence, frames, size_bytes = next_sequence, [], 0
+        frames.append(blob)
+        size_bytes += len(blob)
+    yield sequence, frames
+
+
+def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
+    salt = secrets.token_bytes(SALT_BYTES)
+    data = header_of(salt, first_sequence) + b"".join(frame_of(salt, blob) for blob in blobs)
+    with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _add_columns_of_5_0(connection: sqlite3.Connection) -> None:
+    """Give the tables of format 1 their columns: sessions of 3.1.1 do not expire."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
+    connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
+    for column in ("delay INTEGER NOT NULL DEFAULT 0", "expiry INTEGER NOT NULL DEFAULT -1"):
+        connection.execute(f"ALTER TABLE wills ADD COLUMN {column}")
+    connection.execute("ALTER TABLE wills ADD COLUMN properties BLOB NOT NULL DEFAULT x''")
+
+
+# -- blobs of format 1: two records were shorter
+
+_CONNECT_1 = Struct("<BIBBHB")
+"""flags u8 | protocol u8 | keep-alive u16 | address bytes u8, then the address."""
+
+_WILL_1 = Struct("<BIBHI")
+"""flags u8 | bytes of topic u16, payload u32 | topic | payload."""
+
+_LAYOUTS: dict[int, tuple[Struct, tuple[int, ...]]] = {
+    facts.SESSION_OPENED: (_CONNECT_1, (5,)),
+    facts.SESSION_RESUMED: (_CONNECT_1, (5,)),
+    facts.SESSION_CLOSED: (facts.REASON_RECORD, ()),
+    facts.SESSION_ENDED: (facts.REASON_RECORD, ()),
+    facts.SUBSCRIBED: (facts.SUBSCRIBED_RECORD, (4,)),
+    facts.UNSUBSCRIBED: (facts.FILTER_RECORD, (2,)),
+    facts.MESSAGE_HELD: (facts.HELD_RECORD, (5, 6, 7)),
+    facts.DUPLICATE_SUPPRESSED: (facts.INBOUND_RECORD, ()),
+    facts.MESSAGE_RELEASED: (facts.RELEASED_RECORD, ()),
+    facts.MESSAGE_ABANDONED: (facts.INBOUND_RECORD, ()),
+    facts.MESSAGE_PUBLISHED: (facts.PUBLISHED_RECORD, (6, 7, 8)),
+    facts.MESSAGE_QUEUED: (facts.QUEUED_RECORD, ()),
+    facts.DELIVERY_STARTED: (facts.STARTED_RECORD, ()),
+    facts.DELIVERY_RESENT: (facts.RESENT_RECORD, ()),
+    facts.DELIVERY_RECEIVED: (facts.OUTBOUND_RECORD, ()),
+    facts.DELIVERY_COMPLETED: (facts.OUTBOUND_RECORD, ()),
+    facts.DELIVERED_AT_QOS0: (facts.QOS0_RECORD, ()),
+    facts.MESSAGE_DROPPED: (facts.DROPPED_RECORD, ()),
+    facts.RETAINED_SET: (facts.RETAINED_RECORD, (2,)),
+    facts.RETAINED_CLEARED: (facts.CLEARED_RECORD, (1,)),
+    facts.WILL_SET: (_WILL_1, (3, 4)),
+    facts.WILL_CLEARED: (facts.REASON_RECORD, ()),
+    facts.OBSERVED: (facts.OBSERVED_RECORD, (3, 4)),
+    facts.BROKER_STARTED: (facts.BROKER_STARTED_RECORD, (2, 3)),
+    facts.BROKER_STOPPED: (facts.BROKER_STOPPED_RECORD, ()),
+}
+"""For each kind its fixed part, and which of its fields are lengths of what follows."""
+
+
+def _of_5_0(blob: bytes) -> bytes:
+    """Return a blob of format 1 with its records as they are since format 2.
+
+    One that is damaged stays as it is, and is found to be damaged when it is read.
+    """
+    if crc32(blob[: -facts.CRC.size]) != facts.CRC.unpack(blob[-facts.CRC.size :])[0]:
+        return blob
+    head = list(facts.BLOB_HEADER_1.unpack_from(blob))
+    names_end = facts.BLOB_HEADER_1.size + head[8]
+    records = bytearray()
+    at, end = names_end, len(blob) - facts.CRC.size
+    while at < end:
+        kind = blob[at]
+        layout, lengths = _LAYOUTS[kind]
+        fields = layout.unpack_from(blob, at)
+        texts = at + layout.size
+        at = texts + sum(fields[index] for index in lengths)
+        if layout is _CONNECT_1:
+            expiry = 0 if fields[2] & 1 else EXPIRY_NEVER
+            records += facts.CONNECT_RECORD.pack(*fields[:5], expiry, fields[5])
+        elif layout is _WILL_1:
+            records += facts.WILL_RECORD.pack(*fields[:3], 0, -1, fields[3], fields[4], 0)
+        else:
+            records += blob[texts - layout.size : texts]
+        records += blob[texts:at]
+    head[9] = len(records)
+    names = blob[facts.BLOB_HEADER_1.size : names_end]
+    body = facts.BLOB_HEADER_1.pack(*head) + names + records
+    return body + facts.CRC.pack(crc32(body))

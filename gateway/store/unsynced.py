@@ -1,0 +1,187 @@
+"""What is written before it is fsynced: facts that no client waits for, within their turn.
+
+They share a later fsync, up to `lazy_commit_delay` later. A process that is killed has lost nothing
+that it wrote, synced or not, so each turn writes them here; the journal itself has one frame under
+way at a time and nothing unsynced before it. Two files by turns: while a batch is being committed
+the next one is collected. Nothing here is ever fsynced, and each batch overwrites the one before
+the last::
+
+    magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
+
+A start takes the parts that lead on from the journal's end, up to the first that is missing, and
+commits them to the journal before anything else. After a power cut that is as much of the last
+second as the file system happened to write.
+"""
+
+import os
+import secrets
+import struct
+from pathlib import Path
+from zlib import crc32
+
+from gateway.core import facts
+from gateway.core.journal import Blob, DamagedBlob
+from gateway.private_files import open_private
+from gateway.store.journal_files import SALT_BYTES, frame_of, frames
+from gateway.store.medium import UNREADABLE
+from gateway.store.no_room import is_full
+
+FILE_NAMES = ("unsynced-0", "unsynced-1")
+"""In the journal's folder: of batches with an even number, and of those with an odd one."""
+
+MAGIC = b"OGU1"
+_HEADER = struct.Struct("<4s8s8s")
+HEADER_BYTES = _HEADER.size + facts.CRC.size
+BOOT_BYTES = 8
+
+KEPT_BYTES = 256 * 1024
+"""A file that a large batch made longer is cut off here when the next one begins."""
+
+
+class _File:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.descriptor = -1
+        self.batch = -1
+        self.at = HEADER_BYTES
+        self.has_hole = False
+        """A part of the batch is missing: those behind it would never count."""
+
+
+class Unsynced:
+    """The two files, as the broker writes them. Not for two threads."""
+
+    def __init__(self, folder: Path, boot_before: str) -> None:
+        self._salt = secrets.token_bytes(SALT_BYTES)
+        self._boot_before = bytes.fromhex(boot_before) or bytes(BOOT_BYTES)
+        self._files = [_File(folder / name) for name in FILE_NAMES]
+        for file in self._files:
+            # What the run before left is in the journal by now.
+            file.path.unlink(missing_ok=True)
+
+    def write(self, batch: int, part: bytes) -> None:
+        """Write a part of the batch with this number. Its parts come in order.
+
+        On a full disk nothing is written, and none of the batch's later parts either: then a killed
+        process loses what no client was waiting for. Raises OSError for anything else.
+        """
+        file = self._files[batch % 2]
+        if file.batch != batch:
+            self._begin(file, batch)
+        if file.has_hole:
+            return
+        frame = frame_of(self._salt, part)
+        try:
+            _write(file.descriptor, frame, file.at)
+        except OSError as error:
+            if not is_full(error):
+                raise
+            file.has_hole = True
+        file.at += len(frame)
+
+    def _begin(self, file: _File, batch: int) -> None:
+        file.has_hole = False
+        if file.descriptor < 0:
+            header = _HEADER.pack(MAGIC, self._salt, self._boot_before)
+            try:
+                file.descriptor = open_private(file.path, os.O_RDWR | os.O_CREAT)
+                _write(file.descriptor, header + facts.CRC.pack(crc32(header)), 0)
+            except OSError as error:
+                if not is_full(error):
+                    raise
+                file.has_hole = True
+                if file.descriptor >= 0:  # without a header nothing in it would count
+                    os.close(file.descriptor)
+                    file.descriptor = -1
+        elif file.at > KEPT_BYTES:
+            os.ftruncate(file.descriptor, KEPT_BYTES)
+        file.batch = batch
+        file.at = HEADER_BYTES
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files:
+            if file.descriptor >= 0:
+                os.close(file.descriptor)
+                file.descriptor = -1
+
+
+def _write(descriptor: int, data: bytes, at: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, at)
+        view = view[written:]
+        at += written
+
+
+def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]:
+    """Return what was written and not committed, as a blob for each batch.
+
+    Args:
+        folder: the journal's.
+        next_sequence: behind the journal's newest blob.
+        boot: the start of the broker that this blob is of; "" where there is none.
+    """
+    found = [parts for name in FILE_NAMES if (parts := _parts_in(folder / name, boot))]
+    blobs: list[bytes] = []
+    for parts in sorted(found, key=lambda parts: parts[0].first_sequence):
+        if parts[0].first_sequence == next_sequence:
+            blobs.append(_joined(parts))
+            next_sequence = parts[-1].first_sequence + parts[-1].record_count
+    return blobs
+
+
+def _parts_in(path: Path, boot: str) -> list[Blob]:
+    """Return the parts of the batch that a file holds, as far as they follow each other."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        if error.errno not in UNREADABLE:
+            raise
+        return []  # it never was more than a copy in memory
+    if len(data) < HEADER_BYTES or crc32(data[: _HEADER.size]) != _crc_at(data, _HEADER.size):
+        return []
+    magic, salt, boot_before = _HEADER.unpack_from(data)
+    if magic != MAGIC:
+        return []
+    parts: list[Blob] = []
+    for _, content in frames(data, HEADER_BYTES, salt, behind_damage=False):
+        try:
+            part = Blob(content)
+        except DamagedBlob:
+            break
+        if not part.has_gateway_time or (parts and not _follows(part, parts[-1])):
+            break  # of an earlier batch, which was longer
+        parts.append(part)
+    # Of the run whose blob is the newest, or of the one behind it, before it committed any.
+    is_latest = bool(parts) and boot in (
+        parts[0].boot,
+        boot_before.hex() if any(boot_before) else "",
+    )
+    return parts if is_latest else []
+
+
+def _crc_at(data: bytes, at: int) -> int:
+    crc: int = facts.CRC.unpack_from(data, at)[0]
+    return crc
+
+
+def _follows(part: Blob, before: Blob) -> bool:
+    return (
+        part.number == before.number
+        and part.first_sequence == before.first_sequence + before.record_count
+    )
+
+
+def _joined(parts: list[Blob]) -> bytes:
+    """Return the parts of a batch as the one blob that the journal would have got."""
+    fields = list(facts.BLOB_HEADER.unpack_from(parts[-1].data))
+    names = [part.data[part.names_at : part.records_at] for part in parts]
+    records = [part.data[part.records_at : part.records_end] for part in parts]
+    fields[6] = parts[0].first_sequence
+    fields[7] = sum(part.record_count for part in parts)
+    fields[8], fields[9] = sum(map(len, names)), sum(map(len, records))
+    body = b"".join((facts.BLOB_HEADER.pack(*fields), *names, *records))
+    return body + facts.CRC.pack(crc32(body))

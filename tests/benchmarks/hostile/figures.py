@@ -1,0 +1,120 @@
+"""Latencies, their percentiles, and whether a row stays within what was required: pure."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+RATIO_MOST: Final = 2.0
+"""What an attack may do to an honest client's latency, at p50 and at p99."""
+
+SERIES: Final = ("QoS 1 acknowledged", "QoS 1 received", "QoS 2 acknowledged", "QoS 2 received")
+"""Publish to PUBACK or PUBCOMP, and publish to the subscriber."""
+
+PERCENTILES: Final = (50, 99)
+
+
+def percentile_of(values: Sequence[float], percentile: float) -> float:
+    """The smallest value that at least so many percent are not above (nearest rank).
+
+    Raises ValueError where there is none.
+    """
+    if not values:
+        raise ValueError("there is no percentile of nothing")
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * percentile / 100) - 1)]
+
+
+Latencies = Mapping[str, Sequence[float]]
+"""Seconds, by the names of SERIES."""
+
+
+def percentiles_of(latencies: Latencies) -> dict[str, dict[str, float]]:
+    """Percentiles in milliseconds of each series: {"QoS 1 received": {"p50": 1.2, ...}, ...}."""
+    return {
+        name: {f"p{each}": 1000 * percentile_of(values, each) for each in PERCENTILES}
+        for name, values in latencies.items()
+    }
+
+
+Percentiles = Mapping[str, Mapping[str, float]]
+
+
+def ratios_of(
+    calm: Percentiles, during: Percentiles, floor: Percentiles | None = None
+) -> dict[str, dict[str, float]]:
+    """How many times the calm figure each one is, or the figure in `floor` where that is larger."""
+    least = calm if floor is None else floor
+    return {
+        name: {
+            each: during[name][each] / max(calm[name][each], least[name][each])
+            for each in calm[name]
+        }
+        for name in calm
+    }
+
+
+def medians_of(rounds: Sequence[Percentiles]) -> dict[str, dict[str, float]]:
+    """Each figure as the median over the rounds."""
+    first = rounds[0]
+    return {
+        name: {each: median(one[name][each] for one in rounds) for each in first[name]}
+        for name in first
+    }
+
+
+def worst_of(ratios: Percentiles, each: str) -> tuple[str, float]:
+    """The series that fared worst at one percentile, and its ratio."""
+    name = max(ratios, key=lambda name: ratios[name][each])
+    return name, ratios[name][each]
+
+
+@dataclass(frozen=True)
+class Conservation:
+    """What became of the honest client's messages and connections."""
+
+    sent: int = 0
+    lost: int = 0
+    doubled: int = 0
+    connections_lost: int = 0
+
+
+def failures_of(
+    ratios: Percentiles | None,
+    *,
+    memory_bytes: int,
+    memory_bytes_most: int,
+    conservation: Conservation,
+) -> list[str]:
+    """What a row fell short of, a few words each; empty: it holds.
+
+    `ratios` is None where some series has no latency at all: nothing of it came through.
+    """
+    return [
+        *(["nothing came through"] if ratios is None else _latency_failures(ratios)),
+        *_if(
+            memory_bytes > memory_bytes_most,
+            f"memory {memory_bytes / 2**20:,.0f} MiB of {memory_bytes_most / 2**20:,.0f}",
+        ),
+        *_if(conservation.lost > 0, f"{conservation.lost} lost"),
+        *_if(conservation.doubled > 0, f"{conservation.doubled} doubled"),
+        *_if(conservation.connections_lost > 0, "an honest connection was lost"),
+    ]
+
+
+def _latency_failures(ratios: Percentiles) -> Iterable[str]:
+    for percentile in PERCENTILES:
+        name, ratio = worst_of(ratios, f"p{percentile}")
+        if ratio > RATIO_MOST:
+            yield f"p{percentile} of {name} {ratio:.1f} times"
+
+
+def _if(condition: bool, words: str) -> list[str]:
+    return [words] if condition else []
+
+
+def growth_of(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """By how much each counter grew; those that did not are left out."""
+    grown = {name: count - before.get(name, 0) for name, count in after.items()}
+    return {name: count for name, count in sorted(grown.items()) if count}

@@ -1,0 +1,72 @@
+"""Make an outbox with the bridge's present code: readings in every state, boards, properties.
+
+python -m tests.bridge.golden.make_outbox FILE
+"""
+
+import asyncio
+import functools
+import sys
+from pathlib import Path
+
+from firmware_bridge.framings.frames import BoardIdentity, Frame, Measurement
+from firmware_bridge.outbox import Outbox
+from firmware_bridge.outbox_recovery import open_outbox_store
+from firmware_bridge.publications import Numbering, Publication, publications_of
+
+WINDOW = 16
+# Its readings' times; a fixed one, so that two files of one version differ as little as they can.
+ARRIVAL_SECONDS = 1_763_715_138.25
+SESSION = "oncegate-bridge-0123abcd"
+
+
+def frame_of(sequence: int) -> Frame:
+    return Frame({"temperature": [Measurement("temperature", 20 + sequence / 8, "Cel")]})
+
+
+def publications(numbering: Numbering) -> list[Publication]:
+    frame = frame_of(numbering.sequence)
+    return publications_of(frame, numbering, arrival_seconds=ARRIVAL_SECONDS, units={})
+
+
+async def make(path: Path) -> None:
+    outbox = Outbox(open_outbox_store(path), window=WINDOW, bytes_max=1 << 20)
+    running = asyncio.create_task(outbox.run())
+    for sequence in range(1, 11):
+        outbox.submit(publications(Numbering("kettle", outbox.start_number, sequence)))
+        for device, boot in ((42, 1), (42, 2), (43, 7)):
+            numbering = Numbering(f"board-{device:08x}", boot, sequence)
+            outbox.submit_frame(
+                BoardIdentity(device, boot, sequence),
+                frame_of(sequence).contents_digest(),
+                "board",
+                functools.partial(_publications_of, numbering),
+            )
+    outbox.receive_connected(_send_nowhere, SESSION, session_present=False)
+    await _settled(outbox)
+    outbox.receive_pubrec(1)
+    await _settled(outbox)
+    outbox.receive_disconnected(_send_nowhere)
+    outbox.receive_pubcomp(1)
+    for packet_id in (2, 3, 4):
+        outbox.receive_pubrec(packet_id)
+    await _settled(outbox)
+    outbox.stop()
+    await running
+    await outbox.close()
+
+
+def _publications_of(numbering: Numbering, _: int) -> list[Publication]:
+    return publications(numbering)
+
+
+def _send_nowhere(_: bytes) -> None:
+    """The broker's answers are given above."""
+
+
+async def _settled(outbox: Outbox) -> None:
+    await outbox.wait_for_commit()
+    await outbox.wait_for_commit()
+
+
+if __name__ == "__main__":
+    asyncio.run(make(Path(sys.argv[1])))

@@ -1,0 +1,91 @@
+"""An outbox that an earlier version left behind: the present bridge goes on with it, exactly."""
+
+import shutil
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from firmware_bridge.outbox_recovery import OutboxError, open_outbox_store
+
+from tests.bridge.running import running_bridge, settings_of
+from tests.bridge.session_broker import Session, SessionBroker
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("outbox-*.db"))
+CLIENT_ID = "oncegate-bridge"
+
+
+@dataclass(frozen=True)
+class Row:
+    payload: bytes
+    packet_id: int | None
+    released: bool
+
+
+def rows_of(path: Path) -> list[Row]:
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT payload, packet_id, released FROM readings ORDER BY number"
+        ).fetchall()
+    return [Row(payload, packet_id, bool(released)) for payload, packet_id, released in rows]
+
+
+@pytest.fixture(params=GOLDEN, ids=lambda path: path.name)
+def outbox(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    copy = tmp_path / "data" / "outbox.db"
+    copy.parent.mkdir()
+    shutil.copy(request.param, copy)
+    return copy
+
+
+@pytest.fixture
+async def broker() -> AsyncIterator[SessionBroker]:
+    broker = SessionBroker()
+    yield broker
+    await broker.close()
+
+
+async def test_an_outbox_of_each_version_is_published_whole_and_nothing_twice(
+    outbox: Path, broker: SessionBroker
+) -> None:
+    rows = rows_of(outbox)
+    in_flight = [row for row in rows if row.packet_id is not None]
+    assert {row.released for row in in_flight} == {True, False}
+    assert len(in_flight) < len(rows)
+    # What is released the broker has; of the rest the first half has arrived as well.
+    arrived = in_flight[: len(in_flight) // 2]
+    assert all(row in arrived for row in in_flight if row.released)
+    broker.sessions[session_of(outbox)] = Session(
+        {row.packet_id: row.payload for row in arrived if row.packet_id is not None}
+    )
+    port = await broker.open_address()
+    settings = settings_of(outbox.parent, port, client_id=CLIENT_ID)
+    async with running_bridge(settings):
+        await broker.wait_for(len(rows))
+    assert sorted(broker.delivered) == sorted(row.payload for row in rows)
+    assert rows_of(outbox) == []
+
+
+def session_of(path: Path) -> str:
+    """The name of its session, which version 1 wrote with an address behind it."""
+    with closing(sqlite3.connect(path)) as connection:
+        (found,) = connection.execute("SELECT value FROM properties WHERE name = 'session'")
+    name, _, _ = str(found[0]).partition("@")
+    return name
+
+
+def test_an_outbox_of_a_newer_version_is_refused_in_a_sentence_and_left_as_it_is(
+    outbox: Path,
+) -> None:
+    with closing(sqlite3.connect(outbox)) as connection, connection:
+        connection.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) "
+            "VALUES ('outbox', 'm900_from_the_future', 'then')"
+        )
+    before = outbox.read_bytes()
+    with pytest.raises(OutboxError, match=r"written by a newer version .*m900_from_the_future"):
+        open_outbox_store(outbox)
+    assert outbox.read_bytes() == before
+    assert [path.name for path in outbox.parent.iterdir()] == ["outbox.db"]
