@@ -13,7 +13,7 @@ import pytest
 
 from gateway.core import facts
 from gateway.store import migration
-from gateway.store.database import DATABASE_NAME, StoreUnavailable
+from gateway.store.database import DATABASE_NAME, RUNNING_NAME, StoreUnavailable
 from gateway.store.formats import FORMAT, OtherFormat, format_of
 from gateway.store.journal_files import FOLDER_NAME, HEADER_BYTES, journal_files
 from gateway.store.journal_reader import JournalReader
@@ -51,6 +51,17 @@ def contents(data_dir: Path) -> dict[str, bytes]:
 def set_format(data_dir: Path, value: str) -> None:
     with closing(sqlite3.connect(data_dir / DATABASE_NAME)) as connection, connection:
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (value,))
+
+
+def overwrite_page(data_dir: Path, name: str, byte: bytes) -> None:
+    """Damage the first page of a table or an index."""
+    with closing(sqlite3.connect(data_dir / DATABASE_NAME)) as connection:
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        (root,) = connection.execute(query, (name,)).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    descriptor = os.open(data_dir / DATABASE_NAME, os.O_RDWR)
+    os.pwrite(descriptor, byte * size, (root - 1) * size)
+    os.close(descriptor)
 
 
 def rewrite_header(path: Path, magic: bytes) -> None:
@@ -194,18 +205,23 @@ def test_the_journal_of_a_damaged_database_of_an_earlier_format_is_saved_with_it
     tmp_path: Path,
 ) -> None:
     data = golden(3, tmp_path)
-    with closing(sqlite3.connect(data / DATABASE_NAME)) as connection:
-        root = connection.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'queue_message'"
-        ).fetchone()[0]
-        size = connection.execute("PRAGMA page_size").fetchone()[0]
-    descriptor = os.open(data / DATABASE_NAME, os.O_RDWR)
-    os.pwrite(descriptor, b"\xff" * size, (root - 1) * size)
-    os.close(descriptor)
+    overwrite_page(data, "queue_message", b"\xff")
     harness = Harness(data)
     assert harness.recovery == "salvaged"
     assert {"latecomer", "away", "busy", "owned"} <= set(harness.broker.state.sessions)
     assert journal_files(data / FOLDER_NAME)[0].first_sequence == 1
+    harness.close()
+
+
+def test_a_damaged_list_of_migrations_is_found_by_the_start_that_needs_it(tmp_path: Path) -> None:
+    data = golden(4, tmp_path)
+    # As after a clean stop: otherwise the look at every page finds it before.
+    (data / RUNNING_NAME).unlink(missing_ok=True)
+    overwrite_page(data, "_sqlite_migrations", b"\0")
+    harness = Harness(data)
+    assert harness.recovery == "salvaged"
+    assert any("it cannot be loaded" in told for told in harness.damage)
+    assert {"latecomer", "away", "busy", "owned"} <= set(harness.broker.state.sessions)
     harness.close()
 
 
