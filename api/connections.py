@@ -32,11 +32,17 @@ class Server(uvicorn.Server):
     """Stopping is the caller's business: it sets ``stop``."""
 
     def __init__(
-        self, config: uvicorn.Config, *, stop: asyncio.Event, on_started: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        *,
+        stop: asyncio.Event,
+        on_started: Callable[[], None],
+        on_second: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(config)
         self._stop = stop
         self._on_started = on_started
+        self._on_second = on_second
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -50,6 +56,8 @@ class Server(uvicorn.Server):
         # Uvicorn looks for a reason to stop ten times a second; here it is told, and only its Date
         # header needs a tick (every tenth of uvicorn's, so number 0).
         while not self._stop.is_set() and not await self.on_tick(0):
+            if self._on_second is not None:
+                self._on_second()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), timeout=1.0)
 

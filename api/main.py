@@ -77,8 +77,10 @@ async def serve(
     settings: ApiSettings,
     stop: asyncio.Event,
     ready: Callable[[str], None] | None = None,
+    alive: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until ``stop`` is set; ``ready`` is called with the page's URL once it answers.
+    """Serve until ``stop`` is set; ``ready`` is called with the page's URL once it answers,
+    ``alive`` each second in which the event loop goes round.
 
     Raises CannotListen where the address cannot be had.
     """
@@ -101,6 +103,7 @@ async def serve(
         ),
         stop=stop,
         on_started=lambda: _announce(settings, url, ready),
+        on_second=alive,
     )
     try:
         await server.serve(sockets=[listener])

@@ -11,7 +11,7 @@ import logging
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from firmware_bridge.control_socket import ControlSocket
@@ -32,24 +32,46 @@ LOCK_FILE = "bridge.lock"
 DRAIN_SECONDS_MAX = 5.0
 # Between two attempts to open the outbox on a full disk.
 OPEN_AGAIN_SECONDS = 1.0
+# Between two looks at whether the bridge still works.
+ALIVE_SECONDS = 1.0
+# A commit that takes longer stands still: a dying card needs half a minute for one bad block.
+COMMIT_SECONDS_MAX = 60.0
 
 
-async def serve(settings: BridgeSettings, stop: asyncio.Event) -> None:
-    """Run until `stop` is set, then drain. Raises `OutboxError`: one line that says the mend."""
+def _nothing() -> None:
+    """For a caller that does not want to know."""
+
+
+async def serve(
+    settings: BridgeSettings,
+    stop: asyncio.Event,
+    ready: Callable[[], None] = _nothing,
+    alive: Callable[[], None] = _nothing,
+) -> None:
+    """Run until `stop` is set, then drain. Raises `OutboxError`: one line that says the mend.
+
+    `ready` is called when the ports are read, or wait for room on a full disk; `alive` each second
+    while the event loop goes round and no commit stands still.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with _only_bridge_in(settings.data_dir):
-        outbox = await _open(settings, stop)
+        outbox = await _open(settings, stop, ready, alive)
         if outbox is None:
             return
         try:
-            await _serve(settings, outbox, stop)
+            await _serve(settings, outbox, stop, ready, alive)
         except* OutboxError as errors:
             raise errors.exceptions[0] from None
         finally:
             await outbox.close()
 
 
-async def _open(settings: BridgeSettings, stop: asyncio.Event) -> Outbox | None:
+async def _open(
+    settings: BridgeSettings,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    alive: Callable[[], None],
+) -> Outbox | None:
     """On a full disk wait for room; None where the end comes first. Raises `OutboxError`."""
     path = settings.data_dir / OUTBOX_FILE
     is_told = False
@@ -61,6 +83,8 @@ async def _open(settings: BridgeSettings, stop: asyncio.Event) -> Outbox | None:
             if not is_told:
                 logger.error("the outbox cannot be opened on a full disk (%s): free space", full)
                 is_told = True
+                ready()  # to wait for room is its work: it must not be ended for taking long
+            alive()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(OPEN_AGAIN_SECONDS):
                 await stop.wait()
@@ -80,7 +104,13 @@ def _outbox_of(store: OutboxStore, settings: BridgeSettings) -> Outbox:
     return outbox
 
 
-async def _serve(settings: BridgeSettings, outbox: Outbox, stop: asyncio.Event) -> None:
+async def _serve(
+    settings: BridgeSettings,
+    outbox: Outbox,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+    alive: Callable[[], None],
+) -> None:
     control = ControlSocket(settings.control_socket)
     publisher = Publisher(settings, outbox)
     sequences: Counter[str] = Counter()
@@ -104,7 +134,8 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, stop: asyncio.Event) 
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         reading = [tasks.create_task(port.run()) for port in ports]
         logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
-        await stop.wait()
+        ready()
+        await _watch_until(stop, outbox, alive)
         await _end(reading)
         with contextlib.suppress(TimeoutError):
             # On a full disk it does not come: nobody has been told of what waits for it.
@@ -117,6 +148,15 @@ async def _serve(settings: BridgeSettings, outbox: Outbox, stop: asyncio.Event) 
         outbox.stop()
         await committing
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+async def _watch_until(stop: asyncio.Event, outbox: Outbox, alive: Callable[[], None]) -> None:
+    while not stop.is_set():
+        if outbox.commit_seconds < COMMIT_SECONDS_MAX:
+            alive()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ALIVE_SECONDS):
+                await stop.wait()
 
 
 async def _end(tasks: list[asyncio.Task[None]]) -> None:

@@ -93,6 +93,7 @@ class Outbox:
         self._room.set()
         self._empty = asyncio.Event()
         self._stopping = False
+        self._commit_began: float | None = None
         self.published = 0
         self.republished = 0
         self.unexpected_pubcomps = 0
@@ -248,6 +249,13 @@ class Outbox:
         }
 
     @property
+    def commit_seconds(self) -> float:
+        """How long the commit that is under way has taken; 0 where there is none."""
+        if self._commit_began is None:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._commit_began
+
+    @property
     def _uncommitted(self) -> int:
         """Readings that are not durable yet."""
         return len(self._arrivals) + sum(len(each.publications) for each in self._taking)
@@ -391,6 +399,7 @@ class Outbox:
     async def _commit(self) -> bool:
         """Whether there was room; without it nothing of the transaction is there."""
         loop = asyncio.get_running_loop()
+        self._commit_began = loop.time()
         done = loop.run_in_executor(self._executor, self._store.commit)
         try:
             await asyncio.shield(done)
@@ -399,6 +408,8 @@ class Outbox:
         except asyncio.CancelledError:
             await done  # The connection belongs to the worker until then.
             raise
+        finally:
+            self._commit_began = None
         return True
 
     # Bookkeeping

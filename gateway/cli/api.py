@@ -36,7 +36,8 @@ def api(
     """
     from api.main import serve
     from api.settings import ApiSettings
-    from gateway.cli.processes import say_ready, serve_until_stopped
+    from gateway.cli.processes import report_ready, serve_until_stopped
+    from gateway.service import Service
 
     configuration = configuration_of(config, gateway__data_dir=data_dir, api__port=port)
     settings = ApiSettings(
@@ -44,9 +45,10 @@ def api(
         port=configuration.api.port,
         status_socket=configuration.gateway.status_socket,
     )
+    service = Service()
     serve_until_stopped(
         "api",
-        lambda stop: serve(settings, stop, lambda url: say_ready()),
+        lambda stop: serve(settings, stop, lambda url: report_ready(service), service.alive),
         verbose=verbose,
         quiet=quiet,
     )

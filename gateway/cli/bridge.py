@@ -38,16 +38,18 @@ def bridge(
         ONCEGATE_SERIAL='[{name="gps", usb="1546:01a7", framing="nmea", baud_rate=9600}]' oncegate
         bridge
     """
-    from gateway.cli.processes import serve_until_stopped
+    from gateway.cli.processes import report_ready, serve_until_stopped
+    from gateway.service import Service
 
     settings = bridge_settings_of(configuration_of(config, gateway__data_dir=data_dir))
 
     from firmware_bridge.main import serve
     from firmware_bridge.outbox_recovery import OutboxError
 
+    service = Service()
     serve_until_stopped(
         "bridge",
-        lambda stop: serve(settings, stop),
+        lambda stop: serve(settings, stop, lambda: report_ready(service), service.alive),
         verbose=verbose,
         quiet=quiet,
         data_dir=settings.data_dir,

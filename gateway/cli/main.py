@@ -15,6 +15,7 @@ from gateway.cli import (
     broker,
     check_config,
     ctl,
+    identity,
     ingest,
     passwd,
     simulate_board,
@@ -47,6 +48,7 @@ application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
 application.command("passwd")(passwd.passwd)
+application.command("id")(identity.identity)
 application.command("bench")(bench.bench)
 application.command("check-config")(check_config.check_config)
 

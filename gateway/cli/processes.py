@@ -7,6 +7,7 @@ A process that `oncegate up` has started dies with it, whatever happens to the t
 
 import asyncio
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from gateway.cli import logs
 from gateway.cli.failures import CommandFailed, line_of
 from gateway.private_files import prepare
+from gateway.service import Service
 
 SUPERVISOR_VARIABLE = "ONCEGATE_SUPERVISOR_PID"
 READY_VARIABLE = "ONCEGATE_READY_FD"
@@ -44,6 +46,8 @@ def serve_until_stopped(
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
+    # systemd's watchdog ends a process with SIGABRT: the journal then shows where it stood.
+    faulthandler.enable()
     _die_with_supervisor()
     try:
         if data_dir is not None:
@@ -65,6 +69,12 @@ def say_ready() -> None:
     except (OSError, ValueError):
         # Nobody waits for it any more.
         return
+
+
+def report_ready(service: Service) -> None:
+    """Tell systemd or `oncegate up`, whichever started this process, that it does its work now."""
+    say_ready()
+    service.ready()
 
 
 async def _until_stopped(serve: Serve) -> None:

@@ -37,7 +37,8 @@ def upload(
 
         oncegate upload --target s3://my-bucket/gateways
     """
-    from gateway.cli.processes import serve_until_stopped
+    from gateway.cli.processes import report_ready, serve_until_stopped
+    from gateway.service import Service
 
     configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
 
@@ -46,9 +47,12 @@ def upload(
 
     settings = history_settings_of(configuration)
     journal = JournalReader(configuration.gateway.data_dir)
+    service = Service()
     serve_until_stopped(
         "upload",
-        lambda stop: serve(settings, journal.blobs_after, stop),
+        lambda stop: serve(
+            settings, journal.blobs_after, stop, lambda: report_ready(service), service.alive
+        ),
         verbose=verbose,
         quiet=quiet,
         data_dir=settings.data_dir,

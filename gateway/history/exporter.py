@@ -52,11 +52,13 @@ class Exporter:
         *,
         on_sealed: Callable[[Head], None],
         make_room: Callable[[], None],
+        on_step: Callable[[], None] | None = None,
     ) -> None:
         self._settings = settings
         self._pages = JournalPages(journal, settings.log_dir)
         self._on_sealed = on_sealed
         self._make_room = make_room
+        self._on_step = on_step
         self._encoder = LineEncoder(
             settings.payload_topics,
             min(LINE_BYTES_MAX, settings.segment_bytes_max - HEADER_BYTES_MAX - FOOTER_BYTES_MAX),
@@ -92,6 +94,8 @@ class Exporter:
         """Export until ``stop``, then what is left (within a limit), and seal."""
         backoff = Backoff(EXPORT_RETRY_SECONDS)
         while not stop.is_set():
+            if self._on_step is not None:
+                self._on_step()
             try:
                 moved = await self._step()
             except (OSError, sqlite3.Error) as problem:

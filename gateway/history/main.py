@@ -6,7 +6,7 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,41 +22,48 @@ from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 
-NICE = 10
-"""The broker, the bridge and their acknowledgements come first; the log has the journal's time."""
-
 
 class LogInUse(RuntimeError):
     """Another process exports to this data directory; the message says which."""
 
 
-def lower_priority() -> None:
-    """Make this process polite. For an entry point only: it cannot be undone."""
-    os.nice(NICE)
+def _nothing() -> None:
+    """For a caller that does not want to know."""
 
 
-async def serve(settings: HistorySettings, journal: Journal, stop: asyncio.Event) -> None:
+async def serve(
+    settings: HistorySettings,
+    journal: Journal,
+    stop: asyncio.Event,
+    ready: Callable[[], None] = _nothing,
+    alive: Callable[[], None] = _nothing,
+) -> None:
     """Export and upload until ``stop``; returns when all is sealed and the last word is said.
 
     ``journal`` is called on this thread, with `OSError` and `sqlite3.Error` as its failures.
+    ``ready`` is called when the log is ours, ``alive`` whenever the exporter has taken a step, also
+    one that failed: to try again is its work.
     Raises `LogInUse`, and `OSError` where the data directory cannot be used at all.
     """
     make_directory(settings.data_dir)
     make_directory(settings.log_dir)
     with _only_one(settings.log_dir):
         _log.info("the session log goes to %s", shown_target(settings.target))
-        history = _History(settings, journal)
+        history = _History(settings, journal, alive)
+        ready()
         await history.run(stop)
 
 
 class _History:
     """Wires the three together; they stop one after the other, each with its work done."""
 
-    def __init__(self, settings: HistorySettings, journal: Journal) -> None:
+    def __init__(
+        self, settings: HistorySettings, journal: Journal, alive: Callable[[], None]
+    ) -> None:
         self._settings = settings
         self._uploader = Uploader(settings)
         self._exporter = Exporter(
-            settings, journal, on_sealed=self._sealed, make_room=self._make_room
+            settings, journal, on_sealed=self._sealed, make_room=self._make_room, on_step=alive
         )
         self._link = ControlLink(
             settings.control_socket, status=self._status, on_broker=self._exporter.survey_soon

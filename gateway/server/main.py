@@ -22,11 +22,11 @@ from gateway.server.control import Control
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.listening import Listening
 from gateway.server.reloading import apply_limits, changes_between, space_limits_of
-from gateway.server.service import Service
 from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.server.status import Identity, status_of
 from gateway.server.system_topics import SystemTopics
+from gateway.service import Service
 from gateway.space.inventory import disk_of
 from gateway.store.journal import FILE_BYTES
 from gateway.store.store import Opened, Store

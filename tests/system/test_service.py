@@ -1,14 +1,21 @@
-"""The broker as a service: what systemd is told, and what its signals do."""
+"""The processes as services: what systemd is told, and what its signals do."""
 
 import asyncio
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.system.broker_process import BrokerProcess
+from tests.system.broker_process import (
+    STOP_DEADLINE_SECONDS,
+    BrokerProcess,
+    free_port,
+    oncegate_command,
+)
 from tests.system.raw_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
@@ -47,6 +54,70 @@ def test_systemd_is_told_ready_alive_and_stopping(broker: BrokerProcess) -> None
         broker.signal(signal.SIGTERM)
         _messages_until(manager, b"STOPPING=1")
     assert broker.stop() == 0
+
+
+def test_a_broker_whose_commit_stands_still_is_not_alive(broker: BrokerProcess) -> None:
+    broker.planted = (
+        "import time; from gateway.store.store import Store; "
+        "Store.fsync_commit = lambda self: time.sleep(3600)"
+    )
+    with broker.notify_socket() as manager:
+        path = str(manager.getsockname())
+        broker.spawn({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1000000"})
+        _messages_until(manager, b"READY=1")
+        fed_at = began = time.monotonic()
+        while time.monotonic() < fed_at + 2.0:
+            assert time.monotonic() < began + DEADLINE_SECONDS, "it is fed all the time"
+            try:
+                if b"WATCHDOG=1" in manager.recv(4096):
+                    fed_at = time.monotonic()
+            except TimeoutError:
+                continue
+    assert broker.is_running, "systemd would end it now"
+
+
+def test_a_reload_is_reported_with_the_time_at_which_it_began(broker: BrokerProcess) -> None:
+    with broker.notify_socket() as manager:
+        broker.spawn({"NOTIFY_SOCKET": str(manager.getsockname())})
+        _messages_until(manager, b"READY=1")
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        broker.signal(signal.SIGHUP)
+        told = _messages_until(manager, b"MONOTONIC_USEC=")
+        assert told[-2] == b"RELOADING=1"
+        began = int(told[-1].partition(b"=")[2])
+        assert before <= began <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        _messages_until(manager, b"READY=1")
+
+
+@pytest.mark.parametrize("verb", ["bridge", "api", "upload"])
+def test_the_processes_beside_the_broker_report_ready_and_alive(verb: str, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        path = str(tmp_path / "notify")
+        manager.bind(path)
+        manager.settimeout(0.1)
+        process = subprocess.Popen(
+            [*oncegate_command(), verb, "--data-dir", str(tmp_path / "data")],
+            env={
+                "PATH": "/usr/bin:/bin",
+                "NOTIFY_SOCKET": path,
+                "WATCHDOG_USEC": "4000000",
+                "ONCEGATE_API_PORT": str(free_port()),
+            },
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            _messages_until(manager, b"READY=1")
+            began = time.monotonic()
+            for _ in range(3):
+                _messages_until(manager, b"WATCHDOG=1")
+            # At least twice in the 4 s for which systemd waits, and not with every step.
+            assert 1.0 < time.monotonic() - began < 6.0
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(STOP_DEADLINE_SECONDS) == 0
+        finally:
+            process.kill()
+            process.wait()
 
 
 async def test_sigterm_lets_a_client_that_was_connected_resume(

@@ -1,11 +1,12 @@
-"""What systemd is told: ready, alive, stopping, and one line on how things are.
+"""What systemd is told of a process: ready, alive, reloading, stopping, and a line on how it is.
 
-The watchdog is fed by the event loop and only while commits succeed: a broker that cannot write is
-not alive. Without systemd every call does nothing.
+Each process calls `alive` where it does its work, and only there: one that stands still is ended
+and started again by systemd. Without systemd every call does nothing.
 """
 
 import logging
 import os
+import time
 
 try:
     from systemd import daemon
@@ -13,6 +14,9 @@ except ImportError:  # no systemd on this machine, for example macOS
     daemon = None
 
 logger = logging.getLogger(__name__)
+
+_FED_EACH = 4
+"""WATCHDOG=1 is sent at most so often within the time that systemd waits for it. It asks for 2."""
 
 
 class Service:
@@ -24,21 +28,30 @@ class Service:
         self.watchdog_seconds = (
             int(microseconds) / 1e6 if microseconds.isdigit() and for_us else None
         )
+        self._fed_at = float("-inf")
         self._status = ""
         self._deaf = False
 
     def ready(self) -> None:
-        """The broker accepts connections."""
+        """The process does its work."""
         self._notify("READY=1")
 
     def alive(self) -> None:
-        """The event loop turns and commits succeed."""
-        if self.watchdog_seconds is not None:
+        """The process has just worked. May be called often: few calls become a message."""
+        if self.watchdog_seconds is None:
+            return
+        now = time.monotonic()
+        if now - self._fed_at >= self.watchdog_seconds / _FED_EACH:
+            self._fed_at = now
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """The configuration is being read again; `ready` ends it."""
-        self._notify("RELOADING=1")
+        """The configuration is being read again; `ready` ends it.
+
+        systemd 253 and newer (Type=notify-reload) ignore it without the time at which it began.
+        """
+        microseconds = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        self._notify(f"RELOADING=1\nMONOTONIC_USEC={microseconds}")
 
     def stopping(self) -> None:
         """Connections are being ended."""

@@ -1,0 +1,1 @@
+"""The files of the image and of the Debian package."""
