@@ -172,9 +172,10 @@ class State:
             session.inbound_bytes -= before.message.size_bytes()
             self.held_bytes -= before.message.size_bytes()
             self._give_place_up(before)
+        size_bytes = held.message.size_bytes()
         session.inbound[held.packet_id] = held
-        session.inbound_bytes += held.message.size_bytes()
-        self.held_bytes += held.message.size_bytes()
+        session.inbound_bytes += size_bytes
+        self.held_bytes += size_bytes
         if held.message.has_place:
             self.places_taken += 1
             self.places_taken_bytes += place_bytes_of(held.message)
@@ -187,8 +188,9 @@ class State:
         packet_id = held.packet_id
         if packet_id in session.inbound:
             del session.inbound[packet_id]
-            session.inbound_bytes -= held.message.size_bytes()
-            self.held_bytes -= held.message.size_bytes()
+            size_bytes = held.message.size_bytes()
+            session.inbound_bytes -= size_bytes
+            self.held_bytes -= size_bytes
             self._give_place_up(held)
         if session.durable:
             changes = self.changes

@@ -189,8 +189,15 @@ class Committer:
             self._timer = None
         broker, store = self.broker, self.store
         self._hand_over()
-        is_lazy = broker.recorder.lazy
-        if broker.recorder.record_count and not store.has_room_ahead(broker.recorder.blob_bytes()):
+        recorder = broker.recorder
+        is_lazy = recorder.lazy
+        size_bytes = recorder.blob_bytes() if recorder.record_count else 0
+        commits_here = (
+            self._commit_seconds < QUICK_COMMIT_SECONDS and size_bytes <= QUICK_BLOB_BYTES
+        )
+        # What is written of the next batch while this one is under way counts only behind it.
+        writes_ahead = is_lazy or not commits_here
+        if writes_ahead and size_bytes and not store.has_room_ahead(size_bytes):
             self._write_part()  # it takes a while until another file is begun
             if self.failure is not None:
                 return
@@ -213,10 +220,7 @@ class Committer:
         except (sqlite3.Error, OSError) as error:
             self._fail(error)
             return
-        is_quick = self._commit_seconds < QUICK_COMMIT_SECONDS
-        commits_here = is_quick and len(batch.blob or b"") <= QUICK_BLOB_BYTES
-        if is_lazy or not commits_here:
-            # What is written of the next batch meanwhile counts only behind this one.
+        if writes_ahead:
             store.write_ahead()
         if is_lazy:
             self._written()

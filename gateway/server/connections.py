@@ -43,6 +43,8 @@ class MqttProtocol(asyncio.Protocol):
         """Not read from while more is uncommitted than `max_uncommitted` allows."""
         self.unread = b""
         """Read from the socket, and too much for the slice of work that it had."""
+        self.unread_from = 0
+        """Where in `unread` the next slice begins."""
         self.unread_counted = 0
         self.lost = False
         """The connection is gone, and what came before is not handled yet."""

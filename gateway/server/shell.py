@@ -130,22 +130,26 @@ class Shell:
 
     def receive(self, protocol: MqttProtocol, data: bytes) -> None:
         """A client sent bytes: what is too much work for one slice goes on in `_catch_up`."""
-        recorded_bytes = self.broker.recorder.pending_bytes()
         if protocol.unread:
-            protocol.unread += data
+            protocol.unread = protocol.unread[protocol.unread_from :] + data
+            protocol.unread_from = 0
             return
+        recorder = self.broker.recorder
+        recorded_bytes = recorder.pending_bytes()
         self._work.spent = 0
         if len(data) <= PIECE_BYTES:
             self.broker.receive(protocol.connection, data, self._loop.time())
         else:
             protocol.unread = data
             self._read_on(protocol)
-        self._look_at_records(protocol, recorded_bytes)
-        if protocol.is_behind():
+        if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
+            self._look_at_records(protocol, recorded_bytes)
+        connection = protocol.connection
+        if connection.behind or protocol.unread:
             self._fall_behind(protocol)
-        elif protocol.connection.state == AUTHENTICATING:
+        elif connection.state == AUTHENTICATING:
             protocol.update_reading()
-        if self.limits.disk_full and protocol.connection.put_off.bytes_count > PUT_OFF_BYTES_MAX:
+        if self.limits.disk_full and connection.put_off.bytes_count > PUT_OFF_BYTES_MAX:
             protocol.update_reading()
         if not self._scheduled:
             self.schedule()
@@ -167,9 +171,8 @@ class Shell:
 
     def _read_on(self, protocol: MqttProtocol) -> None:
         """Let the core have what was read, in pieces, until this slice of work is spent."""
-        connection, data = protocol.connection, protocol.unread
+        connection, data, position = protocol.connection, protocol.unread, protocol.unread_from
         self._unread_bytes -= protocol.unread_counted
-        position = 0
         # Where too many have their turn still to come, memory counts for more than time.
         at_once = self._unread_bytes + len(data) > UNREAD_BYTES_MAX
         while position < len(data) and (
@@ -178,8 +181,10 @@ class Shell:
             piece = data[position : position + PIECE_BYTES]
             position += len(piece)
             self.broker.receive(connection, piece, self._loop.time())
-        protocol.unread = b"" if connection.state == CLOSED else data[position:]
-        protocol.unread_counted = len(protocol.unread)
+        if position >= len(data) or connection.state == CLOSED:
+            data, position = b"", 0
+        protocol.unread, protocol.unread_from = data, position
+        protocol.unread_counted = len(data)
         self._unread_bytes += protocol.unread_counted
 
     def _fall_behind(self, protocol: MqttProtocol) -> None:
