@@ -21,6 +21,9 @@ from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 SLICE_MESSAGES: int = 500
 """Retained messages handled before the loop gets its turn: about a millisecond."""
 
+FIRST_MESSAGES: int = 50
+"""Handled within the turn of the SUBSCRIBE: it may have one from each of many clients."""
+
 SLICE_BYTES: Final = 1024 * 1024
 """Retained bytes sent before the socket is written to, which may then say that it is full."""
 
@@ -125,24 +128,26 @@ class RetainedReplay:
         """Send a slice, and come back for the next."""
         replaying = self.replays.get(connection)
         if replaying is not None and not replaying.scheduled:
-            self._send_slice(connection, replaying, now)
+            self._send_slice(connection, replaying, FIRST_MESSAGES, now)
 
     def resume(self, connection: Connection, now: float) -> None:
         """The timer of a slice came up."""
         replaying = self.replays.get(connection)
         if replaying is not None:
             replaying.scheduled = False
-            self._send_slice(connection, replaying, now)
+            self._send_slice(connection, replaying, SLICE_MESSAGES, now)
 
     def forget(self, connection: Connection) -> None:
         """A connection is closed: nothing is sent on it any more."""
         self.replays.pop(connection, None)
         self.asked.pop(connection, None)
 
-    def _send_slice(self, connection: Connection, replaying: Replaying, now: float) -> None:
+    def _send_slice(
+        self, connection: Connection, replaying: Replaying, messages_max: int, now: float
+    ) -> None:
         session = connection.session
         levels = SLICE_LEVELS
-        left = SLICE_MESSAGES
+        left = messages_max
         while session is not None and connection.state == CONNECTED:
             if not connection.writable or session.queued_count:
                 self._come_back(connection, replaying, now + WAIT_SECONDS)
@@ -155,7 +160,7 @@ class RetainedReplay:
                 self.state.work.spent += DELIVERY_UNITS
                 self._send(session, connection, replaying, replaying.found.pop(), now)
             elif replaying.walk is not None and not replaying.walk.is_over():
-                step = min(levels, SLICE_MESSAGES)
+                step = min(levels, messages_max)
                 levels -= step
                 self.state.work.spent += step
                 replaying.found = replaying.walk.step(step)

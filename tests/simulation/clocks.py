@@ -88,6 +88,7 @@ def virtual() -> Iterator[None]:
             (delivering, "QUEUE_PAGE_MESSAGES", 4),
             (delivering, "WAITING_IN_MEMORY_MESSAGES", 3),
             (retained_replay, "SLICE_MESSAGES", 3),
+            (retained_replay, "FIRST_MESSAGES", 2),
         ]
         for target, name, value in replacements:
             stack.enter_context(mock.patch.object(target, name, value))
