@@ -7,6 +7,7 @@ a client. How many may ask at once, and for how long, is up to the server.
 """
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 from gateway.access.decoys import decoy_keys_of
 from gateway.access.passwords import PasswordFile
@@ -14,6 +15,10 @@ from gateway.access.scram import METHOD, ScramExchange
 from gateway.access.scram_keys import ScramKeys
 from gateway.core.authentication import AuthenticationAnswer
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
+from gateway.threads import give_way
+
+PASSWORD_CHECKS_MAX = 2
+"""Passwords checked at a time: each takes a core and tens of MiB for as long as it lasts."""
 
 
 class Exchange:
@@ -37,6 +42,8 @@ class Authenticator:
     def __init__(self, users: PasswordFile | None, decoy_key: bytes) -> None:
         self._users = users
         self._decoy_key = decoy_key
+        # Clients that are let in already come first: on two cores, two checks take all of both.
+        self._checks = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "password", initializer=give_way)
 
     @property
     def has_users(self) -> bool:
@@ -61,10 +68,16 @@ class Authenticator:
     async def check_password(self, username: str, password: bytes) -> AuthenticationAnswer:
         """Answer whether the password is the user's."""
         users = self._users
-        # Argon2 costs tens of milliseconds on purpose: not on the loop's thread.
-        if users is not None and await asyncio.to_thread(users.verify, username, password):
-            return AuthenticationAnswer(0, None, username)
+        if users is not None:
+            # Argon2 costs tens of milliseconds on purpose: not on the loop's thread.
+            check = asyncio.get_running_loop().run_in_executor
+            if await check(self._checks, users.verify, username, password):
+                return AuthenticationAnswer(0, None, username)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    def close(self) -> None:
+        """Check nothing more; what is being checked ends by itself."""
+        self._checks.shutdown(wait=False, cancel_futures=True)
 
     def begin(self, method: str) -> Exchange:
         """Begin an exchange by one of `methods`."""

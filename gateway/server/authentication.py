@@ -7,7 +7,7 @@ of them, each for no longer than its connection, and none for ever.
 import asyncio
 from collections.abc import Callable
 
-from gateway.access.authentication import Authenticator, Exchange
+from gateway.access.authentication import PASSWORD_CHECKS_MAX, Authenticator, Exchange
 from gateway.access.passwords import PasswordFile
 from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.broker import Broker
@@ -17,10 +17,6 @@ from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 EXCHANGES_MAX = 1_000
 """Exchanges at a time: some 20 MB at worst, when each client sends the longest name. A fleet that
 comes back at once needs a few round trips each; whoever is one too many is told to try again."""
-
-
-PASSWORD_CHECKS_MAX = 2
-"""Passwords checked at a time: each takes a core and tens of MiB for as long as it lasts."""
 
 
 class Waiting:
@@ -80,6 +76,7 @@ class Authentications:
         """Ask nothing more."""
         for task in list(self._tasks):
             task.cancel()
+        self._authenticator.close()
         for connection in list(self._waiting):
             self.forget(connection)
 

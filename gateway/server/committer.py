@@ -9,9 +9,7 @@ nothing untrue has been said.
 
 import asyncio
 import logging
-import os
 import sqlite3
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +22,7 @@ from gateway.server.figures import CommitFigures
 from gateway.store.no_room import NoRoom
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
+from gateway.threads import give_way
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +41,6 @@ slow one for long. A card takes 5 ms and more and never comes here."""
 QUICK_BLOB_BYTES = 1024
 """Larger batches, which are those of more than a message or two, go to the thread: the next one is
 decoded, and QoS 0 passes, while the disk works."""
-
-COPYING_NICENESS = 10
-"""Of the thread that finishes checkpoints: a tenth of a core that the event loop would fill."""
-
 
 NO_ROOM_SECONDS = 0.25
 """Between two attempts to write a batch for which there was no room: little for clients that wait,
@@ -87,7 +82,7 @@ class Committer:
         self.sealed_at = self._loop.time()
         """When the last batch with anything in it was sealed."""
         self._commits = ThreadPoolExecutor(1, "commit")
-        self._copies = ThreadPoolExecutor(1, "checkpoint", initializer=_give_way)
+        self._copies = ThreadPoolExecutor(1, "checkpoint", initializer=give_way)
         self._busy = False
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
         """What a commit takes on average; a disk is slow until it has shown that it is not."""
@@ -443,9 +438,3 @@ class Committer:
             or self.broker.recorder.record_count
             or self.store.checkpointing
         )
-
-
-def _give_way() -> None:
-    """Have checkpoints fsynced and copied when nobody else wants the core: no client waits."""
-    if sys.platform == "linux":  # elsewhere the whole process would give way
-        os.nice(COPYING_NICENESS)

@@ -1,6 +1,8 @@
 """The door of the room: users with either kind of entry, asked either way, known or not."""
 
+import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from gateway.access.authentication import Authenticator
 from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile, PasswordFileError, remove_user, set_password
+from gateway.threads import BACKGROUND_NICENESS
 from tests.access.scram_client import ScramClient
 
 KEY = bytes(range(32))
@@ -50,6 +53,25 @@ async def test_a_user_with_scram_keys_gets_in_with_a_proof_and_with_the_password
     assert (await authenticator.check_password("argon", b"secret")).username == "argon"
     assert (await authenticator.check_password("argon", b"wrong")).reason_code == 0x86
     assert (await authenticator.check_password("nobody", b"secret")).reason_code == 0x86
+
+
+async def test_a_check_gives_way_to_the_clients_that_are_let_in(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    seen: list[int] = []
+    verify = PasswordFile.verify
+
+    def looking(users: PasswordFile, username: str, password: bytes) -> bool:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return verify(users, username, password)
+
+    monkeypatch.setattr(PasswordFile, "verify", looking)
+    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    assert (await authenticator.check_password("argon", b"secret")).reason_code == 0
+    authenticator.close()
+    assert seen == [min(19, before + BACKGROUND_NICENESS)]
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
