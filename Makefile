@@ -3,6 +3,8 @@
 #   make run       everything on this machine, with a simulated sensor board; Ctrl-C stops it
 #   make test      format, lint, types, import contracts and all tests
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
+#   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
+#   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
 #   make check     the same without the slow system tests
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
@@ -51,8 +53,11 @@ SEEDS ?= 2000
 FIRST ?= 0
 UPGRADE ?=
 BEFORE ?=
+SUITE ?= trixie
+ARCH ?= arm64 amd64
 
 .PHONY: help run test test-beside test-compiled check wheel ingest format clean distclean requirements
+.PHONY: deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
@@ -113,6 +118,14 @@ wheel: $(VENV)/.ready-run
 	@$(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist .
 	@ls dist/*.whl
 
+deb: packages-deb $(UV_VENV)/.ready
+	@for arch in $(ARCH); do image/deb/build $(SUITE) $$arch; done
+
+# Not a part of `make test`: two chroots with compilers, and minutes of compiling.
+deb-test: packages-deb $(VENV)/.ready-test
+	@for suite in trixie bookworm; do $(MAKE) deb SUITE=$$suite; done
+	@exec $(BIN)/python -m pytest tests/image/installed.py $(ARGUMENTS)
+
 build/wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $(COMPILED_SOURCES) | $(VENV)/.ready-run
 	@echo "Compiling gateway.wire and gateway.core (a minute or two) ..."
 	@rm -rf build/wheel
@@ -158,7 +171,7 @@ format: $(VENV)/.ready-test
 # `oncegate ingest` calls this where Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
-packages-run packages-test packages-cloud packages-bench: packages-%:
+packages-run packages-test packages-cloud packages-bench packages-deb: packages-%:
 	@$(PACKAGES) $*
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run

@@ -1,0 +1,296 @@
+"""The Debian packages in booted Debians, from installing to purging; arm64 emulated.
+
+    make deb-test        builds them first; as root; ARGUMENTS="-k trixie" for one suite
+
+Not collected by `make test`: it needs minutes, and what `make deb` has built.
+"""
+
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, Gateway
+from tests.image.machine import Machine, make_root
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "deb"
+SUITES = {"trixie": "0.1.0~deb13", "bookworm": "0.1.0~deb12"}
+PYTHON_BYTES_MAX = 90_000_000
+NEWER = "9.0~test"
+
+
+def package_of(suite: str, arch: str) -> Path:
+    path = ROOT / "dist" / f"oncegate_{SUITES[suite]}_{arch}.deb"
+    assert path.exists(), f"make deb SUITE={suite} ARCH={arch}"
+    return path
+
+
+def run(*command: object) -> str:
+    """Run a command of this machine; what it wrote."""
+    outcome = subprocess.run(
+        [str(each) for each in command],
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+    )
+    assert outcome.returncode == 0, outcome.stdout
+    return outcome.stdout
+
+
+def newer_than(package: Path, folder: Path) -> Path:
+    """The same package under a higher version."""
+    tree = folder / "newer"
+    run("dpkg-deb", "--raw-extract", package, tree)
+    control = tree / "DEBIAN" / "control"
+    control.write_text(re.sub(r"(?m)^Version: .*$", f"Version: {NEWER}", control.read_text()))
+    path = folder / "newer.deb"
+    run("dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, path)
+    shutil.rmtree(tree)
+    return path
+
+
+@pytest.fixture(scope="module", params=SUITES)
+def suite(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def gateway(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """The tests of one suite are the life of one machine, in their order."""
+    machine = Machine(tmp_path_factory.mktemp(suite) / "root")
+    make_root(suite, WORK / f"{suite}-machine.tar", machine.root)
+    try:
+        machine.start()
+        yield Gateway(machine)
+    finally:
+        machine.remove()
+
+
+@pytest.mark.parametrize("arch", ["arm64", "amd64"])
+def test_lintian_finds_no_error(suite: str, arch: str) -> None:
+    run("lintian", "--allow-root", "--fail-on=error", package_of(suite, arch))
+
+
+def test_python_packages_are_small_and_bring_no_tool_that_builds(
+    suite: str, tmp_path: Path
+) -> None:
+    for arch in ("arm64", "amd64"):
+        tree = tmp_path / arch
+        run("dpkg-deb", "--extract", package_of(suite, arch), tree)
+        (site,) = tree.glob("usr/lib/oncegate/lib/python3.*/site-packages")
+        names = {path.name.partition("-")[0] for path in site.iterdir()}
+        assert not names & {"pip", "mypy", "mypyc", "setuptools", "hatchling", "uv", "tests"}
+        assert names >= {"gateway", "firmware_bridge", "api", "cloud_jobs", "systemd", "obstore"}
+        size = sum(path.lstat().st_size for path in site.rglob("*"))
+        print(f"{suite} {arch}: Python packages {size / 1e6:.1f} MB")
+        assert size < PYTHON_BYTES_MAX
+
+
+def test_the_arm64_program_runs_compiled(suite: str, tmp_path: Path) -> None:
+    root = tmp_path / "arm64"
+    needs = "--include=python3,libsystemd0,ca-certificates"
+    run("mmdebstrap", "--quiet", "--variant=extract", "--architectures=arm64", needs, suite, root)
+    for name in ("lib", "bin"):
+        if not (root / name).exists():
+            (root / name).symlink_to(f"usr/{name}")
+    run("dpkg-deb", "--extract", package_of(suite, "arm64"), root)
+    shutil.copy("/usr/bin/qemu-aarch64-static", root / "usr/bin")
+    emulated = ("chroot", root, "/usr/bin/qemu-aarch64-static", "/usr/lib/oncegate/bin/python3")
+    said = run(*emulated, "-P", "/usr/lib/oncegate/bin/oncegate", "--version")
+    assert said == "oncegate 0.1.0 (core: compiled)\n"
+    modules = "uvloop, obstore, systemd.daemon, argon2, cbor2, orjson, zstandard, httptools"
+    compiled = "crcmod._crcfunext, cobs.cobs._cobs_ext, pydantic_core, gmqtt, serial"
+    ours = "gateway.server.main, firmware_bridge.main, api.main, gateway.history.main"
+    run(*emulated, "-c", f"import {modules}, {compiled}, {ours}")
+
+
+def test_installed_it_runs_with_its_defaults(gateway: Gateway, suite: str) -> None:
+    gateway.install(package_of(suite, "amd64"))
+    gateway.wait_until_running()
+    assert "compiled" in gateway.machine.said("oncegate", "--version")
+    assert re.fullmatch(r"gw-[0-9a-f]{8}", gateway.machine.said("oncegate", "id"))
+    for name, process in gateway.processes().items():
+        owner = gateway.machine.said("stat", "-c", "%U", f"/proc/{process}")
+        assert owner == f"oncegate-{name}"
+    listening = gateway.machine.said("cat", "/proc/net/tcp", "/proc/net/tcp6")
+    bound = re.findall(r"^\s*\d+: ([0-9A-F]+):[0-9A-F]{4} \S+ 0A", listening, re.MULTILINE)
+    assert set(bound) == {"0100007F"}, "it listens on loopback alone"
+    assert "rror" not in gateway.journal()
+
+
+def test_a_message_goes_through_and_stays(gateway: Gateway) -> None:
+    gateway.publish("sensors/cellar/temperature", "11.5")
+    assert gateway.received("sensors/cellar/temperature") == "11.5"
+
+
+def test_files_are_closed_to_others_and_each_service_has_its_part(gateway: Gateway) -> None:
+    said = gateway.machine.said("stat", "-c", "%a %U:%G", "/var/lib/oncegate")
+    assert said == "750 oncegate-broker:oncegate"
+    found = gateway.machine.said("find", "/var/lib/oncegate", "-perm", "/o=rwx", "!", "-type", "l")
+    assert found == ""
+    owners = gateway.machine.said(
+        "stat",
+        "-c",
+        "%n %U",
+        *(
+            f"/var/lib/oncegate/{name}"
+            for name in ("broker.db", "bridge/outbox.db", "log", "uploaded", "gateway-id")
+        ),
+    )
+    assert owners.splitlines() == [
+        "/var/lib/oncegate/broker.db oncegate-broker",
+        "/var/lib/oncegate/bridge/outbox.db oncegate-bridge",
+        "/var/lib/oncegate/log oncegate-upload",
+        "/var/lib/oncegate/uploaded oncegate-upload",
+        "/var/lib/oncegate/gateway-id oncegate-broker",
+    ]
+
+
+def test_the_page_sees_nothing_of_the_data_and_may_not_act(gateway: Gateway) -> None:
+    page = str(gateway.processes()["api"])
+    as_page = ["nsenter", "-t", page, "-m", "--", "setpriv", "--reuid=oncegate-api"]
+    as_page += ["--regid=oncegate-api", "--groups=oncegate"]
+    assert "ermission" in gateway.machine.said(*as_page, "ls", "/var/lib/oncegate/", check=False)
+    connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    python = [*as_page, "/usr/bin/python3", "-c", connect]
+    gateway.machine.said(*python, "/run/oncegate/status.sock")
+    assert "PermissionError" in gateway.machine.said(
+        *python, "/run/oncegate/control.sock", check=False
+    )
+
+
+def test_a_board_on_a_line_is_read(gateway: Gateway) -> None:
+    machine = gateway.machine
+    machine.said("install", "-d", "-o", "oncegate-bridge", "/run/board")
+    machine.said(
+        "systemd-run",
+        "--unit=board",
+        "--uid=oncegate-bridge",
+        *("oncegate", "simulate-board", "/run/board/line"),
+    )
+    gateway.configure('\n[[serial]]\nname = "board"\npath = "/run/board/line"\n')
+    machine.said("oncegate", "check-config")
+    machine.said("systemctl", "restart", "oncegate-bridge")
+    assert gateway.received("sensors/+/temperature")
+
+
+def test_a_reload_takes_limits_and_refuses_a_mistake(gateway: Gateway) -> None:
+    gateway.configure("\n[mqtt]\nmax_inflight = 7\n")
+    gateway.machine.said("systemctl", "reload", "oncegate-broker")
+    path = gateway.machine.root / "etc/oncegate/gateway.toml"
+    good = path.read_text()
+    path.write_text(good.replace("max_inflight", "max_inflght"))
+    gateway.machine.said("systemctl", "reload", "oncegate-broker", check=False)
+    assert "max_inflght" in gateway.journal()
+    path.write_text(good)
+    assert gateway.states()["broker"] == "active"
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_that_is_killed_comes_back(gateway: Gateway, service: str) -> None:
+    before = gateway.processes()[service]
+    gateway.machine.said("kill", "-KILL", str(before))
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while gateway.processes()[service] in (before, 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    gateway.wait_until_running()
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_that_stands_still_is_ended_by_the_watchdog(
+    gateway: Gateway, service: str
+) -> None:
+    machine = gateway.machine
+    folder = machine.root / f"etc/systemd/system/oncegate-{service}.service.d"
+    folder.mkdir(parents=True)
+    (folder / "test.conf").write_text("[Service]\nWatchdogSec=3s\n")
+    machine.said("systemctl", "daemon-reload")
+    machine.said("systemctl", "restart", f"oncegate-{service}")
+    gateway.wait_until_running()
+    before = gateway.processes()[service]
+    time.sleep(7)
+    assert gateway.processes()[service] == before, "it is fed while it works"
+    machine.said("kill", f"-{signal.SIGSTOP.value}", str(before))
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while gateway.processes()[service] in (before, 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    shutil.rmtree(folder)
+    machine.said("systemctl", "daemon-reload")
+    gateway.wait_until_running()
+
+
+def test_services_stop_in_the_order_of_oncegate_up_and_start_again(gateway: Gateway) -> None:
+    gateway.machine.said("systemctl", "stop", "oncegate.target")
+    ended = {
+        name: int(gateway.property_of(name, "ExecMainExitTimestampMonotonic")) for name in SERVICES
+    }
+    assert ended["bridge"] < ended["broker"] < ended["upload"]
+    assert ended["api"] < ended["broker"]
+    for name in SERVICES:
+        assert gateway.property_of(name, "Result") == "success", gateway.journal()
+    gateway.machine.said("systemctl", "start", "oncegate.target")
+    gateway.wait_until_running()
+
+
+def test_what_all_services_hold_in_memory(gateway: Gateway, suite: str) -> None:
+    total = 0
+    for name, process in gateway.processes().items():
+        rollup = gateway.machine.said("cat", f"/proc/{process}/smaps_rollup")
+        rss, pss = (
+            int(re.search(rf"^{key}:\s+(\d+) kB", rollup, re.MULTILINE)[1])  # type: ignore[index]
+            for key in ("Rss", "Pss")
+        )
+        total += pss
+        print(f"{suite} {name}: {rss / 1e3:.0f} MB resident, {pss / 1e3:.0f} MB of its own")
+    print(f"{suite}: {total / 1e3:.0f} MB together")
+    assert total > 0
+
+
+def test_an_upgrade_keeps_data_and_configuration_and_runs_the_new_version(
+    gateway: Gateway, suite: str, tmp_path: Path
+) -> None:
+    before, identity = gateway.processes(), gateway.machine.said("oncegate", "id")
+    gateway.install(newer_than(package_of(suite, "amd64"), tmp_path))
+    gateway.wait_until_running()
+    assert not set(before.values()) & set(gateway.processes().values())
+    assert gateway.machine.said("oncegate", "id") == identity
+    assert gateway.received("sensors/cellar/temperature") == "11.5"
+    assert 'name = "board"' in gateway.machine.said("cat", "/etc/oncegate/gateway.toml")
+
+
+def test_removing_leaves_data_and_configuration(gateway: Gateway) -> None:
+    gateway.machine.said("systemctl", "stop", "board")
+    gateway.machine.said("apt-get", "-y", "remove", "oncegate")
+    assert set(gateway.states().values()) == {"inactive"}
+    root = gateway.machine.root
+    assert not (root / "usr/bin/oncegate").is_symlink()
+    assert not (root / "usr/lib/oncegate").exists()
+    assert (root / "var/lib/oncegate/broker.db").exists()
+    assert (root / "etc/oncegate/gateway.toml").exists()
+
+
+def test_installed_again_it_goes_on_with_its_data(gateway: Gateway, suite: str) -> None:
+    gateway.install(package_of(suite, "amd64"))
+    gateway.wait_until_running()
+    assert gateway.received("sensors/cellar/temperature") == "11.5"
+
+
+def test_purging_takes_everything_but_the_users(gateway: Gateway) -> None:
+    gateway.machine.said("apt-get", "-y", "purge", "oncegate")
+    root = gateway.machine.root
+    for left in ("var/lib/oncegate", "etc/oncegate", "run/oncegate", "usr/lib/oncegate"):
+        assert not (root / left).exists(), left
+    links = gateway.machine.said("find", "/etc/systemd/system", "-name", "oncegate*")
+    assert links == ""
+    assert "oncegate-broker" in gateway.machine.said("cat", "/etc/passwd")
+    assert gateway.machine.said("dpkg", "--audit") == ""

@@ -1,0 +1,70 @@
+"""The gateway that a test has installed from its package in a booted Debian."""
+
+import shutil
+import time
+from pathlib import Path
+
+from tests.image.machine import Machine
+
+SERVICES = ("broker", "bridge", "api", "upload")
+DEADLINE_SECONDS = 60.0
+
+
+class Gateway:
+    """The machine with the package on it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def install(self, package: Path) -> None:
+        shutil.copy(package, self.machine.root / "root/oncegate.deb")
+        self.machine.said(
+            "apt-get", "-y", "--no-install-recommends", "install", "/root/oncegate.deb"
+        )
+
+    def property_of(self, service: str, name: str) -> str:
+        return self.machine.said(
+            "systemctl", "show", "--value", f"--property={name}", f"oncegate-{service}.service"
+        )
+
+    def states(self) -> dict[str, str]:
+        return {name: self.property_of(name, "ActiveState") for name in SERVICES}
+
+    def processes(self) -> dict[str, int]:
+        return {name: int(self.property_of(name, "MainPID")) for name in SERVICES}
+
+    def wait_until_running(self) -> None:
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while set(self.states().values()) != {"active"} or not self.answers():
+            assert time.monotonic() < deadline, self.journal()
+            time.sleep(0.5)
+
+    def answers(self) -> bool:
+        said = self.machine.said(
+            "/usr/lib/oncegate/bin/python3",
+            "-c",
+            "import urllib.request as r; print(r.urlopen('http://127.0.0.1:8080/readyz').status)",
+            check=False,
+        )
+        return said == "200"
+
+    def journal(self) -> str:
+        return self.machine.said("journalctl", "--no-pager", "-u", "oncegate-*", "-n", "80")
+
+    def publish(self, topic: str, payload: str) -> None:
+        publisher = self.machine.on_its_network(
+            "mosquitto_pub", "-t", topic, "-m", payload, "-q", "2", "-r"
+        )
+        assert publisher.wait(DEADLINE_SECONDS) == 0
+
+    def received(self, topic: str) -> str:
+        """The first message on a topic."""
+        subscriber = self.machine.on_its_network(
+            "mosquitto_sub", "-t", topic, "-q", "2", "-C", "1", "-W", str(int(DEADLINE_SECONDS))
+        )
+        said, _ = subscriber.communicate(timeout=2 * DEADLINE_SECONDS)
+        return said.strip()
+
+    def configure(self, text: str) -> None:
+        path = self.machine.root / "etc/oncegate/gateway.toml"
+        path.write_text(path.read_text() + text)
