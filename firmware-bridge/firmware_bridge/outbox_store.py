@@ -5,7 +5,6 @@ the disk and belongs in the outbox's worker thread. Nobody else touches the conn
 """
 
 import contextlib
-import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from firmware_bridge.boards import BoardRows
 from firmware_bridge.exchanges import Exchange
 from firmware_bridge.outbox_schema import MIGRATIONS, newer_migrations_of
 from firmware_bridge.publications import Publication
+from gateway.disk_errors import is_full
 from gateway.private_files import open_private
 
 # What a row costs beside its topic and payload, for the limit in bytes.
@@ -46,9 +46,7 @@ def bytes_of(topic: str, payload: bytes) -> int:
 
 def lacks_room(error: Exception) -> bool:
     """Whether the disk is full, which says nothing about what is on it."""
-    if isinstance(error, OSError):
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return getattr(error, "sqlite_errorcode", None) in _NO_ROOM
+    return is_full(error) or getattr(error, "sqlite_errorcode", None) in _NO_ROOM
 
 
 class OutboxFull(Exception):

@@ -6,7 +6,6 @@ damaged keeps nothing from starting: the session log beside it carries it too, a
 not either, a new one is made and the log says so (docs/decisions/0041).
 """
 
-import errno
 import fcntl
 import hashlib
 import json
@@ -19,15 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateway.configuration.sections import Configuration
+from gateway.disk_errors import is_unreadable
 from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 
 ID_FILE = "gateway-id"
 _ID = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
-
-_UNREADABLE = frozenset({errno.EIO, errno.EBADMSG, errno.EUCLEAN})
-"""What a card answers that cannot give a file back any more: waiting does not mend it."""
 
 # docs/formats/session-log.md: <gateway>.<boot>.<segment>.<first>-<last>.<sha256>.jsonl.zst
 _SEGMENT = re.compile(
@@ -77,7 +74,7 @@ def _kept_in(directory: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        if error.errno not in _UNREADABLE:
+        if not is_unreadable(error):
             raise
         return ""
 

@@ -6,7 +6,6 @@ can be read. Of everything else (blobs of the journal, a chain's state) a bounde
 
 from __future__ import annotations
 
-import errno
 import logging
 from pathlib import Path
 
@@ -15,22 +14,6 @@ from gateway.history.names import SegmentName, segment_name_of, segments_in
 from gateway.history.settings import DAMAGED_FILES_MAX
 
 _log = logging.getLogger(__name__)
-
-_UNREADABLE = frozenset(
-    {
-        errno.EIO,
-        errno.EBADMSG,
-        errno.EUCLEAN,
-        errno.ENODATA,
-        errno.EREMOTEIO,
-        errno.EILSEQ,
-    }
-)
-
-
-def is_unreadable(problem: OSError) -> bool:
-    """Whether the medium does not give a file's bytes back: others can be read meanwhile."""
-    return problem.errno in _UNREADABLE
 
 
 def set_aside(log_dir: Path, path: Path) -> None:

@@ -32,11 +32,6 @@ def make_directory(directory: Path) -> None:
     fsync_directory(directory.parent)
 
 
-def is_full(problem: Exception) -> bool:
-    """Whether a write was refused for want of room, or of quota."""
-    return isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
 def check_room(directory: Path, bytes_min: int | None) -> None:
     """Raise `OSError` (ENOSPC) where the disk has less than ``bytes_min`` left for us, None: less
     than its share."""

@@ -16,8 +16,9 @@ import time
 from collections.abc import Callable
 
 from gateway.core.journal import JournalBatch
+from gateway.disk_errors import is_full
 from gateway.history.chain import Chain, Head
-from gateway.history.durable import check_room, is_full
+from gateway.history.durable import check_room
 from gateway.history.journal_pages import Journal, JournalPages
 from gateway.history.lines import LineEncoder
 from gateway.history.reserve import Reserve

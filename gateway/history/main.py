@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gateway.disk_errors import is_full
 from gateway.history.chain import Head
 from gateway.history.control_link import ControlLink, Record
-from gateway.history.durable import is_full, make_directory
+from gateway.history.durable import make_directory
 from gateway.history.exporter import Exporter
 from gateway.history.journal_pages import Journal
 from gateway.history.redaction import shown_target

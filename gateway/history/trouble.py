@@ -7,6 +7,8 @@ import logging
 import sqlite3
 import time
 
+from gateway.disk_errors import is_full
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +46,7 @@ class Trouble:
 
 def sentence_of(problem: Exception) -> str:
     """What a person needs to know about a failure of the world, the mend with it."""
-    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_full(problem):
         return f"{problem}: free space or make the partition larger"
     if isinstance(problem, OSError) and problem.errno == errno.EROFS:
         return f"{problem}: remount the partition writable, or replace the card"

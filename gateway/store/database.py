@@ -11,10 +11,10 @@ from typing import IO, Any
 
 from sqlite_utils import Database
 
+from gateway.disk_errors import is_full, is_unreadable
 from gateway.private_files import open_private
 from gateway.store import medium
-from gateway.store.medium import is_unreadable
-from gateway.store.no_room import is_full, rows_lack_room
+from gateway.store.no_room import rows_lack_room
 from gateway.store.schema import JOURNAL_TABLE, TABLES, migrations
 
 DATABASE_NAME = "broker.db"

@@ -10,6 +10,7 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
+from gateway.disk_errors import is_full
 from gateway.private_files import open_private
 from gateway.store.database import fsync_folder
 from gateway.store.journal_files import (
@@ -25,7 +26,7 @@ from gateway.store.journal_files import (
 )
 from gateway.store.journal_reading import JournalReading
 from gateway.store.medium import BLOCK_BYTES, read_at
-from gateway.store.no_room import NoRoom, is_full, no_room_of
+from gateway.store.no_room import NoRoom, no_room_of
 
 FILE_BYTES = 4 * 1024 * 1024
 """Length of a file, the unit in which the journal is dropped. Another file takes two fsyncs."""

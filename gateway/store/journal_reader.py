@@ -5,6 +5,7 @@ import logging
 import os
 from pathlib import Path
 
+from gateway.disk_errors import is_unreadable
 from gateway.store.formats import refuse_newer_blob
 from gateway.store.journal_files import (
     FOLDER_NAME,
@@ -16,7 +17,7 @@ from gateway.store.journal_files import (
     salt_in,
     sequence_of,
 )
-from gateway.store.medium import is_unreadable, read_at, read_blocks
+from gateway.store.medium import read_at, read_blocks
 
 logger = logging.getLogger(__name__)
 

@@ -3,11 +3,12 @@
 A read may also be short without an error; only the end of a file ends it here.
 """
 
-import errno
 import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from gateway.disk_errors import is_unreadable
 
 BLOCK_BYTES = 4_096
 """What a medium loses at a time."""
@@ -18,18 +19,6 @@ READ_ATTEMPTS = 4
 READ_RETRY_SECONDS = 0.25
 """Before each further attempt, for all such blocks together: a start waits a second at most."""
 
-UNREADABLE = frozenset(
-    {
-        errno.EIO,
-        errno.EBADMSG,
-        errno.EUCLEAN,
-        errno.ENODATA,
-        errno.EREMOTEIO,
-        errno.EILSEQ,
-    }
-)
-"""Errors of a read that speak of the medium: the block layer's, and those of checksums."""
-
 
 @dataclass
 class Contents:
@@ -38,11 +27,6 @@ class Contents:
     data: bytes
     unreadable: list[range] = field(default_factory=list)
     """The bytes that the medium did not give back; zeros in `data`."""
-
-
-def is_unreadable(error: OSError) -> bool:
-    """Return whether an error says that the medium did not give bytes back."""
-    return error.errno in UNREADABLE
 
 
 def read_at(descriptor: int, count: int, at: int) -> bytes:

@@ -1,9 +1,8 @@
 """A full disk, told from a disk that fails: what lacked room may be written again later."""
 
-import errno
 import sqlite3
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+from gateway.disk_errors import is_full
 
 _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 """SQLite has a code of its own for ENOSPC; where it makes its shared memory longer, it has not."""
@@ -12,11 +11,6 @@ _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE
 class NoRoom(OSError):
     """The disk is full. What was to be written is not durable and has not been told to anybody; the
     same call may be made again."""
-
-
-def is_full(error: OSError) -> bool:
-    """Return whether a write was refused for want of room, or of quota."""
-    return error.errno in _NO_ROOM
 
 
 def no_room_of(error: OSError) -> NoRoom:
@@ -29,7 +23,7 @@ def lacks_room(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, sqlite3.Error) and rows_lack_room(error):
             return True
-        if isinstance(error, OSError) and is_full(error):
+        if is_full(error):
             return True
         error = error.__cause__
     return False

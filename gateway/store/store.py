@@ -15,12 +15,13 @@ from typing import IO
 
 from gateway.core.changes import Changes
 from gateway.core.session import Delivery, Message, Session
+from gateway.disk_errors import is_full
 from gateway.private_files import open_private
 from gateway.store import database, formats, migration
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.journal import FILE_BYTES, Journal
 from gateway.store.journal_files import journal_files, sequence_of
-from gateway.store.no_room import is_full, lacks_room, rows_lack_room
+from gateway.store.no_room import lacks_room, rows_lack_room
 from gateway.store.pages import load_page
 from gateway.store.recovery import PASSED_OVER, Recovered, load_contents, recover
 from gateway.store.unsynced import Unsynced

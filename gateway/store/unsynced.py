@@ -21,10 +21,9 @@ from zlib import crc32
 
 from gateway.core import facts
 from gateway.core.journal import Blob, DamagedBlob
+from gateway.disk_errors import is_full, is_unreadable
 from gateway.private_files import open_private
 from gateway.store.journal_files import SALT_BYTES, frame_of, frames
-from gateway.store.medium import UNREADABLE
-from gateway.store.no_room import is_full
 
 FILE_NAMES = ("unsynced-0", "unsynced-1")
 """In the journal's folder: of batches with an even number, and of those with an odd one."""
@@ -138,7 +137,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        if error.errno not in UNREADABLE:
+        if not is_unreadable(error):
             raise
         return []  # it never was more than a copy in memory
     if len(data) < HEADER_BYTES or crc32(data[: _HEADER.size]) != _crc_at(data, _HEADER.size):
