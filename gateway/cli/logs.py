@@ -27,8 +27,21 @@ JOURNAL_SOCKET = "/run/systemd/journal/socket"
 _PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
 
 
-class Lines(logging.Formatter):
-    """Formats records as lines; control characters of the message are shown as escapes."""
+class Printable(logging.Formatter):
+    """Formats a record as its message; control characters are shown as escapes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = "".join(
+            character if character.isprintable() else character.encode("unicode_escape").decode()
+            for character in record.getMessage()
+        )
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return text
+
+
+class Lines(Printable):
+    """Formats records as lines for a terminal, or for a journal that only reads lines."""
 
     def __init__(self, process: str, *, for_journal: bool) -> None:
         super().__init__()
@@ -36,21 +49,14 @@ class Lines(logging.Formatter):
         self._for_journal = for_journal
 
     def format(self, record: logging.LogRecord) -> str:
-        message = "".join(
-            character if character.isprintable() else character.encode("unicode_escape").decode()
-            for character in record.getMessage()
-        )
+        text = super().format(record)
         if self._for_journal:
-            text = f"<{_PRIORITY.get(record.levelname, 6)}>{message}"
-        else:
-            when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
-            if clock.quality() == clock.UNSYNCHRONISED:
-                when += "?"
-            level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
-            text = f"{when} {self._process:<7} {level}{message}"
-        if record.exc_info:
-            text += "\n" + self.formatException(record.exc_info)
-        return text
+            return f"<{_PRIORITY.get(record.levelname, 6)}>{text}"
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
+        if clock.quality() == clock.UNSYNCHRONISED:
+            when += "?"
+        level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
+        return f"{when} {self._process:<7} {level}{text}"
 
 
 def _handler(process: str) -> logging.Handler:
@@ -59,6 +65,7 @@ def _handler(process: str) -> logging.Handler:
         handler: logging.Handler = journal.JournalHandler(
             SYSLOG_IDENTIFIER=f"oncegate-{process}", ONCEGATE_PROCESS=process
         )
+        handler.setFormatter(Printable())
         return handler
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines(process, for_journal=under_systemd))

@@ -62,6 +62,23 @@ def test_the_journal_is_given_fields_to_search_for() -> None:
     assert str(entry["PRIORITY"]) == "4"
 
 
+def test_a_message_in_the_journal_is_the_message_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    socket = tmp_path / "socket"
+    socket.touch()
+    monkeypatch.setenv("JOURNAL_STREAM", "8:1")
+    monkeypatch.setattr(logs, "JOURNAL_SOCKET", str(socket))
+    handlers = logging.root.handlers[:]
+    try:
+        logs.start("broker", verbose=False, quiet=False)
+        (handler,) = logging.root.handlers
+    finally:
+        logging.root.handlers = handlers
+    assert isinstance(handler, journal.JournalHandler)
+    assert handler.format(record("client a\nb")) == "client a\\nb"
+
+
 def test_without_a_journal_to_reach_lines_go_to_stderr(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
