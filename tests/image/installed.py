@@ -7,7 +7,6 @@ Not collected by `make test`: it needs minutes, and what `make deb` has built.
 
 import re
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -197,7 +196,7 @@ def test_a_reload_takes_limits_and_refuses_a_mistake(gateway: Gateway) -> None:
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_that_is_killed_comes_back(gateway: Gateway, service: str) -> None:
     before = gateway.processes()[service]
-    gateway.machine.said("kill", "-KILL", str(before))
+    gateway.machine.said("systemctl", "kill", "--signal=KILL", f"oncegate-{service}")
     deadline = time.monotonic() + DEADLINE_SECONDS
     while gateway.processes()[service] in (before, 0):
         assert time.monotonic() < deadline
@@ -219,7 +218,7 @@ def test_a_service_that_stands_still_is_ended_by_the_watchdog(
     before = gateway.processes()[service]
     time.sleep(7)
     assert gateway.processes()[service] == before, "it is fed while it works"
-    machine.said("kill", f"-{signal.SIGSTOP.value}", str(before))
+    machine.said("systemctl", "kill", "--signal=STOP", f"oncegate-{service}")
     deadline = time.monotonic() + DEADLINE_SECONDS
     while gateway.processes()[service] in (before, 0):
         assert time.monotonic() < deadline
