@@ -55,9 +55,11 @@ UPGRADE ?=
 BEFORE ?=
 SUITE ?= trixie
 ARCH ?= arm64 amd64
+# Of `make test`: enough to keep two cores busy while tests wait.
+WORKERS ?= 3
 
-.PHONY: help run test test-beside test-compiled check wheel ingest format clean distclean requirements
-.PHONY: deb deb-test packages-deb
+.PHONY: help run test test-compiled test-plain test-spark check wheel ingest format clean distclean
+.PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
@@ -67,19 +69,29 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Two streams at once: most of the tests wait for disks, sockets and other processes. Beside the
-# others run those on the compiled build, then those of the Spark jobs.
+# Three streams at once: all tests on plain Python, WORKERS files at a time, for most of them wait
+# for disks, sockets and other processes; those of the rooms that are compiled; those of Spark.
+# Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 test: static
-	@mkdir -p build; $(MAKE) test-beside >build/test-beside.log 2>&1 & beside=$$!; \
-	outcome=0; $(BIN)/python -m pytest --ignore=tests/cloud_jobs $(ARGUMENTS) || outcome=$$?; \
-	echo "The tests on the compiled build, and those of the Spark jobs:"; \
-	if wait $$beside; then grep " passed" build/test-beside.log; \
-	else cat build/test-beside.log; outcome=1; fi; \
+	@mkdir -p build; \
+	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
+	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
+	trap "kill $$compiled $$spark" INT TERM; \
+	outcome=0; $(MAKE) test-plain || outcome=1; \
+	for name in compiled spark; do \
+		eval "process=\$$$$name"; \
+		if wait $$process; then echo "$$name: $$(grep " passed" build/test-$$name.log)"; \
+		else cat build/test-$$name.log; outcome=1; fi; \
+	done; \
 	exit $$outcome
 
-test-beside:
-	@outcome=0; $(MAKE) test-compiled || outcome=1; \
-	$(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS) || outcome=1; exit $$outcome
+# What takes longest comes first, so that no worker is left alone with it.
+test-plain:
+	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore=tests/cloud_jobs \
+		tests/system tests/powercut tests/simulation tests $(ARGUMENTS)
+
+test-spark:
+	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
 
 # The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
 # left out: nothing can take the place of a compiled function.

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,6 @@ from cloud_jobs.schemas import TABLES
 from cloud_jobs.settings import IngestSettings
 from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
-from tests.contract.segments import Segment
 from tests.short_jvm import SHORT_JVM
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -51,35 +51,48 @@ def process(place: Place, *arguments: str, **environment: str) -> subprocess.Pop
     )
 
 
-def beside(place: Place, root: Path) -> Place:
-    """Other tables of the same landing directory."""
-    other = Place(place.spark, root)
-    other.settings = IngestSettings(source=place.settings.source, tables=other.settings.tables)
-    return other
+@dataclass
+class Landed:
+    """A batch that is in the tables, a second one that has landed, and how the tables end."""
+
+    place: Place
+    """Landing directory and tables, which have both batches."""
+    one_batch: Path
+    """The tables before the second one, which touches the same rows."""
+    ended: dict[str, list[str]]
+
+    def beside(self, root: Path) -> Place:
+        """The tables before the second batch once more; the landing directory is the same."""
+        other = Place(self.place.spark, root)
+        tables = shutil.copytree(self.one_batch, other.settings.tables)
+        other.settings = IngestSettings(source=self.place.settings.source, tables=tables)
+        return other
 
 
-def land_first(landing: Path) -> list[Segment]:
-    """Something for every table; returns what lands later and touches the same rows."""
+@pytest.fixture(scope="module")
+def landed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Landed:
+    place = Place(spark, tmp_path_factory.mktemp("crash"))
+    landing, one_batch = place.landing, place.landing.parent / "one-batch"
     stories.land(landing, stories.log_of("senml").seal(stories.senml_events()[-4:]))
     stories.land_contradiction(landing)
-    return [
+    later = [
         *stories.land_damaged(landing),
         *stories.land_halves(landing),
         *stories.land_repeats(landing),
         *stories.land_session(landing),
     ]
+    place.run()
+    shutil.copytree(place.settings.tables, one_batch)
+    stories.land(landing, *later)
+    place.run()
+    return Landed(place, one_batch, snapshot(place))
 
 
 def test_a_job_killed_after_any_step_and_run_again_gives_the_tables_of_one_that_was_not(
-    place: Place, tmp_path: Path
+    landed: Landed, tmp_path: Path
 ) -> None:
-    later = land_first(place.landing)
-    killed = beside(place, tmp_path / "killed")
-    place.run()
-    shutil.copytree(place.settings.tables, killed.settings.tables)
-    stories.land(place.landing, *later)
-    place.run()
-    gateway = place.spark.sparkContext._gateway
+    killed = landed.beside(tmp_path)
+    gateway = killed.spark.sparkContext._gateway
     assert gateway is not None
     shared_jvm = {
         "PYSPARK_GATEWAY_PORT": str(gateway.gateway_parameters.port),
@@ -94,14 +107,13 @@ def test_a_job_killed_after_any_step_and_run_again_gives_the_tables_of_one_that_
     last = killed.run()
     assert last.batches == 0
     assert list(Path(killed.settings.tables, "_staging").iterdir()) == []
-    assert snapshot(killed) == snapshot(place)
+    assert snapshot(killed) == landed.ended
 
 
 def test_a_job_killed_with_its_jvm_in_the_middle_of_a_step_is_finished_by_the_next_one(
-    place: Place, tmp_path: Path
+    landed: Landed, tmp_path: Path
 ) -> None:
-    land_first(place.landing)
-    killed = beside(place, tmp_path / "killed")
+    killed = landed.beside(tmp_path)
     with process(killed, JDK_JAVA_OPTIONS=SHORT_JVM) as job:
         assert job.stdout is not None
         for line in job.stdout:
@@ -110,19 +122,13 @@ def test_a_job_killed_with_its_jvm_in_the_middle_of_a_step_is_finished_by_the_ne
         assert job.wait() == -signal.SIGKILL, job.stderr.read() if job.stderr else ""
     report = killed.run()
     assert report.batches == 1
-    place.run()
-    assert snapshot(killed) == snapshot(place)
+    assert snapshot(killed) == landed.ended
 
 
-def test_two_runs_at_once_without_a_lock_write_no_row_twice(
-    spark: SparkSession, place: Place, tmp_path: Path
-) -> None:
+def test_two_runs_at_once_without_a_lock_write_no_row_twice(landed: Landed, tmp_path: Path) -> None:
     """On an object store there is no lock: the second run meets the first in the middle."""
-    stories.land_session(place.landing)
-    stories.land_repeats(place.landing)
-    both = beside(place, tmp_path / "both")
-    tables = Tables(spark, both.settings.tables)
-    tables.create()
+    both = landed.beside(tmp_path)
+    tables = Tables(both.spark, both.settings.tables)
 
     def silent(_: str) -> None:
         return None
@@ -132,6 +138,5 @@ def test_two_runs_at_once_without_a_lock_write_no_row_twice(
             ingest_batches(tables, both.settings, silent, silent)
 
     ingest_batches(tables, both.settings, silent, overtake)
-    place.run()
-    assert snapshot(both) == snapshot(place)
+    assert snapshot(both) == landed.ended
     assert both.run().batches == 0
