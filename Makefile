@@ -58,7 +58,7 @@ ARCH ?= arm64 amd64
 # Of `make test`: enough to keep two cores busy while tests wait.
 WORKERS ?= 3
 
-.PHONY: help run test test-compiled test-plain test-spark check wheel ingest format clean distclean
+.PHONY: help run test test-compiled test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
@@ -73,11 +73,11 @@ run: $(VENV)/.ready-run
 # for disks, sockets and other processes; those of the rooms that are compiled; those of Spark.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 test: static
-	@mkdir -p build; \
+	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
 	trap "kill $$compiled $$spark" INT TERM; \
-	outcome=0; $(MAKE) test-plain || outcome=1; \
+	$(MAKE) test-plain || outcome=1; \
 	for name in compiled spark; do \
 		eval "process=\$$$$name"; \
 		if wait $$process; then echo "$$name: $$(grep " passed" build/test-$$name.log)"; \
@@ -85,9 +85,14 @@ test: static
 	done; \
 	exit $$outcome
 
+# 5: of what ARGUMENTS choose nothing is among them.
+test-quiet:
+	@$(BIN)/python -m pytest -q -m quiet tests/system/test_whole_gateway.py $(ARGUMENTS) || test $$? = 5
+
 # What takes longest comes first, so that no worker is left alone with it.
 test-plain:
-	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore=tests/cloud_jobs \
+	@exec $(BIN)/python -m pytest -m "not quiet" -n $(WORKERS) --dist loadfile \
+		--no-loadscope-reorder --ignore=tests/cloud_jobs \
 		tests/system tests/powercut tests/simulation tests $(ARGUMENTS)
 
 test-spark:
