@@ -22,7 +22,7 @@ from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
 from tests.short_jvm import SHORT_JVM
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROGRAM = Path(__file__).with_name("job_process.py")
 ROOT = Path(__file__).parents[2]
