@@ -1,5 +1,6 @@
 """The gateway that a test has installed from its package in a booted Debian."""
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -8,6 +9,8 @@ from tests.image.machine import Machine
 
 SERVICES = ("broker", "bridge", "api", "upload")
 DEADLINE_SECONDS = 60.0
+UNIT_STOPPED = "9d1aaa27d60140bd96365438aad20286"
+"""systemd's catalogue: a unit has been stopped."""
 
 
 class Gateway:
@@ -39,6 +42,13 @@ class Gateway:
             assert time.monotonic() < deadline, self.journal()
             time.sleep(0.5)
 
+    def wait_until_stopped(self) -> None:
+        """A target is stopped before the services that belong to it."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while set(self.states().values()) != {"inactive"}:
+            assert time.monotonic() < deadline, self.journal()
+            time.sleep(0.2)
+
     def answers(self) -> bool:
         said = self.machine.said(
             "/usr/lib/oncegate/bin/python3",
@@ -47,6 +57,13 @@ class Gateway:
             check=False,
         )
         return said == "200"
+
+    def stopped(self) -> list[str]:
+        """The services that systemd has stopped, in the order in which they had ended."""
+        lines = self.machine.said("journalctl", "-o", "json", f"MESSAGE_ID={UNIT_STOPPED}")
+        units = [str(json.loads(line)["UNIT"]) for line in lines.splitlines()]
+        named = [unit.removesuffix(".service").removeprefix("oncegate-") for unit in units]
+        return [name for name in named if name in SERVICES]
 
     def journal(self) -> str:
         return self.machine.said("journalctl", "--no-pager", "-u", "oncegate-*", "-n", "80")
