@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "deb"
 SUITES = {"trixie": "0.1.0~deb13", "bookworm": "0.1.0~deb12"}
 PYTHON_BYTES_MAX = 90_000_000
+# Emulated, or on a machine that is busy with other things.
+pytestmark = pytest.mark.timeout(1800)
 NEWER = "9.0~test"
 
 
@@ -107,8 +109,7 @@ def test_the_arm64_program_runs_compiled(suite: str, tmp_path: Path) -> None:
     assert said == "oncegate 0.1.0 (core: compiled)\n"
     modules = "uvloop, obstore, systemd.daemon, argon2, cbor2, orjson, zstandard, httptools"
     compiled = "crcmod._crcfunext, cobs.cobs._cobs_ext, pydantic_core, gmqtt, serial"
-    ours = "gateway.server.main, firmware_bridge.main, api.main, gateway.history.main"
-    run(*emulated, "-c", f"import {modules}, {compiled}, {ours}")
+    run(*emulated, "-c", f"import {modules}, {compiled}, gateway.core.broker")
 
 
 def test_installed_it_runs_with_its_defaults(gateway: Gateway, suite: str) -> None:
