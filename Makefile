@@ -15,6 +15,9 @@
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
+#   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
+#   make bundle    the same version as a signed update of a card
+#   make image-test  boots the image in QEMU, some minutes a test
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -38,7 +41,7 @@ PACKAGES := requirements/install-debian-packages
 MQTTJS := tests/contract/mqtt_client/mqttjs
 NPM := $(CURDIR)/$(BIN)/npm --prefix $(MQTTJS)
 
-SOURCES := gateway firmware-bridge api cloud_jobs tests hatch_build.py
+SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
 COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
@@ -52,6 +55,7 @@ SEED ?=
 SEEDS ?= 2000
 FIRST ?= 0
 UPGRADE ?=
+IMAGE_URL ?=
 BEFORE ?=
 SUITE ?= trixie
 ARCH ?= arm64 amd64
@@ -61,6 +65,7 @@ WORKERS ?= 3
 .PHONY: help run test test-compiled test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
+.PHONY: image image-card bundle image-test
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
 help:
@@ -172,6 +177,25 @@ kill: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compi
 powercut: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
+# IMAGE_URL is where the file can be downloaded, for Imager's list. UPDATE_CERTIFICATE and UPDATE_KEY
+# are PEM files; without them bundles are signed, and accepted, with a throwaway key.
+image: image-card
+	@image=$$(ls dist/oncegate-*-arm64.img); version=$${image#dist/oncegate-}; \
+	nice image/pack "$$image" "$${version%-arm64.img}" $(IMAGE_URL)
+
+image-card: packages-image
+	@$(MAKE) deb ARCH=arm64
+	@rm -f dist/oncegate-*-arm64.*
+	@nice image/build "$$(ls -t dist/oncegate_*_arm64.deb | head -1)" dist
+
+bundle: packages-image
+	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); name=$${slot%.slot.ext4}; version=$${name#dist/oncegate-}; \
+	nice image/bundle "$$slot" "$${version%-arm64}" "$$name.raucb"
+
+image-test: packages-image-test packages-image $(VENV)/.ready-test
+	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \
+		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
+
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py
 
@@ -188,7 +212,7 @@ format: $(VENV)/.ready-test
 # `oncegate ingest` calls this where Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
-packages-run packages-test packages-cloud packages-bench packages-deb: packages-%:
+packages-run packages-test packages-cloud packages-bench packages-deb packages-image packages-image-test: packages-%:
 	@$(PACKAGES) $*
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run

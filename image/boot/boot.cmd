@@ -1,0 +1,54 @@
+# Chooses a slot and starts it. Run by U-Boot from the boot partition.
+#
+# BOOT_ORDER       slots, the wanted one first
+# BOOT_A_LEFT      9: marked good, not counted. 8 to 1: tries left. 0: not to be started.
+#
+# The environment is one file on FAT, and a power cut while it is written spoils it. So it is written
+# only while a slot is on trial after an update, and uboot.bak has what counted before the update.
+
+if test -z "${BOOT_ORDER}"; then
+    echo "The environment is lost: taking uboot.bak"
+    if load mmc 0:1 0x0c000000 uboot.bak; then env import -c 0x0c000000 ${filesize}; fi
+fi
+test -n "${BOOT_ORDER}" || setenv BOOT_ORDER "A B"
+test -n "${BOOT_A_LEFT}" || setenv BOOT_A_LEFT 9
+test -n "${BOOT_B_LEFT}" || setenv BOOT_B_LEFT 9
+
+# Where things lie in memory: below 256 MiB, and clear of the device tree at 128 MiB in QEMU.
+setenv kernel_address 0x00200000
+setenv kernel_comp_addr_r 0x04000000
+setenv kernel_comp_size 0x03000000
+setenv initrd_address 0x0c000000
+
+for slot in ${BOOT_ORDER}; do
+    if test "${slot}" = A; then
+        setenv part 2
+        setenv left ${BOOT_A_LEFT}
+    else
+        setenv part 3
+        setenv left ${BOOT_B_LEFT}
+    fi
+    if test ${left} -gt 0; then
+        if test ${left} -lt 9; then
+            setexpr left ${left} - 1
+            setenv BOOT_${slot}_LEFT ${left}
+            saveenv
+            echo "Slot ${slot} is on trial: ${left} tries left after this"
+        fi
+        echo "Starting slot ${slot}"
+        setenv bootargs "root=PARTUUID=4f6e6365-0${part} ro rootwait rauc.slot=${slot} console=tty1 console=ttyS1,115200 quiet loglevel=4 panic=10 ${extra_arguments}"
+        if load mmc 0:${part} ${kernel_address} /boot/Image.gz; then
+            if load mmc 0:${part} ${initrd_address} /boot/initrd.img; then
+                booti ${kernel_address} ${initrd_address}:${filesize} ${fdt_addr}
+            fi
+        fi
+        echo "Slot ${slot} cannot be started"
+    fi
+done
+
+# Nothing left to try: better a slot that failed once than a board that stays dark.
+echo "No slot can be started: both get new tries"
+setenv BOOT_A_LEFT 3
+setenv BOOT_B_LEFT 3
+saveenv
+reset

@@ -1,0 +1,137 @@
+"""The health check behind mark-good: what the gateway is for, done once.
+
+A persistent session is made (its CONNACK waits for the store), a message at QoS 2 goes through the
+broker and has to come back exactly once, and the page has to answer that the broker does.
+"""
+
+import http.client
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gateway.configuration import Configuration, load
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import encode
+from gateway.wire.packets import (
+    Connack,
+    Connect,
+    Disconnect,
+    Packet,
+    Pingreq,
+    Pingresp,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+    Suback,
+    Subscribe,
+    Subscription,
+)
+
+CONFIGURATION = Path("/etc/oncegate/gateway.toml")
+ANSWER_SECONDS_MAX = 30.0
+"""For each answer: a commit on a slow card takes a second or two, in an emulator ten."""
+PACKET_BYTES_MAX = 64 << 10
+"""Our own message and the answers to it are far smaller."""
+VERSION = 4
+CLIENT_ID = "oncegate-health"
+
+
+class NotHealthyError(Exception):
+    """The gateway does not do what it is for; the message says what it did instead."""
+
+
+def check(configuration_file: Path = CONFIGURATION) -> str:
+    """Raise NotHealthyError, or return in words what was seen."""
+    configuration = load(configuration_file, {}, {})
+    started = time.monotonic()
+    try:
+        _broker_hands_over_once(configuration)
+        _page_answers(configuration)
+    except (OSError, http.client.HTTPException) as error:
+        raise NotHealthyError(f"{type(error).__name__}: {error}") from error
+    seconds = time.monotonic() - started
+    return f"healthy: a message once through the broker, the page answers ({seconds:.1f} s)"
+
+
+def _broker_hands_over_once(configuration: Configuration) -> None:
+    payload = os.urandom(16)
+    topic = f"oncegate-health/{payload.hex()}"
+    client = _Client(configuration, clean=False)
+    client.send(Subscribe(1, [Subscription(topic, 2)]))
+    client.wait_for(lambda packet: isinstance(packet, Suback) and packet.reason_codes[0] == 2)
+    client.send(Publish(topic, payload, 2, False, False, 2))
+    client.wait_for(lambda packet: isinstance(packet, Pubcomp))
+    client.wait_for(lambda packet: isinstance(packet, Pubrel))
+    # What the broker sent before it answered this has arrived: a second copy too.
+    client.send(Pingreq())
+    client.wait_for(lambda packet: isinstance(packet, Pingresp))
+    client.close()
+    # The same client with a clean session takes the persistent one away.
+    _Client(configuration, clean=True).close()
+    received = [each.payload for each in client.seen if isinstance(each, Publish)]
+    if received != [payload]:
+        raise NotHealthyError(f"the broker handed a message over {len(received)} times, not once")
+
+
+class _Client:
+    """One MQTT connection, used one step at a time. Answers what QoS 2 asks for by itself."""
+
+    def __init__(self, configuration: Configuration, *, clean: bool) -> None:
+        self.seen: list[Packet] = []
+        self._decoder = Decoder(PACKET_BYTES_MAX, VERSION, "client")
+        self._socket = socket.create_connection(
+            configuration.broker_address, timeout=ANSWER_SECONDS_MAX
+        )
+        bridge = configuration.bridge
+        password = None
+        if bridge.password_file is not None:
+            password = bridge.password_file.read_bytes().split(b"\n")[0]
+        self._incoming = self._packets()
+        self.send(Connect(VERSION, CLIENT_ID, clean, 60, None, bridge.username, password))
+        self.wait_for(lambda packet: isinstance(packet, Connack) and packet.reason_code == 0)
+
+    def send(self, packet: Packet) -> None:
+        self._socket.sendall(encode(packet, VERSION))
+
+    def wait_for(self, is_wanted: Callable[[Packet], bool]) -> None:
+        """Read until the packet is there, also among those that were read before."""
+        if any(is_wanted(packet) for packet in self.seen):
+            return
+        for packet in self._incoming:
+            if is_wanted(packet):
+                return
+
+    def close(self) -> None:
+        self.send(Disconnect())
+        self._socket.close()
+
+    def _packets(self) -> Iterator[Packet]:
+        while data := self._socket.recv(65_536):
+            for packet in self._decoder.feed(data):
+                self.seen.append(packet)
+                if isinstance(packet, Publish):
+                    self.send(Pubrec(packet.packet_id))
+                elif isinstance(packet, Pubrec):
+                    self.send(Pubrel(packet.packet_id))
+                elif isinstance(packet, Pubrel):
+                    self.send(Pubcomp(packet.packet_id))
+                yield packet
+        raise NotHealthyError("the broker closed the connection")
+
+
+def _page_answers(configuration: Configuration) -> None:
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+    bind = configuration.api.bind
+    connection = http.client.HTTPConnection(
+        everywhere.get(bind, bind), configuration.api.port, timeout=ANSWER_SECONDS_MAX
+    )
+    try:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise NotHealthyError(f"the page answers /readyz with {answer.status}, not 200")
+    finally:
+        connection.close()

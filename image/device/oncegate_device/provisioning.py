@@ -1,0 +1,105 @@
+"""`provision`: takes gateway.toml from the boot partition, once for each change of it.
+
+The order is what a power cut needs: settings are durable on the data partition before a secret
+leaves the boot partition, and what was taken is written down last.
+"""
+
+import contextlib
+import hashlib
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from oncegate_device import wiping
+from oncegate_device.settings import Own, Places, store, write
+from oncegate_device.wanted import FILE_BYTES_MAX, NETWORK, Wanted, WantedError, read
+
+REPORT = "gateway-report.txt"
+
+Writable = Callable[[Path], AbstractContextManager[None]]
+"""Makes a file system writable for as long as the context lasts."""
+
+
+@contextlib.contextmanager
+def remounted(place: Path) -> Iterator[None]:
+    """The boot partition, read-only otherwise, open for writing."""
+    subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+
+
+def provision(
+    places: Places, *, writable: Writable = remounted, own: Own = shutil.chown
+) -> list[str]:
+    """Take the file; the lines say what was done, for console, journal and the report beside it.
+
+    Raises:
+        WantedError: the file was not taken, what counted before still counts; the report says why.
+    """
+    with writable(places.boot):
+        wiping.finish(places.file)
+        try:
+            text = _text_of(places.file)
+            wanted = read(text, places.file.name)
+            store(wanted, places, own)
+        except WantedError as error:
+            lines = [
+                "gateway.toml was not taken. What was set before still counts.",
+                *error.problems,
+            ]
+            _report(lines, places, is_taken=False)
+            raise
+        blanked = wiping.without_secrets(text)
+        lines = list(_done(wanted, secrets_taken=blanked != text))
+        if blanked != text:
+            wiping.replace(places.file, blanked.encode())
+        _report(lines, places, is_taken=True)
+    digest = hashlib.sha256(blanked.encode()).hexdigest()
+    write(places.device / "gateway.toml.sha256", f"{digest}  {places.file}\n", 0o644)
+    return lines
+
+
+def _text_of(file: Path) -> str:
+    with file.open("rb") as opened:
+        content = opened.read(FILE_BYTES_MAX + 1)
+    if len(content) > FILE_BYTES_MAX:
+        raise WantedError(
+            [f"{file.name}: longer than {FILE_BYTES_MAX} bytes: is it the right one?"]
+        )
+    try:
+        # Editors of other systems write a byte order mark and \r\n.
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        problem = f"{file.name}: byte {error.start} is not UTF-8: save it as UTF-8"
+        raise WantedError([problem]) from None
+
+
+def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
+    hostname = wanted.device.hostname or "oncegate"
+    yield f"The gateway is called {hostname}"
+    yield f"Wi-Fi: {wanted.wifi.ssid}" if wanted.wifi else "Wi-Fi: not used"
+    keys = len(wanted.device.ssh_keys)
+    yield f"SSH: {keys} key(s) may log in as root" if keys else "SSH: closed, no key was given"
+    names = ", ".join(user.name for user in wanted.users)
+    yield f"MQTT: open to {names}" if names else "MQTT: open to this machine only"
+    ports = [str(port["name"]) for port in wanted.gateway.get("serial", ())]
+    yield f"Sensors: {', '.join(ports) or 'none named'}"
+    api = wanted.gateway["api"]
+    if api.get("bind") == NETWORK:
+        port = "" if api["port"] == 80 else f":{api['port']}"
+        yield f"Page: http://{hostname}.local{port}/ for everyone on the network"
+    else:
+        yield 'Page: this machine only ([api] bind = "0.0.0.0" opens it to the network)'
+    if secrets_taken:
+        yield "Passwords and keys were moved from gateway.toml to the data partition"
+
+
+def _report(lines: list[str], places: Places, *, is_taken: bool) -> None:
+    (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
+    record = json.dumps({"taken": is_taken, "lines": lines}, indent=1) + "\n"
+    write(places.device / "provisioning.json", record, 0o644)

@@ -1,0 +1,188 @@
+"""Writes what a provisioning file wants to the data partition.
+
+Each file is replaced whole. A cut between two leaves some of the old and some of the new; the
+provisioning file is still there then, and the next boot writes all of them again.
+"""
+
+import contextlib
+import hashlib
+import os
+import secrets
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.access.passwords import PasswordFile, remove_user, set_password
+from oncegate_device.toml_text import text_of
+from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError, Wifi
+
+PSK_ROUNDS = 4096
+"""Of WPA2: IEEE 802.11, annex J.4."""
+
+Own = Callable[[Path, str, str], None]
+"""Gives a file to a user and a group, as `shutil.chown`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things lie on the card; elsewhere in tests."""
+
+    boot: Path = Path("/boot/firmware")
+    device: Path = Path("/var/lib/device")
+
+    @property
+    def file(self) -> Path:
+        return self.boot / "gateway.toml"
+
+    @property
+    def configuration(self) -> Path:
+        """`/etc/oncegate` is a link to it."""
+        return self.device / "oncegate"
+
+
+def store(wanted: Wanted, places: Places, own: Own) -> None:
+    """Write all settings; secrets that are empty stay as they are stored.
+
+    Raises:
+        WantedError: an empty secret has none stored. Nothing has been written then.
+    """
+    _refuse_secrets_that_are_missing(wanted, places)
+    for folder in (places.configuration, places.device / "ssh", places.device / "wpa_supplicant"):
+        folder.mkdir(parents=True, exist_ok=True)
+    _store_users(wanted.users, places.configuration, own)
+    _store_upload_environment(wanted.upload_environment, places.configuration)
+    _store_wifi(wanted.wifi, places.device)
+    _store_ssh(wanted.device.ssh_keys, places.device / "ssh")
+    write(places.device / "hostname", f"{wanted.device.hostname or 'oncegate'}\n", 0o644)
+    file = places.configuration / "gateway.toml"
+    write(
+        file, "# Made from gateway.toml of the boot partition.\n" + text_of(wanted.gateway), 0o640
+    )
+    own(file, "root", "oncegate")
+
+
+def write(path: Path, text: str, mode: int) -> None:
+    """Replace the file whole, durably; it never has another mode than `mode`."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(path)
+
+
+def stored_environment_of(configuration: Path) -> dict[str, str]:
+    """The variables that the uploader gets now."""
+    with contextlib.suppress(FileNotFoundError):
+        lines = (configuration / "upload.env").read_text().splitlines()
+        return {
+            name: value.strip('"').replace('\\"', '"').replace("\\\\", "\\")
+            for name, _, value in (line.partition("=") for line in lines)
+        }
+    return {}
+
+
+def _refuse_secrets_that_are_missing(wanted: Wanted, places: Places) -> None:
+    name, problems = places.file.name, []
+    passwords = places.configuration / "passwords"
+    for user in wanted.users:
+        if not user.password and not (passwords.exists() and _has_user(passwords, user.name)):
+            problems.append(f'{name}: [[users]] "{user.name}" has no password yet: write one')
+    stored = stored_environment_of(places.configuration)
+    for variable, value in wanted.upload_environment.items():
+        if not value and variable not in stored:
+            problems.append(f"{name}: [upload_environment] {variable} has no value yet: write one")
+    wifi = wanted.wifi
+    if wifi is not None and not wifi.password and _stored_psk_of(wifi, places.device) is None:
+        problems.append(f"{name}: [wifi] password is not stored for this ssid: write it")
+    if problems:
+        raise WantedError(problems)
+
+
+def _has_user(passwords: Path, name: str) -> bool:
+    return any(line.startswith(f"{name}:") for line in passwords.read_text().splitlines())
+
+
+def _store_users(users: tuple[User, ...], configuration: Path, own: Own) -> None:
+    """The password file has exactly these users and the bridge, whose password is made here."""
+    passwords = configuration / "passwords"
+    secret = configuration / "bridge-password"
+    if not users:
+        passwords.unlink(missing_ok=True)
+        secret.unlink(missing_ok=True)
+        return
+    if not secret.exists() or not (passwords.exists() and _has_user(passwords, BRIDGE_USER)):
+        password = secrets.token_urlsafe(32)
+        set_password(passwords, BRIDGE_USER, password.encode())
+        write(secret, f"{password}\n", 0o640)
+    own(secret, "root", "oncegate-bridge")
+    for user in users:
+        if user.password:
+            set_password(passwords, user.name, user.password.encode())
+    kept = {BRIDGE_USER, *(user.name for user in users)}
+    for line in passwords.read_text().splitlines():
+        name = line.partition(":")[0]
+        if name not in kept:
+            remove_user(passwords, name)
+    PasswordFile.load(passwords)
+    passwords.chmod(0o640)
+    own(passwords, "root", "oncegate-broker")
+
+
+def _store_upload_environment(wanted: dict[str, str], configuration: Path) -> None:
+    stored = stored_environment_of(configuration)
+    values = {name: value or stored[name] for name, value in wanted.items()}
+    # As systemd reads an EnvironmentFile.
+    escaped = {
+        name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in values.items()
+    }
+    text = "".join(f'{name}="{value}"\n' for name, value in escaped.items())
+    write(configuration / "upload.env", text, 0o600)
+
+
+def _store_wifi(wifi: Wifi | None, device: Path) -> None:
+    file = device / "wpa_supplicant" / "wpa_supplicant-wlan0.conf"
+    if wifi is None:
+        file.unlink(missing_ok=True)
+        return
+    psk = _psk_of(wifi) if wifi.password else _stored_psk_of(wifi, device)
+    # The ssid in hexadecimal needs no quotes. The key made of both opens this network only.
+    text = (
+        f"ctrl_interface=/run/wpa_supplicant\ncountry={wifi.country}\n"
+        f"network={{\n    ssid={wifi.ssid.encode().hex()}\n    psk={psk}\n"
+        "    key_mgmt=WPA-PSK WPA-PSK-SHA256\n    ieee80211w=1\n}\n"
+    )
+    write(file, text, 0o600)
+
+
+def _psk_of(wifi: Wifi) -> str:
+    if len(wifi.password) == 64:
+        return wifi.password.lower()
+    key = hashlib.pbkdf2_hmac(
+        "sha1", wifi.password.encode(), wifi.ssid.encode(), PSK_ROUNDS, dklen=32
+    )
+    return key.hex()
+
+
+def _stored_psk_of(wifi: Wifi, device: Path) -> str | None:
+    file = device / "wpa_supplicant" / "wpa_supplicant-wlan0.conf"
+    lines = [line.strip() for line in file.read_text().splitlines()] if file.exists() else []
+    if f"ssid={wifi.ssid.encode().hex()}" not in lines:
+        return None
+    return next((line.removeprefix("psk=") for line in lines if line.startswith("psk=")), None)
+
+
+def _store_ssh(keys: tuple[str, ...], folder: Path) -> None:
+    write(folder / "authorized_keys", "".join(f"{key}\n" for key in keys), 0o600)
+    host_key = folder / "ssh_host_ed25519_key"
+    if keys and not host_key.exists():
+        partial = folder / "ssh_host_ed25519_key.partial"
+        partial.unlink(missing_ok=True)
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(partial)]
+        subprocess.run(command, check=True)
+        partial.with_suffix(".partial.pub").rename(folder / "ssh_host_ed25519_key.pub")
+        partial.rename(host_key)

@@ -1,0 +1,42 @@
+"""Tables as TOML text. Python reads TOML and writes none."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def text_of(tables: Mapping[str, Any]) -> str:
+    """`{"api": {"port": 80}, "serial": [{"name": "gps"}]}` as TOML, tables in their order."""
+    return "\n".join(_lines_of(tables)) + "\n"
+
+
+def _lines_of(tables: Mapping[str, Any]) -> Iterator[str]:
+    for name, table in tables.items():
+        if isinstance(table, Mapping):
+            yield f"[{_key(name)}]"
+            yield from _pairs_of(table)
+            yield ""
+        else:
+            for each in table:
+                yield f"[[{_key(name)}]]"
+                yield from _pairs_of(each)
+                yield ""
+
+
+def _pairs_of(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        yield f"{_key(key)} = {_value(value)}"
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.replace("_", "a").isalnum() else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items())
+        return f"{{ {inside} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(each) for each in value)}]"
+    # JSON's texts, numbers and truths are TOML's; of the control characters it leaves DEL as it is.
+    return json.dumps(value).replace("\x7f", "\\u007f")

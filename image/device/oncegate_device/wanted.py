@@ -1,0 +1,194 @@
+"""The provisioning file: what a person wants of this device, checked.
+
+It has the sections of the gateway's own configuration (docs/configuration.md) and four more,
+`[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is taken off the boot
+partition once it is stored; the empty text that stays in its place means "the one that is stored".
+"""
+
+import tomllib
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from gateway.configuration.problems import lines_of, shown, suggestion
+from gateway.configuration.quantities import Text, refusal
+from gateway.configuration.sections import Configuration, Section
+
+FILE_BYTES_MAX = 64 << 10
+"""Bytes: written by hand; a larger file is the wrong file."""
+BRIDGE_USER = "oncegate-bridge"
+MQTT_PORT = 1883
+NETWORK = "0.0.0.0"  # noqa: S104
+PASSWORDS = "/etc/oncegate/passwords"
+BRIDGE_PASSWORD = "/etc/oncegate/bridge-password"  # noqa: S105 - a file's name
+
+_HOSTNAME = Text(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9 and -, like cabinet-7")
+_SSH_KEY = Text(
+    r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|"
+    r"sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/]{40,2000}={0,3}( [^\r\n]{0,200})?",
+    "a public key as ssh-keygen writes it (the line of a .pub file)",
+)
+_WIFI_PASSWORD = Text(
+    r"[\x20-\x7e]{8,63}|[0-9A-Fa-f]{64}|", "8 to 63 letters, digits and signs, or 64 hexadecimal"
+)
+_VARIABLE = Text(
+    r"(AWS|GOOGLE|AZURE)_[A-Z0-9_]{1,60}", "a variable like AWS_ACCESS_KEY_ID, GOOGLE_... or AZURE_"
+)
+
+# What the image decides: places, users and groups of the units.
+_OWNED = {
+    "gateway": ("data_dir", "control_dir", "control_group", "status_group"),
+    "access": ("password_file",),
+    "bridge": ("username", "password_file"),
+}
+
+
+class WantedError(Exception):
+    """The file cannot be used; `problems` has one line for each mistake."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Device(Section):
+    """What the machine is called, and who may log in."""
+
+    hostname: Annotated[str, _HOSTNAME] | None = None
+    ssh_keys: Annotated[tuple[Annotated[str, _SSH_KEY], ...], Field(strict=False)] = ()
+
+
+class Wifi(Section):
+    """The wireless network to join."""
+
+    ssid: Annotated[str, Text(r"[^\0\r\n]{1,32}", "the network's name, 1 to 32 characters")]
+    password: Annotated[str, _WIFI_PASSWORD]
+    country: Annotated[str, Text(r"[A-Z]{2}", 'a country in two letters, like "DE"')]
+
+    @model_validator(mode="after")
+    def _fits_into_a_beacon(self) -> "Wifi":
+        if len(self.ssid.encode()) > 32:
+            raise refusal("an ssid of at most 32 bytes")
+        return self
+
+
+class User(Section):
+    """An MQTT client that comes in from the network."""
+
+    name: Annotated[str, Text(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}", "a name of 1 to 64 letters")]
+    password: Annotated[str, Text(r"[^\0\r\n]{8,1024}|", "a password of at least 8 characters")]
+
+
+class DeviceFile(Section):
+    """The sections that are not the gateway's."""
+
+    device: Device = Device()
+    wifi: Wifi | None = None
+    users: Annotated[tuple[User, ...], Field(strict=False)] = ()
+    upload_environment: dict[Annotated[str, _VARIABLE], Annotated[str, Text(r"[^\0\r\n]*", "")]] = (
+        Field(default_factory=dict)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A checked provisioning file."""
+
+    device: Device
+    wifi: Wifi | None
+    users: tuple[User, ...]
+    upload_environment: dict[str, str]
+    gateway: dict[str, Any]
+    """The tables of the gateway's configuration, completed and accepted by its model."""
+
+
+def read(text: str, name: str) -> Wanted:
+    """The file's contents as types; `name` is what a problem calls the file.
+
+    Raises:
+        WantedError: with one line for each mistake.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise WantedError([f"{name}: is not TOML: {error}: look for a missing quote"]) from None
+    own = {key: tables.pop(key) for key in list(tables) if key in DeviceFile.model_fields}
+    problems = _problems_of_owned(tables, name)
+    device = DeviceFile()
+    try:
+        device = DeviceFile.model_validate(own)
+    except ValidationError as error:
+        problems += [_line_of(details, name) for details in error.errors()]
+    completed = completed_for_image(tables, has_users=bool(own.get("users")))
+    try:
+        Configuration.model_validate(completed)
+    except ValidationError as error:
+        problems += lines_of(error, lambda _: name)
+    names = [user.name for user in device.users]
+    for repeated in sorted({each for each in names if names.count(each) > 1}):
+        problems.append(f'{name}: [[users]] name = "{repeated}" stands there twice: use it once')
+    if problems:
+        raise WantedError(problems)
+    return Wanted(device.device, device.wifi, device.users, device.upload_environment, completed)
+
+
+def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
+    """The gateway's tables with what the image decides.
+
+    With users MQTT is open to the network for them, and the bridge becomes a user with a password
+    made on the device; without, it is open to this machine alone. The page is on port 80.
+    """
+    completed = {
+        key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()
+    }
+    gateway = _table(completed, "gateway")
+    gateway["data_dir"] = "/var/lib/oncegate"
+    gateway["control_dir"] = "/run/oncegate"
+    gateway["control_group"] = "oncegate-control"
+    gateway["status_group"] = "oncegate"
+    _table(completed, "api").setdefault("port", 80)
+    if has_users:
+        completed.setdefault(
+            "listeners", [{"bind": NETWORK, "port": MQTT_PORT, "anonymous": False}]
+        )
+        _table(completed, "access")["password_file"] = PASSWORDS
+        bridge = _table(completed, "bridge")
+        bridge["username"] = BRIDGE_USER
+        bridge["password_file"] = BRIDGE_PASSWORD
+    return completed
+
+
+def _table(tables: dict[str, Any], name: str) -> dict[str, Any]:
+    table = tables.setdefault(name, {})
+    # `gateway = 1` is refused as a whole by the model.
+    return table if isinstance(table, dict) else {}
+
+
+def _problems_of_owned(tables: dict[str, Any], name: str) -> list[str]:
+    return [
+        f"{name}: [{section}] {key} belongs to the image: take the line out"
+        for section, keys in _OWNED.items()
+        for key in keys
+        if isinstance(tables.get(section), dict) and key in tables[section]
+    ]
+
+
+def _line_of(details: Any, name: str) -> str:
+    """A finding of pydantic's as a line; secrets are never shown."""
+    section, *rest = details["loc"]
+    place = f"[[{section}]]" if section == "users" else f"[{section}]"
+    keys = [part for part in rest if isinstance(part, str) and part != "[key]"]
+    if section == "users" and rest and isinstance(rest[0], int):
+        place += f" (number {rest[0] + 1})"
+    place = " ".join([place, *keys[:1]])
+    if details["type"] == "extra_forbidden":
+        models: dict[str, type[Section]] = {"device": Device, "wifi": Wifi, "users": User}
+        mend = suggestion(str(rest[-1]), models[section].model_fields)
+        return f"{name}: {place} is not a key of this version: {mend}"
+    if details["type"] == "missing":
+        return f"{name}: {place} is missing: every such table needs it"
+    allowed = details.get("ctx", {}).get("allowed") or details["msg"]
+    is_secret = section == "upload_environment" or "password" in keys
+    given = "is set" if is_secret else f"= {shown(details['input'])}"
+    return f"{name}: {place} {given} and cannot be used: use {allowed}"

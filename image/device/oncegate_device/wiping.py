@@ -1,0 +1,111 @@
+"""Takes secrets out of the provisioning file, once they are stored on the data partition.
+
+What a card's controller keeps of overwritten sectors is out of our reach: who holds the card and
+opens its chips may find them. Who mounts it does not.
+"""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from oncegate_device.toml_text import text_of
+
+_HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z_]+)\s*\]\]?")
+_PAIR = re.compile(
+    r"""(\s*["']?[A-Za-z0-9_-]+["']?\s*=\s*)("(?:[^"\\]|\\.)*"|'[^']*')(.*)""", re.DOTALL
+)
+_SECRETS = {"wifi": ("password",), "users": ("password",), "upload_environment": None}
+"""The keys of each table that are secret; None: all of them."""
+
+
+def without_secrets(text: str) -> str:
+    """The file with every secret an empty text, comments and all else as they were.
+
+    A file that writes a secret in a way that a line does not hold (inline tables, long texts) is
+    written again without its comments.
+    """
+    tables = tomllib.loads(text)
+    wanted = _blanked(tables)
+    if wanted == tables:
+        return text
+    lines, section = [], ""
+    for line in text.splitlines(keepends=True):
+        header = _HEADER.match(line)
+        section = header[1] if header else section
+        pair = None if header else _PAIR.match(line)
+        is_secret = pair and _is_secret(section, pair[1].split("=")[0].strip(" \t\"'"))
+        lines.append(f'{pair[1]}""{pair[3]}' if pair and is_secret else line)
+    blanked = "".join(lines)
+    try:
+        if tomllib.loads(blanked) == wanted:
+            return blanked
+    except tomllib.TOMLDecodeError:
+        pass
+    return "# Written again without its comments when its secrets were taken.\n" + text_of(wanted)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Put `content` in the file's place and overwrite what stood there.
+
+    A cut at any moment leaves the old file, the new one, or what `finish` completes.
+    """
+    _write(path.with_suffix(".new"), content)
+    path.rename(path.with_suffix(".was"))
+    finish(path)
+
+
+def finish(path: Path) -> None:
+    """Complete a replacement that a cut interrupted; nothing otherwise."""
+    new, was = path.with_suffix(".new"), path.with_suffix(".was")
+    if not was.exists():
+        new.unlink(missing_ok=True)
+        return
+    if new.exists():
+        new.rename(path)
+        _sync(path.parent)
+    # The same clusters: to remove the file alone would leave its contents in free ones.
+    with was.open("r+b") as file:
+        file.write(b" " * was.stat().st_size)
+        file.flush()
+        os.fsync(file.fileno())
+    was.unlink()
+    _sync(path.parent)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_secret(section: str, key: str) -> bool:
+    if section not in _SECRETS:
+        return False
+    keys = _SECRETS[section]
+    return keys is None or key in keys
+
+
+def _blanked(tables: dict[str, Any]) -> dict[str, Any]:
+    def blank(section: str, table: dict[str, Any]) -> dict[str, Any]:
+        return {key: "" if _is_secret(section, key) else each for key, each in table.items()}
+
+    return {
+        section: [blank(section, each) for each in table]
+        if isinstance(table, list)
+        else blank(section, table)
+        if isinstance(table, dict)
+        else table
+        for section, table in tables.items()
+    }

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Writes a repository file for Raspberry Pi Imager (--repo) that offers one image.
+
+    os_list.py IMAGE.img VERSION [URL]
+
+IMAGE.img.xz lies beside it. URL is where the .xz can be downloaded; without it the file on this
+machine is named, which Imager takes too.
+"""
+
+import hashlib
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def repository(image: Path, version: str, url: str) -> dict[str, object]:
+    packed = image.with_name(f"{image.name}.xz")
+    modified = datetime.fromtimestamp(packed.stat().st_mtime, UTC)
+    return {
+        "os_list": [
+            {
+                "name": f"Oncegate {version} (64-bit)",
+                "description": "An edge gateway that never loses and never doubles a reading",
+                "url": url or packed.resolve().as_uri(),
+                "release_date": modified.date().isoformat(),
+                "extract_size": image.stat().st_size,
+                "extract_sha256": sha256_of(image),
+                "image_download_size": packed.stat().st_size,
+                "image_download_sha256": sha256_of(packed),
+                "devices": ["pi3-64bit", "pi4-64bit"],
+            }
+        ]
+    }
+
+
+if __name__ == "__main__":
+    url = sys.argv[3] if len(sys.argv) > 3 else ""
+    json.dump(repository(Path(sys.argv[1]), sys.argv[2], url), sys.stdout, indent=2)
+    print()

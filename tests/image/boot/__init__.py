@@ -1,0 +1,1 @@
+"""Boots a made image in QEMU. `make image-test` runs these; nothing else collects them."""

@@ -1,0 +1,74 @@
+"""An SD card as a file: a copy of the made image, and its boot partition read and written from the
+host, as a card reader would."""
+
+import subprocess
+from pathlib import Path
+
+MIB = 1 << 20
+BOOT_OFFSET = 4 * MIB
+SLOT_OFFSETS = {"A": 132 * MIB, "B": 832 * MIB}
+DATA_OFFSET = 1532 * MIB
+"""Where image/genimage.cfg puts the partitions; tests/image/test_layout.py compares them."""
+CARD_BYTES = 4 << 30
+"""Larger than the image, so that the data partition grows. QEMU wants a power of two."""
+
+
+class Card:
+    """A card of its own for one test; sparse, a few hundred megabytes on disk."""
+
+    def __init__(self, image: Path, file: Path, size_bytes: int = CARD_BYTES) -> None:
+        self.file = file
+        subprocess.run(["cp", "--sparse=always", "--reflink=auto", image, file], check=True)
+        with file.open("r+b") as opened:
+            opened.truncate(size_bytes)
+
+    def put(self, name: str, content: str | bytes) -> None:
+        """Write a file of the boot partition."""
+        data = content.encode() if isinstance(content, str) else content
+        self._mtools("mcopy", "-o", "-", f"::{name}", data=data)
+
+    def get(self, name: str) -> bytes:
+        """A file of the boot partition; FileNotFoundError where there is none."""
+        done = self._mtools("mcopy", f"::{name}", "-", check=False)
+        if done.returncode:
+            raise FileNotFoundError(name)
+        return done.stdout
+
+    def names(self) -> list[str]:
+        """The files at the top of the boot partition."""
+        listing = self._mtools("mdir", "-b", "::").stdout.decode()
+        return sorted(line.removeprefix("::/") for line in listing.splitlines())
+
+    def set_environment(self, variables: dict[str, str]) -> None:
+        """Change variables of U-Boot's environment."""
+        raw = self.get("uboot.env")
+        lines = raw[4:].split(b"\0\0")[0].decode().split("\0")
+        values = dict(line.split("=", 1) for line in lines) | variables
+        text = "".join(f"{name}={value}\n" for name, value in values.items())
+        done = subprocess.run(
+            ["mkenvimage", "-s", str(len(raw)), "-o", "-", "-"],
+            input=text.encode(), capture_output=True, check=True,
+        )  # fmt: skip
+        self.put("uboot.env", done.stdout)
+
+    def environment(self) -> dict[str, str]:
+        """U-Boot's variables."""
+        lines = self.get("uboot.env")[4:].split(b"\0\0")[0].decode().split("\0")
+        return dict(line.split("=", 1) for line in lines)
+
+    def extract(self, slot: str, path: str, target: Path) -> Path:
+        """A file out of a slot."""
+        place = f"{self.file}?offset={SLOT_OFFSETS[slot]}"
+        subprocess.run(
+            ["debugfs", "-R", f"dump {path} {target}", place], check=True, capture_output=True
+        )
+        return target
+
+    def _mtools(
+        self, *command: str, data: bytes = b"", check: bool = True
+    ) -> subprocess.CompletedProcess[bytes]:
+        verb, *arguments = command
+        return subprocess.run(
+            [verb, "-i", f"{self.file}@@{BOOT_OFFSET}", *arguments],
+            input=data, capture_output=True, check=check,
+        )  # fmt: skip

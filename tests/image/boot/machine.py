@@ -1,0 +1,194 @@
+"""A board in QEMU with a card in it.
+
+`virt` is a made-up board with the slot's own kernel, faster; `raspi3b` goes the Pi's way through
+U-Boot. Both have a USB serial adapter whose other end is a Unix socket on the host, and forward
+three ports of the guest to loopback. The guest reaches nothing beyond QEMU but `host_port`.
+"""
+
+import contextlib
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.image.boot.card import Card
+
+PAGE, MQTT, SSH = 80, 1883, 22
+BOOT_SECONDS_MAX = 900.0
+"""A quiet machine takes 75 s; one that does much beside it has taken ten times that."""
+EXTRA = "oncegate.watchdog=off"
+"""Opening the watchdog of the emulated Pi resets it."""
+EXTRA_ON_PI = f"{EXTRA} oncegate.healthy_within=300"
+"""A slot that is not healthy is given up after five minutes, not ten."""
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+class Machine:
+    """One power-on: started by the constructor, ended by `cut_power` or `power_off`."""
+
+    def __init__(
+        self,
+        card: Card,
+        folder: Path,
+        kind: str = "virt",
+        *,
+        key: Path,
+        slot: str = "A",
+        stick: Path | None = None,
+    ) -> None:
+        self.card = card
+        self.kind = kind
+        self.console = folder / f"console-{time.monotonic_ns()}.log"
+        self.serial = folder / "sensor.sock"
+        self._key = key
+        self._ports = {port: free_port() for port in (PAGE, MQTT, SSH)}
+        forwards = "".join(
+            f",hostfwd=tcp:127.0.0.1:{host}-:{guest}" for guest, host in self._ports.items()
+        )
+        network = f"user,id=n0,restrict=on{forwards}"
+        self.serial.unlink(missing_ok=True)
+        common = [
+            "-netdev", network, "-display", "none", "-monitor", "none",
+            "-chardev", f"socket,id=ser,path={self.serial},server=on,wait=off",
+            "-chardev", f"file,id=con,path={self.console}",
+        ]  # fmt: skip
+        kind_arguments = self._raspi(folder) if kind == "raspi3b" else self._virt(folder, slot)
+        if stick is not None:
+            common += ["-drive", f"file={stick},format=raw,if=none,id=stick"]
+            common += ["-device", "usb-storage,drive=stick"]
+        self.started = time.monotonic()
+        self._qemu = subprocess.Popen(
+            ["qemu-system-aarch64", *kind_arguments, *common],
+            stdin=subprocess.DEVNULL, stderr=(folder / "qemu.log").open("ab"),
+        )  # fmt: skip
+
+    def port(self, guest: int) -> int:
+        """The port on the host's loopback that reaches the guest's."""
+        return self._ports[guest]
+
+    def text(self) -> str:
+        """The console so far."""
+        with contextlib.suppress(FileNotFoundError):
+            return self.console.read_text(errors="replace")
+        return ""
+
+    def wait_for_console(self, wanted: str, seconds: float = BOOT_SECONDS_MAX) -> float:
+        """Seconds from power-on until the console shows `wanted`."""
+        self._wait(lambda: wanted in self.text(), seconds, f"the console does not show {wanted!r}")
+        return time.monotonic() - self.started
+
+    def wait_until_up(self) -> float:
+        """Seconds from power-on until the guest takes commands."""
+        # On raspi3b connections during the boot leave the emulated network stuck.
+        self.wait_for_console("login:")
+        self._wait(lambda: self._ssh("true").returncode == 0, 180, "sshd does not answer")
+        return time.monotonic() - self.started
+
+    def wait_until_healthy(self) -> float:
+        """Seconds from power-on until the gateway does what it is for."""
+        self.wait_until_up()
+        healthy = lambda: self._ssh("oncegate-device healthy", 180).returncode == 0  # noqa: E731
+        self._wait(healthy, 600, "the gateway is not healthy")
+        return time.monotonic() - self.started
+
+    def run(self, command: str, *, seconds: float = 300, check: bool = True) -> str:
+        """What a command prints in the guest, as root."""
+        done = self._ssh(command, seconds)
+        if check and done.returncode:
+            raise AssertionError(f"{command}: {done.returncode}: {done.stderr}{done.stdout}")
+        return done.stdout.strip()
+
+    def cut_power(self) -> None:
+        """What was not handed to the card is gone."""
+        self._qemu.kill()
+        self._qemu.wait(30)
+
+    def power_off(self) -> None:
+        """An orderly end."""
+        self._ssh("systemctl poweroff")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._qemu.wait(90)
+        self.cut_power()
+
+    @property
+    def is_running(self) -> bool:
+        return self._qemu.poll() is None
+
+    def _wait(self, is_done: Callable[[], bool], seconds: float, complaint: str) -> None:
+        until = time.monotonic() + seconds
+        while not is_done():
+            ended = self._qemu.poll()
+            if ended is not None or time.monotonic() > until:
+                state = "runs" if ended is None else f"ended with {ended}"
+                raise AssertionError(
+                    f"{complaint} after {seconds:.0f} s; QEMU {state}\n{self.text()[-3000:]}"
+                )
+            time.sleep(0.25)
+
+    def _ssh(self, command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+        options = [
+            "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+            "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=30", "-o", "BatchMode=yes",
+        ]  # fmt: skip
+        where = ["-i", str(self._key), "-p", str(self._ports[SSH]), "root@127.0.0.1"]
+        try:
+            return subprocess.run(
+                ["ssh", *options, *where, command],
+                capture_output=True, text=True, timeout=seconds, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 255, "", f"no answer in {seconds} s")
+
+    def _virt(self, folder: Path, slot: str) -> list[str]:
+        kernel = self.card.extract(slot, "/boot/Image.gz", folder / "Image.gz")
+        initrd = self.card.extract(slot, "/boot/initrd.img", folder / "initrd.img")
+        part = {"A": 2, "B": 3}[slot]
+        arguments = f"root=PARTUUID=4f6e6365-0{part} ro rootwait rauc.slot={slot} console=ttyAMA0 quiet {EXTRA}"
+        return [
+            "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1G",
+            "-accel", "tcg,thread=multi", "-kernel", str(kernel), "-initrd", str(initrd),
+            "-append", arguments,
+            "-drive", f"file={self.card.file},format=raw,if=none,id=sd,cache=directsync",
+            "-device", "virtio-blk-pci,drive=sd", "-device", "virtio-net-pci,netdev=n0",
+            "-device", "virtio-rng-pci", "-device", "qemu-xhci",
+            "-device", "usb-serial,chardev=ser,always-plugged=on", "-serial", "chardev:con",
+        ]  # fmt: skip
+
+    def _raspi(self, folder: Path) -> list[str]:
+        loader, tree = folder / "u-boot.bin", folder / "board.dtb"
+        loader.write_bytes(self.card.get("u-boot.bin"))
+        tree.write_bytes(self.card.get("bcm2837-rpi-3-b.dtb"))
+        self.card.set_environment({"extra_arguments": EXTRA_ON_PI})
+        return [
+            "-M", "raspi3b", "-m", "1G", "-smp", "4", "-accel", "tcg,thread=single",
+            "-kernel", str(loader), "-dtb", str(tree),
+            "-drive", f"file={self.card.file},format=raw,if=sd,cache=directsync",
+            "-device", "usb-net,netdev=n0",
+            "-device", "usb-serial,chardev=ser,always-plugged=on",
+            "-serial", "null", "-serial", "chardev:con",
+        ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def powered(
+    card: Card,
+    folder: Path,
+    kind: str = "virt",
+    *,
+    key: Path,
+    slot: str = "A",
+    stick: Path | None = None,
+) -> Iterator[Machine]:
+    """A machine that is off when the context ends."""
+    machine = Machine(card, folder, kind, key=key, slot=slot, stick=stick)
+    try:
+        yield machine
+    finally:
+        machine.cut_power()

@@ -1,0 +1,104 @@
+"""A sensor board at the other end of the guest's USB serial adapter.
+
+The board has its own power: it goes on measuring while the gateway is off, keeps what was not
+acknowledged, and sends it again.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+import time
+import tty
+from pathlib import Path
+
+from firmware_bridge.simulator import SimulatedBoard
+
+DEVICE = 42
+READINGS_A_FRAME = 3
+
+
+class Board:
+    """Measures each `interval_seconds` from the start of the context to its end."""
+
+    def __init__(self, cable: Path, interval_seconds: float) -> None:
+        self._cable = cable
+        self._interval_seconds = interval_seconds
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self._ended = threading.Event()
+        self._quiet = threading.Event()
+        self.board = SimulatedBoard(self._master, DEVICE, boot=1)
+        self._threads = [
+            threading.Thread(target=self._measure), threading.Thread(target=self._connect)
+        ]  # fmt: skip
+
+    def __enter__(self) -> "Board":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(30)
+        os.close(self._master)
+        os.close(self._slave)
+
+    def stop_measuring(self) -> None:
+        """No new frames; what is kept is still sent."""
+        self._quiet.set()
+
+    @property
+    def acknowledged(self) -> int:
+        """Frames that the gateway has acknowledged."""
+        return self.board.acknowledged
+
+    def wait_until_all_is_acknowledged(self, seconds: float) -> None:
+        """After `stop_measuring`: nothing is kept any more."""
+        until = time.monotonic() + seconds
+        while self.board.waiting:
+            assert time.monotonic() < until, f"{self.board.waiting} frames are not acknowledged"
+            time.sleep(0.2)
+
+    def _measure(self) -> None:
+        asyncio.run(self._run())
+
+    async def _run(self) -> None:
+        stop = asyncio.Event()
+        running = asyncio.create_task(self.board.run(stop, self._interval_seconds))
+        while not self._ended.is_set():
+            if self._quiet.is_set():
+                # The board has no switch for it: an interval that does not end is one.
+                self.board.measure = lambda: None  # type: ignore[method-assign]
+            await asyncio.sleep(0.1)
+        stop.set()
+        await running
+
+    def _connect(self) -> None:
+        """The cable: QEMU's socket, whenever there is one, joined to the board's line."""
+        while not self._ended.is_set():
+            with socket.socket(socket.AF_UNIX) as cable:
+                try:
+                    cable.connect(str(self._cable))
+                except OSError:
+                    self._ended.wait(0.2)
+                    continue
+                cable.settimeout(0.05)
+                # What a full line loses the board sends again.
+                with contextlib.suppress(OSError):
+                    self._join(cable)
+
+    def _join(self, cable: socket.socket) -> None:
+        os.set_blocking(self._slave, False)
+        while not self._ended.is_set():
+            with contextlib.suppress(BlockingIOError):
+                if data := os.read(self._slave, 4096):
+                    cable.sendall(data)
+            with contextlib.suppress(TimeoutError):
+                data = cable.recv(4096)
+                if not data:
+                    return
+                os.write(self._slave, data)

@@ -1,0 +1,64 @@
+"""A flashed card with a gateway.toml: the gateway comes up, provisioned, and its page answers."""
+
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.image.boot.card import CARD_BYTES, DATA_OFFSET, Card
+from tests.image.boot.conftest import PASSWORD
+from tests.image.boot.machine import MQTT, PAGE, Machine, powered
+from tests.image.boot.sensor import READINGS_A_FRAME, Board
+from tests.image.boot.subscriber import Subscriber
+
+pytestmark = pytest.mark.timeout(1800)
+SERVICES = [f"oncegate-{name}" for name in ("broker", "bridge", "api", "upload")]
+
+
+@pytest.mark.parametrize("kind", ["virt", "raspi3b"])
+def test_a_flashed_card_boots_to_a_gateway_that_carries_a_sensor_s_readings_once(
+    card: Card, tmp_path: Path, key: Path, kind: str
+) -> None:
+    with powered(card, tmp_path, kind, key=key) as machine, Board(machine.serial, 0.5) as board:
+        machine.wait_until_healthy()
+        assert machine.run(f"systemctl is-active {' '.join(SERVICES)}").split() == ["active"] * 4
+        assert machine.run("systemctl --failed --plain --no-legend") == ""
+        assert page_of(machine).startswith("<!doctype html>")
+        the_card_is_provisioned(machine)
+        the_data_partition_is_grown(machine)
+        with Subscriber(machine.port(MQTT), "cellar", PASSWORD) as subscriber:
+            assert subscriber.subscribed.wait(60)
+            subscriber.wait_for(10 * READINGS_A_FRAME, 120)
+            board.stop_measuring()
+        assert set(subscriber.readings.values()) == {1}
+        machine.power_off()
+    assert PASSWORD.encode() not in card.file.read_bytes()[:DATA_OFFSET]
+    assert b"moved from gateway.toml" in card.get("gateway-report.txt")
+
+
+def page_of(machine: Machine) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{machine.port(PAGE)}/", timeout=60) as answer:
+        return str(answer.read().decode().lower())
+
+
+def the_card_is_provisioned(machine: Machine) -> None:
+    assert machine.run("hostname") == "cabinet-7"
+    report = machine.run("cat /boot/firmware/gateway-report.txt")
+    assert "The gateway is called cabinet-7" in report
+    assert PASSWORD not in machine.run("cat /boot/firmware/gateway.toml")
+    # No password logs in, anywhere.
+    locked = machine.run("getent shadow | cut -d: -f2 | sort -u").split()
+    assert not [each for each in locked if not each.startswith(("!", "*"))]
+    # What listens beyond loopback: what the file opened, and mDNS, which answers names only.
+    listening = machine.run("ss -Hltn | awk '{print $4}'").split()
+    assert {each for each in listening if not each.startswith(("127.", "[::1]"))} <= {
+        "0.0.0.0:80", "0.0.0.0:1883", "0.0.0.0:22", "[::]:22",
+    }  # fmt: skip
+    mount = machine.run("findmnt -no OPTIONS / /boot/firmware").splitlines()
+    assert all("ro" in options.split(",") for options in mount)
+
+
+def the_data_partition_is_grown(machine: Machine) -> None:
+    machine.run("systemctl is-active device-grow")
+    size = int(machine.run("df --output=size -B1 /var | tail -1"))
+    assert size > 0.9 * (CARD_BYTES - DATA_OFFSET)

@@ -1,0 +1,69 @@
+"""The power is cut while readings come in: none is lost, none comes twice.
+
+A killed QEMU shows what the guest had not handed to its card yet. What a card forgets although it
+said otherwise, it cannot show.
+"""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.image.boot.card import Card
+from tests.image.boot.conftest import PASSWORD
+from tests.image.boot.machine import MQTT, powered
+from tests.image.boot.sensor import READINGS_A_FRAME, Board
+from tests.image.boot.subscriber import Subscriber
+
+pytestmark = pytest.mark.timeout(7200)
+CUTS = int(os.environ.get("CUTS", "10"))
+QUANTITIES = ("humidity", "pressure", "temperature")
+
+
+def test_cuts_under_load_lose_and_double_nothing(card: Card, tmp_path: Path, key: Path) -> None:
+    chance = random.Random(20261122)  # noqa: S311 - moments, no secret
+    subscriber = Subscriber(0, "cellar", PASSWORD)
+    with Board(tmp_path / "sensor.sock", 0.2) as board, subscriber:
+        for cut in range(CUTS + 1):
+            with powered(card, tmp_path, key=key) as machine:
+                subscriber.port = machine.port(MQTT)
+                machine.wait_for_console("login:")
+                assert subscriber.subscribed.wait(300)
+                subscriber.wait_for(len(subscriber.readings) + 20 * READINGS_A_FRAME, 600)
+                if cut == CUTS:
+                    board.stop_measuring()
+                    board.wait_until_all_is_acknowledged(600)
+                    subscriber.wait_for(board.acknowledged * READINGS_A_FRAME, 600)
+                    machine.power_off()
+                    break
+                # Somewhere in the flow, not always behind the same step of it.
+                subscriber.wait_for(len(subscriber.readings) + chance.randint(1, 40), 600)
+                machine.cut_power()
+            print(f"cut {cut + 1}: {len(subscriber.readings)} readings", flush=True)
+    assert subscriber.sessions_lost == 0
+    assert set(subscriber.readings.values()) == {1}
+    wanted = {
+        ("board-0000002a", 1, sequence, quantity)
+        for sequence in range(1, board.acknowledged + 1)
+        for quantity in QUANTITIES
+    }
+    assert set(subscriber.readings) == wanted
+    print(f"{CUTS} cuts, {len(wanted)} readings, each once")
+
+
+@pytest.mark.parametrize(
+    "moment", ["Reached target local-fs.target", "Starting device-provision", "resized filesystem"]
+)
+def test_a_cut_during_the_first_boot_leaves_a_card_that_boots(
+    card: Card, tmp_path: Path, key: Path, moment: str
+) -> None:
+    with powered(card, tmp_path, key=key) as machine:
+        machine.wait_for_console(moment)
+        machine.cut_power()
+    with powered(card, tmp_path, key=key) as machine:
+        machine.wait_until_healthy()
+        assert machine.run("hostname") == "cabinet-7"
+        assert PASSWORD not in machine.run("cat /boot/firmware/gateway.toml")
+        assert int(machine.run("df --output=size -BM /var | tail -1").rstrip("M")) > 2000
+        machine.power_off()

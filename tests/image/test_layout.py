@@ -1,0 +1,178 @@
+"""The image's files fit together: places, names, and what one of them says of another."""
+
+import configparser
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.image.boot import card
+
+IMAGE = Path(__file__).resolve().parents[2] / "image"
+OVERLAY = IMAGE / "overlay"
+UNITS = OVERLAY / "usr/lib/systemd/system"
+SIGNATURE = "4f6e6365"
+SHELL_FILES = sorted(
+    path
+    for path in IMAGE.rglob("*")
+    if path.is_file() and path.read_bytes().startswith(b"#!/bin/sh")
+)
+OWN_UNITS = sorted(UNITS.glob("*.service"))
+MIB = 1 << 20
+
+
+def partitions() -> list[tuple[str, int, int]]:
+    """Name, offset and size in MiB, as genimage lays them out with an alignment of 1 MiB."""
+    text = (IMAGE / "genimage.cfg").read_text()
+    boot = re.search(r"image boot\.vfat \{.*?size = (\d+)M", text, re.DOTALL)
+    assert boot
+    found, place = [], 0
+    for name, body in re.findall(r"partition ([\w-]+) \{(.*?)\n    \}", text, re.DOTALL):
+        offset = re.search(r"offset = (\d+)M", body)
+        size = re.search(r"size = (\d+)M", body)
+        place = int(offset[1]) if offset else place
+        found.append((name, place, int(size[1] if size else boot[1])))
+        place += found[-1][2]
+    return found
+
+
+def packages() -> list[str]:
+    lines = (IMAGE / "packages.list").read_text().splitlines()
+    return [name for line in lines if (name := line.partition("#")[0].strip())]
+
+
+def test_the_partitions_are_where_the_tests_and_the_slots_size_say() -> None:
+    named = {name: (offset * MIB, size) for name, offset, size in partitions()}
+    assert list(named) == ["boot", "slot-a", "slot-b", "data"]
+    assert named["boot"][0] == card.BOOT_OFFSET
+    assert named["slot-a"][0] == card.SLOT_OFFSETS["A"]
+    assert named["slot-b"][0] == card.SLOT_OFFSETS["B"]
+    assert named["data"][0] == card.DATA_OFFSET
+    assert named["slot-a"][1] == named["slot-b"][1] <= 700
+    slot = (IMAGE / "hooks/slot").read_text()
+    assert f"truncate -s {named['slot-a'][1]}M" in slot
+    assert f"truncate -s {named['data'][1]}M" in (IMAGE / "build").read_text()
+
+
+def test_every_program_names_the_partitions_by_the_signature_of_the_layout() -> None:
+    assert f"disk-signature = 0x{SIGNATURE}" in (IMAGE / "genimage.cfg").read_text()
+    rauc = configparser.ConfigParser()
+    rauc.read(OVERLAY / "etc/rauc/system.conf")
+    assert rauc["slot.rootfs.0"]["device"].endswith(f"{SIGNATURE}-02")
+    assert rauc["slot.rootfs.1"]["device"].endswith(f"{SIGNATURE}-03")
+    assert f"PARTUUID={SIGNATURE}-01 /boot/firmware" in (OVERLAY / "etc/fstab").read_text()
+    script = (IMAGE / "boot/boot.cmd").read_text()
+    assert f"root=PARTUUID={SIGNATURE}-0${{part}}" in script
+    initrd = OVERLAY / "etc/initramfs-tools/scripts/local-bottom/data-partition"
+    assert f"by-partuuid/{SIGNATURE}-04" in initrd.read_text()
+
+
+def test_updates_and_the_boot_script_agree_on_the_numbers_of_tries() -> None:
+    rauc = configparser.ConfigParser()
+    rauc.read(OVERLAY / "etc/rauc/system.conf")
+    kept, tries = rauc["system"]["boot-attempts"], rauc["system"]["boot-attempts-primary"]
+    # RAUC writes hexadecimal, U-Boot reads decimal.
+    assert kept == "9"
+    assert 0 < int(tries) < 9
+    assert f"-lt {kept}" in (IMAGE / "boot/boot.cmd").read_text()
+    assert f"BOOT_A_LEFT={kept}" in (IMAGE / "boot/uboot.env.txt").read_text()
+    assert f"= {kept} ]" in (OVERLAY / "usr/lib/oncegate-device/mark-good").read_text()
+
+
+def test_the_bundle_is_for_the_system_that_the_card_says_it_is() -> None:
+    rauc = configparser.ConfigParser()
+    rauc.read(OVERLAY / "etc/rauc/system.conf")
+    assert f"compatible={rauc['system']['compatible']}\n" in (IMAGE / "bundle").read_text()
+
+
+def test_config_txt_names_only_files_that_are_put_beside_it() -> None:
+    gathered = (IMAGE / "hooks/boot-partition").read_text()
+    for line in (IMAGE / "boot/config.txt").read_text().splitlines():
+        key, _, value = line.partition("=")
+        if key in ("kernel", "initramfs", "device_tree", "armstub"):
+            assert value in gathered
+
+
+def test_the_boot_script_s_addresses_do_not_overlap_on_a_board_with_512_mib() -> None:
+    script = (IMAGE / "boot/boot.cmd").read_text()
+
+    def address(name: str) -> int:
+        found = re.search(rf"setenv {name} (0x[0-9a-f]+)", script)
+        assert found, name
+        return int(found[1], 16)
+
+    kernel, unpacked = address("kernel_address"), address("kernel_comp_addr_r")
+    initrd, tree = address("initrd_address"), 128 * MIB
+    # Debian's kernel has 38 MB and its own reserve, the initial file system 11 MB.
+    assert kernel + 48 * MIB <= unpacked
+    assert unpacked + 48 * MIB <= tree
+    assert tree + MIB <= initrd
+    assert initrd + 64 * MIB <= 448 * MIB
+    assert address("kernel_comp_size") <= 48 * MIB
+
+
+@pytest.mark.parametrize("script", SHELL_FILES, ids=lambda path: path.name)
+def test_every_shell_program_stops_at_a_failure_and_is_valid(script: Path) -> None:
+    text = script.read_text()
+    assert "set -eu" in text or "exec env" in text
+    assert script.stat().st_mode & 0o111, f"chmod +x {script}"
+    subprocess.run(["sh", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("unit", OWN_UNITS, ids=lambda path: path.name)
+def test_every_unit_starts_a_program_that_the_overlay_brings(unit: Path) -> None:
+    for program in re.findall(r"^Exec\w+=(/usr/lib/oncegate-device/\S+)", unit.read_text(), re.M):
+        file = OVERLAY / program.removeprefix("/")
+        assert file.exists(), program
+        assert file.stat().st_mode & 0o111
+
+
+def test_every_unit_of_the_preset_is_there_or_comes_from_a_package_of_the_list() -> None:
+    brought = {
+        "ssh.service": "openssh-server",
+        "systemd-networkd.service": "systemd",
+        "systemd-resolved.service": "systemd-resolved",
+        "systemd-timesyncd.service": "systemd-timesyncd",
+        "wpa_supplicant@wlan0.service": "wpasupplicant",
+        "rauc.service": "rauc-service",
+        "getty@tty1.service": "systemd",
+    }
+    preset = OVERLAY / "usr/lib/systemd/system-preset/50-oncegate-image.preset"
+    for line in preset.read_text().splitlines():
+        verb, name = line.split()
+        if verb == "enable" and not name.startswith(("device-", "oncegate")):
+            assert brought[name] in packages()
+
+
+def test_nothing_on_the_card_has_a_password_or_lets_one_in() -> None:
+    sshd = (OVERLAY / "etc/ssh/sshd_config.d/oncegate.conf").read_text()
+    assert "PasswordAuthentication no" in sshd
+    assert "AuthenticationMethods publickey" in sshd
+    assert "passwd -q -l root" in (IMAGE / "hooks/install").read_text()
+    assert not list(OVERLAY.rglob("shadow"))
+    assert not list(OVERLAY.rglob("ssh_host_*"))
+
+
+def test_the_owners_numbers_are_fixed_and_different() -> None:
+    text = (OVERLAY / "usr/lib/sysusers.d/00-oncegate-image.conf").read_text()
+    numbers = [line.split()[2] for line in text.splitlines() if line[:2] in ("u ", "g ")]
+    assert len(numbers) == len(set(numbers)) == 6
+
+
+def test_device_programs_import_no_room_but_those_their_docstring_names() -> None:
+    folder = IMAGE / "device/oncegate_device"
+    imported = {
+        name
+        for path in folder.glob("*.py")
+        for name in re.findall(
+            r"^from (gateway\.\w+)|^import (gateway\.\w+)", path.read_text(), re.M
+        )
+        for name in name
+        if name
+    } | {
+        "gateway.configuration"
+        for path in folder.glob("*.py")
+        if re.search(r"^from gateway import", path.read_text(), re.M)
+    }
+    assert imported == {"gateway.access", "gateway.configuration", "gateway.wire"}
