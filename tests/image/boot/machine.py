@@ -150,7 +150,8 @@ class Machine:
         kernel = self.card.extract(slot, "/boot/Image.gz", folder / "Image.gz")
         initrd = self.card.extract(slot, "/boot/initrd.img", folder / "initrd.img")
         part = {"A": 2, "B": 3}[slot]
-        arguments = f"root=PARTUUID=4f6e6365-0{part} ro rootwait rauc.slot={slot} console=ttyAMA0 quiet {EXTRA}"
+        root = f"root=PARTUUID=4f6e6365-0{part} ro rootwait rauc.slot={slot}"
+        arguments = f"{root} console=ttyAMA0 quiet {EXTRA}"
         return [
             "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1G",
             "-accel", "tcg,thread=multi", "-kernel", str(kernel), "-initrd", str(initrd),
