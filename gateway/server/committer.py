@@ -373,8 +373,8 @@ class Committer:
         is_too_long = self.store.journal_total_bytes > journal_bytes_max
         if is_too_long or self.store.has_droppable():
             self._drop_wanted = True
-        if self._busy:
-            return
+        if self._busy or self._draining:
+            return  # at the end the last checkpoint is begun by `drain`, and no other beside it
         self.store.resume_checkpoint()
         if self._wants_checkpoint(self._loop.time()):
             self._commit()
@@ -385,7 +385,9 @@ class Committer:
         # A new one says anew how far the tables hold each queue: first the old word is used up.
         changes = self.broker.state.changes
         interval = self.limits.checkpoint_interval
-        return not self._evictable and self.store.wants_checkpoint(changes, interval, now)
+        if self._evictable or self._draining:
+            return False
+        return self.store.wants_checkpoint(changes, interval, now)
 
     def _finish_checkpoint(self) -> None:
         """Have rows that are all committed fsynced: no client waits for that."""

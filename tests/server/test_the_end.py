@@ -99,6 +99,39 @@ def test_a_turn_of_the_loop_amid_the_last_batches_does_not_spoil_a_clean_stop(
     assert not (tmp_path / "broker.running").exists()
 
 
+async def _tick_while_draining(data_dir: Path) -> None:
+    loop = asyncio.get_running_loop()
+    store = Store(data_dir)
+    opened = store.open([], loop.time())
+    recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
+    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
+    spoken = asyncio.Event()
+    committer = Committer(
+        broker,
+        store,
+        opened.recovered,
+        Limits.model_validate({"lazy_commit_delay": "0s"}),
+        WallClock(),
+        spoken=spoken.set,
+        failed=lambda failure: None,
+    )
+    recorder.observed(None, "limit_hit", "max_retained", "")
+    # It is always time for a checkpoint, and the second's tick comes when one has just finished.
+    store.wants_checkpoint = lambda *_: store._checkpoint is None  # type: ignore[method-assign]
+    committer.tick(1 << 30)
+    await spoken.wait()
+    assert committer._finishing is not None
+    committer._finishing.add_done_callback(lambda _: committer.tick(1 << 30))
+    await committer.drain()
+    assert committer.failure is None
+    store.close(clean=True)
+
+
+def test_a_tick_amid_the_last_checkpoint_begins_no_other(tmp_path: Path) -> None:
+    asyncio.run(_tick_while_draining(tmp_path))
+    assert not (tmp_path / "broker.running").exists()
+
+
 async def _serve_with_a_mistake(configuration: Configuration) -> None:
     loop = asyncio.get_running_loop()
 

@@ -23,7 +23,9 @@ PINGRESP = b"\xd0\x00"
 def found_after_a_kill(broker: Broker, folder: Path) -> State:
     """Return the state that a start would find if the process were killed now."""
     data_dir = broker.running.configuration.gateway.data_dir
-    shutil.copytree(data_dir, folder, ignore=shutil.ignore_patterns("*.sock", "*.lock", "*.partial"))
+    shutil.copytree(
+        data_dir, folder, ignore=shutil.ignore_patterns("*.sock", "*.lock", "*.partial")
+    )
     store = Store(folder)
     try:
         return store.open([], 0.0).recovered.state

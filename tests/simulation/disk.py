@@ -130,6 +130,7 @@ class Disk:
 
     def open_store(self, logged: list[str]) -> tuple[SimulatedStore, Opened]:
         """Open the store for the next life of the broker."""
+        self.pending = None
         store = SimulatedStore(self.data_dir, self)
         opened = store.open(logged, self.timeline.now)
         self.store = store
@@ -163,6 +164,7 @@ class Disk:
         journal = store.journal
         if journal._ahead and self.pending is not None:
             os.pwrite(journal._descriptor, bytes(len(journal._ahead)), journal._at)
+        self.pending = None  # nobody finds it any more, whatever is fsynced later
 
     def cut(self, *, loses_page_cache: bool) -> None:
         """Keep the files as they are, and let go of the process that had them open."""

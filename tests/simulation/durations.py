@@ -14,6 +14,7 @@ from tests.simulation.machine_clock import SYNCHRONISED
 from tests.simulation.violation import require
 
 if TYPE_CHECKING:
+    from tests.simulation.connecting import Attempt
     from tests.simulation.world import World
 
 NOTHING_EARLY = "nothing leaves before its interval has passed"
@@ -21,8 +22,8 @@ NO_SESSION_EARLY = "no session ends before its interval has passed"
 LEFT = "what is left of an interval is what is left"
 NEVER_BACK = "time that is written down does not go back over a restart"
 
-ROUNDING_SECONDS = 0.003
-"""Clocks are read in milliseconds."""
+ROUNDING_SECONDS = 0.004
+"""Clocks are read in milliseconds, at both ends of an interval and of the time switched off."""
 
 CATCH_UP_MS = 3_600_000
 """A trusted clock that is further behind than this shows that what was written down was wrong."""
@@ -116,19 +117,33 @@ class Durations:
     def _check_end(self, session: int, client_id: str) -> None:
         expiry = self._expiry[session]
         resumed_at = self._resumed_at[session]
-        ends = [
-            attempt.ended_at()
+        attempts = [
+            attempt
             for attempt in self.world.clients[client_id].connecting.attempts
             if attempt.link.opened_at <= resumed_at
         ]
-        # The connection that it had, or one before: then this asks for less.
-        gone = [end for end in ends if end is not None and end >= resumed_at]
+        # The connection that it had, or one before: then this asks for less. The last one may have
+        # ended before its beginning was committed.
+        gone = [
+            end
+            for attempt in attempts
+            if (end := self._end_of(attempt)) is not None
+            and (end >= resumed_at or attempt is attempts[-1])
+        ]
         away = self.world.now - min(gone, default=resumed_at)
         require(
             expiry != EXPIRY_NEVER and away >= expiry - self._slack_seconds,
             NO_SESSION_EARLY,
             f"the session of {client_id}, expiry {expiry} s, ended after {away:.3f} s",
         )
+
+    def _end_of(self, attempt: "Attempt") -> float | None:
+        """A broker that is stopped ends connections at once, and is heard of later."""
+        end = attempt.ended_at()
+        if end is None:
+            return None
+        stops = self.world.machine.stops
+        return min([end, *(stop for stop in stops if attempt.link.opened_at <= stop <= end)])
 
     def check_left(self, client_id: str, message: Message, packet: Publish) -> None:
         """Check what a 5.0 client is told to be left of an interval [MQTT5-3.3.2-6]."""

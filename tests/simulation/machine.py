@@ -125,6 +125,8 @@ class Machine:
         self._powered_at = 0.0
         self.life_ends: list[float] = []
         """When the process ended, each time."""
+        self.stops: list[float] = []
+        """When the broker was told to stop."""
 
     # -- its lives
 
@@ -190,6 +192,7 @@ class Machine:
         life = self.life
         if life is not None and not self._stopping and life.shell.committer.failure is None:
             self._stopping = True
+            self.stops.append(self.timeline.now)
             self._tell("broker", "is stopped")
             life.loop.create_task(self._stop(life, down_seconds))
 
