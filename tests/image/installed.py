@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, Gateway
+from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, WATCHDOG_SECONDS, Gateway
 from tests.image.machine import Machine, make_root
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "deb"
 SUITES = {"trixie": "0.1.0~deb13", "bookworm": "0.1.0~deb12"}
 PYTHON_BYTES_MAX = 90_000_000
+DISK_BYTES = 96 << 20
 # Emulated, or on a machine that is busy with other things.
 pytestmark = pytest.mark.timeout(1800)
 NEWER = "9.0~test"
@@ -209,29 +210,40 @@ def test_a_service_that_is_killed_comes_back(gateway: Gateway, service: str) -> 
 def test_a_service_that_stands_still_is_ended_by_the_watchdog(
     gateway: Gateway, service: str
 ) -> None:
+    with gateway.short_watchdogs():
+        before = gateway.processes()[service]
+        time.sleep(2.5 * WATCHDOG_SECONDS)
+        assert gateway.processes()[service] == before, "it is fed while it works"
+        gateway.machine.said("systemctl", "kill", "--signal=STOP", f"oncegate-{service}")
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while gateway.processes()[service] in (before, 0):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+
+def test_a_full_disk_ends_no_service(gateway: Gateway) -> None:
     machine = gateway.machine
-    folder = machine.root / f"etc/systemd/system/oncegate-{service}.service.d"
-    folder.mkdir(parents=True)
-    (folder / "test.conf").write_text("[Service]\nWatchdogSec=3s\n")
-    machine.said("systemctl", "daemon-reload")
-    machine.said("systemctl", "restart", f"oncegate-{service}")
-    gateway.wait_until_running()
-    before = gateway.processes()[service]
-    time.sleep(7)
-    assert gateway.processes()[service] == before, "it is fed while it works"
-    machine.said("systemctl", "kill", "--signal=STOP", f"oncegate-{service}")
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while gateway.processes()[service] in (before, 0):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    shutil.rmtree(folder)
-    machine.said("systemctl", "daemon-reload")
-    gateway.wait_until_running()
+    gateway.stop()
+    machine.said("mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "test", "/var/lib/oncegate")
+    machine.said("systemd-tmpfiles", "--create", "oncegate.conf")
+    with gateway.short_watchdogs():
+        before = gateway.processes()
+        gateway.publish("sensors/x", "before")
+        fill = ("dd", "if=/dev/zero", "of=/var/lib/oncegate/ballast", "bs=64k")
+        assert "No space left" in machine.said(*fill, check=False)
+        time.sleep(3 * WATCHDOG_SECONDS)
+        assert gateway.processes() == before
+        assert "the disk is full" in gateway.journal()
+        machine.said("rm", "/var/lib/oncegate/ballast")
+        gateway.publish("sensors/x", "afterwards")
+        assert gateway.received("sensors/x") == "afterwards"
+        assert gateway.processes() == before
+        gateway.stop()
+        machine.said("umount", "/var/lib/oncegate")
 
 
 def test_services_stop_in_the_order_of_oncegate_up_and_start_again(gateway: Gateway) -> None:
-    gateway.machine.said("systemctl", "stop", "oncegate.target")
-    gateway.wait_until_stopped()
+    gateway.stop()
     ended = gateway.stopped()[-len(SERVICES) :]
     assert set(ended[:2]) == {"bridge", "api"}
     assert ended[2:] == ["broker", "upload"]

@@ -3,12 +3,15 @@
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.image.machine import Machine
 
 SERVICES = ("broker", "bridge", "api", "upload")
 DEADLINE_SECONDS = 60.0
+WATCHDOG_SECONDS = 4
 UNIT_STOPPED = "9d1aaa27d60140bd96365438aad20286"
 """systemd's catalogue: a unit has been stopped."""
 
@@ -42,12 +45,30 @@ class Gateway:
             assert time.monotonic() < deadline, self.journal()
             time.sleep(0.5)
 
-    def wait_until_stopped(self) -> None:
-        """A target is stopped before the services that belong to it."""
+    def stop(self) -> None:
+        """Stop all; a target is stopped before the services that belong to it."""
+        self.machine.said("systemctl", "stop", "oncegate.target")
         deadline = time.monotonic() + DEADLINE_SECONDS
         while set(self.states().values()) != {"inactive"}:
             assert time.monotonic() < deadline, self.journal()
             time.sleep(0.2)
+
+    @contextmanager
+    def short_watchdogs(self) -> Iterator[None]:
+        """All services, started again, with a watchdog of a few seconds."""
+        folder = self.machine.root / "etc/systemd/system/oncegate-.service.d"
+        folder.mkdir(parents=True)
+        (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
+        self._start_anew()
+        yield
+        shutil.rmtree(folder)
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self.machine.said("systemctl", "daemon-reload")
+        self.stop()
+        self.machine.said("systemctl", "start", "oncegate.target")
+        self.wait_until_running()
 
     def answers(self) -> bool:
         said = self.machine.said(
