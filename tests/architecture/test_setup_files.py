@@ -39,6 +39,13 @@ def test_every_lock_has_the_names_that_it_was_made_from(path: Path) -> None:
         assert line.startswith(("-c ", "#")) or not name or name in locked
 
 
+def test_every_line_of_the_debian_packages_names_packages_or_a_section() -> None:
+    for line in (ROOT / "requirements" / "debian.txt").read_text().splitlines():
+        said = line.partition("#")[0].strip()
+        name = r"[a-z0-9][a-z0-9.+-]+"
+        assert re.fullmatch(rf"|\[[a-z-]+\]|{name}( \| {name})*", said), line
+
+
 def test_the_files_agree_on_every_version() -> None:
     versions: dict[str, set[str]] = {}
     for path in LOCKED:

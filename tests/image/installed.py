@@ -7,7 +7,6 @@ Not collected by `make test`: it needs minutes, and what `make deb` has built.
 
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,47 +15,13 @@ import pytest
 
 from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, WATCHDOG_SECONDS, Gateway
 from tests.image.machine import Machine, make_root
+from tests.image.packages import ROOT, SUITES, newer_than, package_of, run
 
-ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "deb"
-SUITES = {"trixie": "0.1.0~deb13", "bookworm": "0.1.0~deb12"}
 PYTHON_BYTES_MAX = 90_000_000
 DISK_BYTES = 96 << 20
 # Emulated, or on a machine that is busy with other things.
 pytestmark = pytest.mark.timeout(1800)
-NEWER = "9.0~test"
-
-
-def package_of(suite: str, arch: str) -> Path:
-    path = ROOT / "dist" / f"oncegate_{SUITES[suite]}_{arch}.deb"
-    assert path.exists(), f"make deb SUITE={suite} ARCH={arch}"
-    return path
-
-
-def run(*command: object) -> str:
-    """Run a command of this machine; what it wrote."""
-    outcome = subprocess.run(
-        [str(each) for each in command],
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=900,
-    )
-    assert outcome.returncode == 0, outcome.stdout
-    return outcome.stdout
-
-
-def newer_than(package: Path, folder: Path) -> Path:
-    """The same package under a higher version."""
-    tree = folder / "newer"
-    run("dpkg-deb", "--raw-extract", package, tree)
-    control = tree / "DEBIAN" / "control"
-    control.write_text(re.sub(r"(?m)^Version: .*$", f"Version: {NEWER}", control.read_text()))
-    path = folder / "newer.deb"
-    run("dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, path)
-    shutil.rmtree(tree)
-    return path
 
 
 @pytest.fixture(scope="module", params=SUITES)
