@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from oncegate_device.wanted import completed_for_image
 
 from tests.image.boot import card
 
@@ -178,3 +179,9 @@ def test_device_programs_import_no_room_but_those_their_docstring_names() -> Non
         if re.search(r"^from gateway import", path.read_text(), re.M)
     }
     assert imported == {"gateway.access", "gateway.configuration", "gateway.wire"}
+
+
+def test_the_page_s_port_is_open_to_a_service_without_rights() -> None:
+    port = completed_for_image({}, has_users=False)["api"]["port"]
+    sysctl = (OVERLAY / "etc/sysctl.d/50-oncegate.conf").read_text()
+    assert f"net.ipv4.ip_unprivileged_port_start = {port}\n" in sysctl
