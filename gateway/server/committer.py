@@ -116,7 +116,8 @@ class Committer:
             return
         if not self._busy:
             self._begin_if_due()
-        self.write_down()
+        if self.broker.recorder.lazy:
+            self.write_down()
 
     def _begin_if_due(self) -> None:
         if self.broker.output.waits():

@@ -108,7 +108,7 @@ class Journal:
     def has_room(self, blob_bytes: int) -> bool:
         """Return whether the newest file has room for a blob of this size."""
         end = self._at + FRAME.size + blob_bytes
-        return self._descriptor >= 0 and end <= max(self.file_bytes, self._length)
+        return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
 
     def write_ahead(self, blob: bytes) -> None:
         """Write the frame of a blob that is appended next, unless another file has to be begun.

@@ -263,7 +263,7 @@ class Store:
         if blob is not None:
             self._pending = (first_sequence, blob)
             self.journal_bytes += len(blob)
-        self._has_rows = self.checkpointing
+        self._has_rows = self._checkpoint is not None and not self._rows_wait
         if self._has_rows:
             self._writer.execute("BEGIN IMMEDIATE")
 
@@ -341,7 +341,7 @@ class Store:
     @property
     def checkpointing(self) -> bool:
         """Whether a checkpoint is on its way and has rows to write."""
-        return self._checkpoint is not None and not self.checkpoint_lacks_room
+        return self._checkpoint is not None and not self._rows_wait
 
     @property
     def checkpoint_lacks_room(self) -> bool:
