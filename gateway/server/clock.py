@@ -99,19 +99,14 @@ class WallClock:
         Time that is written down does not go back over a restart, unless a synchronised clock shows
         that what was written down was wrong.
         """
-        # Once for each batch: without a call that is not needed.
-        time_ms, monotonic_ms = time.time_ns() // 1_000_000, time.monotonic_ns() // 1_000_000
-        floor_ms = self._floor_ms
-        if (
-            self.quality == SYNCHRONISED
-            and -SET_MS <= time_ms - monotonic_ms - self._offset_ms <= SET_MS
-        ):
-            if self._floor_clock == SYNCHRONISED and 0 < floor_ms - time_ms <= CATCH_UP_MS:
-                return floor_ms, SYNCHRONISED
-            return time_ms, SYNCHRONISED
-        found = UNSYNCHRONISED if self.quality == SYNCHRONISED else self.quality
-        floor_ms += monotonic_ms - self._started_ms
-        return time_ms if time_ms > floor_ms else floor_ms, found
+        time_ms, found = self.shown()
+        if found != SYNCHRONISED:
+            floor_ms = self._floor_ms + time.monotonic_ns() // 1_000_000 - self._started_ms
+            return time_ms if time_ms > floor_ms else floor_ms, found
+        behind_ms = self._floor_ms - time_ms
+        if self._floor_clock == SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
+            return self._floor_ms, found
+        return time_ms, found
 
     @staticmethod
     def time_ms() -> int:
