@@ -72,8 +72,23 @@ class Uploader:
         ):
             assert time.monotonic() < deadline, f"the log does not reach sequence {last_batch}"
             time.sleep(0.1)
+        if self._set_aside():
+            # What the disk did not give back for a while is tried again in a minute, or at a start.
+            self._stop()
+            self.start()
+            while self._set_aside():
+                assert time.monotonic() < deadline, f"not tried again: {self._set_aside()}"
+                time.sleep(0.1)
+        return self._stop()
+
+    def _stop(self) -> int:
+        assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_DEADLINE_SECONDS)
+
+    def _set_aside(self) -> list[str]:
+        damaged = self._data_directory / "log" / "damaged"
+        return [path.name for path in damaged.glob("*.jsonl.zst")]
 
 
 @dataclass
