@@ -88,7 +88,7 @@ class WallClock:
     def shown(self) -> tuple[int, int]:
         """Return what the clock shows now, as every process of the gateway sees it, and the index
         in CLOCKS that tells how good that is."""
-        time_ms, found = time.time_ns() // 1_000_000, self.quality
+        time_ms, found = _wall_ms(), self.quality
         if found == SYNCHRONISED and (abs(time_ms - _monotonic_ms() - self._offset_ms) > SET_MS):
             found = UNSYNCHRONISED  # it was set since: the kernel has not said what to think of it
         return time_ms, found
@@ -101,8 +101,8 @@ class WallClock:
         """
         time_ms, found = self.shown()
         if found != SYNCHRONISED:
-            floor_ms = self._floor_ms + time.monotonic_ns() // 1_000_000 - self._started_ms
-            return time_ms if time_ms > floor_ms else floor_ms, found
+            floor_ms = self._floor_ms + _monotonic_ms() - self._started_ms
+            return max(time_ms, floor_ms), found
         behind_ms = self._floor_ms - time_ms
         if self._floor_clock == SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
             return self._floor_ms, found

@@ -145,7 +145,7 @@ class Shell:
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self._look_at_records(protocol, recorded_bytes)
         connection = protocol.connection
-        if connection.behind or protocol.unread:
+        if protocol.is_behind():
             self._fall_behind(protocol)
         elif connection.state == AUTHENTICATING:
             protocol.update_reading()

@@ -1,6 +1,7 @@
 """How a broker ends: whatever it was in the middle of, and whatever went wrong."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,28 +20,42 @@ from gateway.store.store import Store
 DEADLINE_SECONDS = 20
 
 
+class Ending:
+    """A committer with its store, and no shell around it."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        spoken: Callable[[], None],
+        journal_file_bytes: int = journal.FILE_BYTES,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.store = Store(data_dir, journal_file_bytes)
+        self.opened = self.store.open([], loop.time())
+        state = self.opened.recovered.state
+        self.recorder = Recorder(state, self.opened.store, b"\x01" * 8, 1, 1)
+        self.committer = Committer(
+            Broker(state, self.recorder, CoreLimits(), False, []),
+            self.store,
+            self.opened.recovered,
+            Limits.model_validate({"lazy_commit_delay": "0s"}),
+            WallClock(),
+            spoken=spoken,
+            failed=lambda failure: None,
+        )
+
+
 async def _drop_while_draining(data_dir: Path) -> None:
-    loop = asyncio.get_running_loop()
-    store = Store(data_dir, journal_file_bytes=300)
-    opened = store.open([], loop.time())
-    recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
-    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
     spoken = asyncio.Event()
-    committer = Committer(
-        broker,
-        store,
-        opened.recovered,
-        Limits.model_validate({"lazy_commit_delay": "0s"}),
-        WallClock(),
-        spoken=spoken.set,
-        failed=lambda failure: None,
-    )
+    ending = Ending(data_dir, spoken.set, journal_file_bytes=300)
+    store, recorder, committer = ending.store, ending.recorder, ending.committer
     for _ in range(10):
         recorder.observed(None, "limit_hit", "max_retained", "")
         spoken.clear()
         committer.turn()
         await spoken.wait()
-    store.begin_checkpoint(opened.recovered, recorder.next_sequence, loop.time())
+    now = asyncio.get_running_loop().time()
+    store.begin_checkpoint(ending.opened.recovered, recorder.next_sequence, now)
     spoken.clear()
     committer.turn()
     await spoken.wait()
@@ -63,11 +78,6 @@ def test_a_broker_that_stops_while_it_drops_exported_blobs_stops_cleanly(
 
 
 async def _turn_while_draining(data_dir: Path) -> None:
-    loop = asyncio.get_running_loop()
-    store = Store(data_dir)
-    opened = store.open([], loop.time())
-    recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
-    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
     turns = [1, 2, 3]
 
     def turn_of_the_shell() -> None:
@@ -77,19 +87,12 @@ async def _turn_while_draining(data_dir: Path) -> None:
             committer.turn()
             recorder.observed(None, "limit_hit", "max_retained", "for the batch behind it")
 
-    committer = Committer(
-        broker,
-        store,
-        opened.recovered,
-        Limits.model_validate({"lazy_commit_delay": "0s"}),
-        WallClock(),
-        spoken=turn_of_the_shell,
-        failed=lambda failure: None,
-    )
+    ending = Ending(data_dir, turn_of_the_shell)
+    recorder, committer = ending.recorder, ending.committer
     recorder.observed(None, "limit_hit", "max_retained", "")
     await committer.drain()
     assert committer.failure is None
-    store.close(clean=True)
+    ending.store.close(clean=True)
 
 
 def test_a_turn_of_the_loop_amid_the_last_batches_does_not_spoil_a_clean_stop(
@@ -99,25 +102,13 @@ def test_a_turn_of_the_loop_amid_the_last_batches_does_not_spoil_a_clean_stop(
     assert not (tmp_path / "broker.running").exists()
 
 
-async def _tick_while_draining(data_dir: Path) -> None:
-    loop = asyncio.get_running_loop()
-    store = Store(data_dir)
-    opened = store.open([], loop.time())
-    recorder = Recorder(opened.recovered.state, opened.store, b"\x01" * 8, 1, 1)
-    broker = Broker(opened.recovered.state, recorder, CoreLimits(), False, [])
+async def _tick_while_draining(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spoken = asyncio.Event()
-    committer = Committer(
-        broker,
-        store,
-        opened.recovered,
-        Limits.model_validate({"lazy_commit_delay": "0s"}),
-        WallClock(),
-        spoken=spoken.set,
-        failed=lambda failure: None,
-    )
-    recorder.observed(None, "limit_hit", "max_retained", "")
+    ending = Ending(data_dir, spoken.set)
+    store, committer = ending.store, ending.committer
+    ending.recorder.observed(None, "limit_hit", "max_retained", "")
     # It is always time for a checkpoint, and the second's tick comes when one has just finished.
-    store.wants_checkpoint = lambda *_: store._checkpoint is None  # type: ignore[method-assign]
+    monkeypatch.setattr(store, "wants_checkpoint", lambda *_: store._checkpoint is None)
     committer.tick(1 << 30)
     await spoken.wait()
     assert committer._finishing is not None
@@ -127,8 +118,10 @@ async def _tick_while_draining(data_dir: Path) -> None:
     store.close(clean=True)
 
 
-def test_a_tick_amid_the_last_checkpoint_begins_no_other(tmp_path: Path) -> None:
-    asyncio.run(_tick_while_draining(tmp_path))
+def test_a_tick_amid_the_last_checkpoint_begins_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio.run(_tick_while_draining(tmp_path, monkeypatch))
     assert not (tmp_path / "broker.running").exists()
 
 
