@@ -15,16 +15,11 @@ import pytest
 import pytest_asyncio
 from firmware_bridge.outbox_recovery import open_outbox_store
 
-from tests.bridge.terminal import Terminal
-from tests.powercut.bridge_process import BridgeProcess
-from tests.powercut.campaign import workplace
+from tests.powercut.cabinet import Cabinet
 from tests.powercut.mounted_disk import BEFORE_A_CHANGE, MountedDisk
-from tests.powercut.sensors import Board
-from tests.system.broker_process import free_port
 
 PAGE_BYTES = 4096
 FRAMES = 150
-DEADLINE_SECONDS = 30.0
 
 Row = tuple[str, bytes]
 
@@ -38,24 +33,13 @@ def offset_of_readings_in(outbox: Path) -> int:
     return offset
 
 
-class Cabinet:
-    """A board, a bridge without a broker, and a disk that is switched on."""
-
-    def __init__(self, disk: MountedDisk) -> None:
-        self.disk = disk
-        self.terminal = Terminal(disk.directory / "board")
-        self.board = Board(self.terminal, 1, window=16, interval_seconds=0.002)
-        serial = f'[[serial]]\nname = "board"\npath = "{self.terminal.link}"\n'
-        self.bridge = BridgeProcess(workplace(disk.directory), free_port(), serial)
+class DamagedCabinet(Cabinet):
+    """Its outbox is taken out, damaged and put back."""
 
     async def start(self) -> None:
         """Start the bridge and wait until it has accepted some frames more."""
-        await asyncio.to_thread(self.bridge.spawn)
-        await asyncio.to_thread(self.bridge.await_ready)
-        before = len(self.board.accepted)
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            while len(self.board.accepted) < before + FRAMES:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # Frames are counted where they are read.
+        await super().start()
+        await self.accept(FRAMES)
 
     async def take_out(self, how: str) -> Path:
         """End the bridge (`stopped` or `cut`) and switch the disk off; the outbox on it."""
@@ -82,9 +66,9 @@ class Cabinet:
 
 
 @pytest_asyncio.fixture
-async def cabinet(disk: MountedDisk) -> AsyncIterator[Cabinet]:
+async def cabinet(disk: MountedDisk) -> AsyncIterator[DamagedCabinet]:
     disk.switch_on()
-    cabinet = Cabinet(disk)
+    cabinet = DamagedCabinet(disk, window=16)
     sensing = asyncio.create_task(cabinet.board.run())
     try:
         await cabinet.start()
@@ -109,7 +93,7 @@ def rows_of(outbox: Path) -> list[Row]:
     return rows
 
 
-async def kept_of(cabinet: Cabinet, before: list[Row]) -> list[Row]:
+async def kept_of(cabinet: DamagedCabinet, before: list[Row]) -> list[Row]:
     """What a start on the medium as it is now keeps of these rows; none comes twice."""
     cabinet.disk.switch_on()
     await cabinet.start()
@@ -125,7 +109,7 @@ async def kept_of(cabinet: Cabinet, before: list[Row]) -> list[Row]:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["emptied", "zeros"])
 async def test_a_lost_outbox_is_told_and_kept_and_costs_nothing_that_its_wal_has(
-    cabinet: Cabinet, how: str
+    cabinet: DamagedCabinet, how: str
 ) -> None:
     outbox = await cabinet.take_out("cut")
     before = rows_of(outbox)
@@ -141,7 +125,9 @@ async def test_a_lost_outbox_is_told_and_kept_and_costs_nothing_that_its_wal_has
 
 
 @pytest.mark.slow
-async def test_a_truncated_outbox_is_told_and_keeps_what_is_readable(cabinet: Cabinet) -> None:
+async def test_a_truncated_outbox_is_told_and_keeps_what_is_readable(
+    cabinet: DamagedCabinet,
+) -> None:
     outbox = await cabinet.take_out("stopped")
     before = rows_of(outbox)
     outbox.write_bytes(outbox.read_bytes()[: outbox.stat().st_size // 2])
@@ -152,7 +138,7 @@ async def test_a_truncated_outbox_is_told_and_keeps_what_is_readable(cabinet: Ca
 
 @pytest.mark.slow
 async def test_a_torn_wal_keeps_everything_before_the_tear_and_is_no_damage(
-    cabinet: Cabinet,
+    cabinet: DamagedCabinet,
 ) -> None:
     outbox = await cabinet.take_out("cut")
     before = rows_of(outbox)
@@ -166,7 +152,7 @@ async def test_a_torn_wal_keeps_everything_before_the_tear_and_is_no_damage(
 
 @pytest.mark.slow
 async def test_cuts_amid_the_salvage_of_a_damaged_outbox_cost_nothing_more(
-    cabinet: Cabinet, tmp_path: Path
+    cabinet: DamagedCabinet, tmp_path: Path
 ) -> None:
     outbox = await cabinet.take_out("stopped")
     before = rows_of(outbox)

@@ -10,38 +10,16 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.bridge.terminal import Terminal
-from tests.powercut.bridge_process import STOP_DEADLINE_SECONDS, BridgeProcess
-from tests.powercut.campaign import workplace
+from tests.powercut.bridge_process import STOP_DEADLINE_SECONDS
+from tests.powercut.cabinet import Cabinet
 from tests.powercut.mounted_disk import AFTER_AN_FSYNC, BEFORE_A_CHANGE, MountedDisk
-from tests.powercut.sensors import Board
 from tests.powercut.test_damaged_outbox import rows_of
-from tests.system.broker_process import free_port
 
 FRAMES = 15
-DEADLINE_SECONDS = 30.0
 
 
-class Cabinet:
-    """A board, a bridge without a broker, and a disk that is switched on."""
-
-    def __init__(self, disk: MountedDisk) -> None:
-        self.disk = disk
-        self.terminal = Terminal(disk.directory / "board")
-        self.board = Board(self.terminal, 1, window=1, interval_seconds=0.002)
-        serial = f'[[serial]]\nname = "board"\npath = "{self.terminal.link}"\n'
-        self.bridge = BridgeProcess(workplace(disk.directory), free_port(), serial)
-
-    async def start(self) -> None:
-        await asyncio.to_thread(self.bridge.spawn)
-        await asyncio.to_thread(self.bridge.await_ready)
-
-    async def accept(self, count: int) -> None:
-        """Until so many frames more have been acknowledged."""
-        before = len(self.board.accepted)
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            while len(self.board.accepted) < before + count:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # Frames are counted where they are read.
+class FailingCabinet(Cabinet):
+    """Its disk fails and is cut."""
 
     async def fail(self) -> None:
         """An fsync fails, and with it the bridge; then the disk is well again."""
@@ -72,9 +50,9 @@ class Cabinet:
 
 
 @pytest_asyncio.fixture
-async def cabinet(disk: MountedDisk) -> AsyncIterator[Cabinet]:
+async def cabinet(disk: MountedDisk) -> AsyncIterator[FailingCabinet]:
     disk.switch_on()
-    cabinet = Cabinet(disk)
+    cabinet = FailingCabinet(disk, window=1)
     sensing = asyncio.create_task(cabinet.board.run())
     try:
         await cabinet.start()
@@ -88,7 +66,7 @@ async def cabinet(disk: MountedDisk) -> AsyncIterator[Cabinet]:
 
 @pytest.mark.slow
 async def test_what_is_acknowledged_after_a_failed_fsync_and_a_restart_survives_a_power_cut(
-    cabinet: Cabinet,
+    cabinet: FailingCabinet,
 ) -> None:
     await cabinet.fail()
     await cabinet.start()
@@ -103,7 +81,7 @@ async def test_what_is_acknowledged_after_a_failed_fsync_and_a_restart_survives_
 @pytest.mark.parametrize("instant", [BEFORE_A_CHANGE, AFTER_AN_FSYNC])
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
 async def test_a_power_cut_amid_the_first_start_after_a_failed_fsync_costs_nothing_acknowledged(
-    cabinet: Cabinet, instant: str, count: int
+    cabinet: FailingCabinet, instant: str, count: int
 ) -> None:
     await cabinet.fail()
     cabinet.disk.arm(instant, count, 3.0)
