@@ -47,6 +47,8 @@ class Recovered:
     next_batch: int = 1
     previous_boot: str = ""
     facts_applied: int = 0
+    replayed_bytes: int = 0
+    """Blobs that the tables do not cover: what the next start would replay as well."""
     unsynced: list[bytes] = field(default_factory=list)
     """Blobs behind the journal's newest that were written and not committed. They are applied, and
     have to be committed before anything else is."""
@@ -99,12 +101,14 @@ def recover(
             break
         if blob.first_sequence >= checkpoint:
             replay.apply(blob)
+            recovered.replayed_bytes += len(blob.data)
         else:
             replay.note(blob)
     if with_unsynced and not (journal.gaps or journal.unread_end_bytes):
         recovered.unsynced = unsynced_batches(journal.folder, replay.next_sequence, replay.boot)
         for content in recovered.unsynced:
             replay.apply(Blob(content))
+            recovered.replayed_bytes += len(content)
     replay.finish()
     if not state.time.time_ms:
         # Neither the tables nor the journal say: no session was left later than now.

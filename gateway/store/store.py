@@ -89,7 +89,7 @@ class Store:
         """The same, durably: what the journal has before it may go."""
         self.exported_sequence = 0
         self.journal_bytes = 0
-        """Bytes of blobs since the last checkpoint began."""
+        """Bytes of blobs since the last checkpoint began, those of earlier lives too."""
 
     # -- opening
 
@@ -155,7 +155,8 @@ class Store:
         self.journal.resume(recovered.journal)
         for blob in recovered.unsynced:
             self.journal.append(sequence_of(blob), blob)
-            self.journal_bytes += len(blob)
+        # Each of many short lives would replay what those before it did, and more.
+        self.journal_bytes = recovered.replayed_bytes
         self._unsynced = Unsynced(self.journal.folder, recovered.previous_boot)
         self._reader = database.connect_read_only(self.path)
         self._copier = database.connect(self.path)

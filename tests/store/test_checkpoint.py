@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.store.checkpoint import CHUNK_BYTES, CHUNK_ROWS, DELETED_MESSAGES, Checkpoint
+from gateway.store.store import CHECKPOINT_BYTES
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness
 
@@ -77,3 +78,24 @@ def test_small_messages_go_by_rows(tmp_path: Path) -> None:
     rows, _ = Chunks(tmp_path / "broker.db").of(harness)
     assert max(rows) == CHUNK_ROWS
     assert sum(rows) == 3 * CHUNK_ROWS
+
+
+def test_lives_too_short_for_a_checkpoint_do_not_make_the_replay_longer_and_longer(
+    tmp_path: Path,
+) -> None:
+    """What a start replays counts towards the next checkpoint."""
+    harness = Harness(tmp_path)
+    number = 0
+    for _ in range(3):
+        publisher = harness.connect("p")
+        for _ in range(CHECKPOINT_BYTES // 3 // PAYLOAD_BYTES + 1):
+            number += 1
+            publisher.send(Publish(f"t/{number}", bytes(PAYLOAD_BYTES), 1, True, False, 1))
+            harness.commit()
+        harness.cut()
+    store, changes = harness.store, harness.broker.state.changes
+    assert store.wants_checkpoint(changes, 5.0, harness.now)
+    harness.checkpoint()
+    harness.cut()
+    assert harness.recovered.replayed_bytes < PAYLOAD_BYTES
+    assert not harness.store.wants_checkpoint(harness.broker.state.changes, 5.0, harness.now)
