@@ -57,6 +57,11 @@ class Blob:
         except (StructError, UnicodeDecodeError) as error:
             raise DamagedBlob(f"the names of its sessions: {error}") from error
 
+    @property
+    def last_sequence(self) -> int:
+        """Of its last event; one less than the first where it has none."""
+        return self.first_sequence + self.record_count - 1
+
     def _names(self) -> dict[int, str]:
         names: dict[int, str] = {}
         at = self.names_at

@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from gateway.core.journal import JournalBatch
+from gateway.core.journal import Blob, JournalBatch
 from gateway.disk_errors import is_full
 from gateway.history.chain import Chain, Head
 from gateway.history.durable import check_room
@@ -156,18 +156,18 @@ class Exporter:
         which nothing was exported yet, so the first batch of an unknown boot is where to go on.
         """
         sequence = -1
-        unknown: dict[str, JournalBatch] = {}
+        unknown: dict[str, Blob] = {}
         while unknown or sequence <= self._position:
-            batches = self._pages.after(max(0, sequence))
-            for batch in batches:
-                if batch.boot in self._boots:
+            blobs = self._pages.headers_after(max(0, sequence))
+            for blob in blobs:
+                if blob.boot in self._boots:
                     # Only so many boots are remembered: those before a known one were exported.
                     unknown.clear()
                 else:
-                    unknown.setdefault(batch.boot, batch)
-            if not batches or _last_sequence(batches[-1]) <= sequence:
+                    unknown.setdefault(blob.boot, blob)
+            if not blobs or blobs[-1].last_sequence <= sequence:
                 break
-            sequence = _last_sequence(batches[-1])
+            sequence = blobs[-1].last_sequence
             await asyncio.sleep(0)
         if unknown:
             await self._go_to(next(iter(unknown.values())))
@@ -175,19 +175,19 @@ class Exporter:
             self._boots.update(unknown)
         self._survey_due = False
 
-    async def _go_to(self, batch: JournalBatch) -> None:
-        self._boots.add(batch.boot)
-        if batch.first_sequence > self._position:
+    async def _go_to(self, blob: Blob) -> None:
+        self._boots.add(blob.boot)
+        if blob.first_sequence > self._position:
             return
         await self._seal()
         _log.warning(
             "boot %s counts from sequence %d while %d is already exported: the broker's "
             "database was replaced or lost its end",
-            batch.boot,
-            batch.first_sequence,
+            blob.boot,
+            blob.first_sequence,
             self._position,
         )
-        self._position = batch.first_sequence - 1
+        self._position = blob.first_sequence - 1
 
     async def _export(self, batch: JournalBatch) -> None:
         chunk: list[bytes] = []
@@ -279,7 +279,3 @@ class Exporter:
         if self._writer is None:
             return self._settings.poll_seconds
         return min(self._settings.poll_seconds, max(0.0, self._seconds_until_seal()))
-
-
-def _last_sequence(batch: JournalBatch) -> int:
-    return batch.first_sequence + len(batch.events) - 1

@@ -7,12 +7,15 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from gateway.core.journal import DamagedBlob, JournalBatch, decode
+from gateway.core.journal import Blob, DamagedBlob, JournalBatch, decode
 from gateway.history.damage import keep_damaged
 from gateway.history.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_MAX
 
 _log = logging.getLogger(__name__)
+
+Taken = TypeVar("Taken")
 
 Journal = Callable[[int, int], list[bytes]]
 """``journal(after_sequence, bytes_max)``: the blobs with events after a sequence, in order, until
@@ -35,17 +38,31 @@ class JournalPages:
 
     def after(self, sequence: int) -> list[JournalBatch]:
         """The next batches with events after ``sequence``; [] when there are none (yet)."""
+        return self._page(sequence, self._batch_of)
+
+    def headers_after(self, sequence: int) -> list[Blob]:
+        """The same blobs, their events not decoded: for whoever asks which boots wrote them."""
+        return self._page(sequence, self._header_of)
+
+    def _page(self, sequence: int, taken: Callable[[bytes, int], Taken | None]) -> list[Taken]:
         while True:
             blobs = self._journal(sequence, self._bytes_max)
-            batches = [
-                batch for blob in blobs if (batch := self._batch_of(blob, sequence)) is not None
-            ]
+            found = [each for blob in blobs if (each := taken(blob, sequence)) is not None]
             is_all = sum(map(len, blobs)) < self._bytes_max
-            if batches or is_all or self._bytes_max >= PAGE_BYTES_MAX:
+            if found or is_all or self._bytes_max >= PAGE_BYTES_MAX:
                 self._bytes_max = PAGE_BYTES
-                return batches
+                return found
             # Nothing in a full page leads on: look behind it.
             self._bytes_max *= 2
+
+    def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
+        """The blob's header, None where it is damaged or ends before ``sequence``."""
+        try:
+            header = Blob(blob)
+        except DamagedBlob as damage:
+            self._note(blob, damage)
+            return None
+        return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
         """The batch in a blob, None where it is damaged or ends before ``sequence``."""
