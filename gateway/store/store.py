@@ -35,6 +35,10 @@ CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS = 0.001
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Journal bytes that call for a checkpoint at once: they are what a restart has to replay."""
 
+REPLAY_BYTES_MAX = 4 * CHECKPOINT_BYTES
+"""Journal bytes behind which a start writes a whole checkpoint before anybody is served: lives too
+short for one would leave each other a longer and longer replay."""
+
 CHECKPOINT_CHANGES = 2_000
 """Touched keys that call for a checkpoint once `checkpoint_interval` has passed."""
 
@@ -169,6 +173,8 @@ class Store:
         self._covered = self.written_to = recovered.covered
         os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
         database.fsync_folder(self.data_dir)
+        if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
+            self._write_checkpoint(recovered, now)
         if damage:
             recovery = "salvaged"
         elif is_new:
@@ -176,6 +182,16 @@ class Store:
         else:
             recovery = "unclean" if unclean else "clean"
         return Opened(recovered, recovery, store, damage)
+
+    def _write_checkpoint(self, recovered: Recovered, now: float) -> None:
+        """Write all of a checkpoint, unless the disk is too full for it: then it waits."""
+        self.begin_checkpoint(recovered, recovered.next_sequence, now)
+        while self.checkpointing:
+            self.begin(recovered.next_sequence, None)
+            self.step_checkpoint()
+            self.fsync_commit()
+        if not self.checkpoint_lacks_room:
+            self.checkpoint_finished(self.finish_checkpoint())
 
     def _close_files(self) -> None:
         """Let go of what an attempt to open has opened."""
