@@ -15,6 +15,7 @@ from tests.simulation.violation import require
 
 if TYPE_CHECKING:
     from tests.simulation.connecting import Attempt
+    from tests.simulation.network import Link
     from tests.simulation.world import World
 
 NOTHING_EARLY = "nothing leaves before its interval has passed"
@@ -38,8 +39,8 @@ class Durations:
         self.unmatched_at: dict[bytes, float] = {}
         """When a message was last released to nobody."""
         self._expiry: dict[int, int] = {}
-        self._resumed_at: dict[int, float] = {}
-        """When a session's last beginning of a connection was committed."""
+        self._connection: dict[int, tuple[str, float]] = {}
+        """The address of a session's last connection, and when its beginning was committed."""
         self._newest: Blob | None = None
         self._outages = 0
 
@@ -103,7 +104,7 @@ class Durations:
         assert isinstance(expiry, int)
         self._expiry[session] = expiry
         if name != "session_expiry_changed":
-            self._resumed_at[session] = self.world.now
+            self._connection[session] = (str(event["address"]), self.world.now)
 
     def _require_passed(self, key: bytes, what: str) -> None:
         message = self.world.ledger.messages[key]
@@ -116,21 +117,13 @@ class Durations:
 
     def _check_end(self, session: int, client_id: str) -> None:
         expiry = self._expiry[session]
-        resumed_at = self._resumed_at[session]
-        attempts = [
-            attempt
-            for attempt in self.world.clients[client_id].connecting.attempts
-            if attempt.link.opened_at <= resumed_at
-        ]
-        # The connection that it had, or one before: then this asks for less. The last one may have
-        # ended before its beginning was committed.
-        gone = [
-            end
-            for attempt in attempts
-            if (end := self._end_of(attempt)) is not None
-            and (end >= resumed_at or attempt is attempts[-1])
-        ]
-        away = self.world.now - min(gone, default=resumed_at)
+        address, resumed_at = self._connection[session]
+        attempts = self.world.clients[client_id].connecting.attempts
+        # Others of this client may have been opened and not heard of when that one was committed.
+        (attempt,) = [each for each in attempts if address_of(each.link) == address]
+        end = self._end_of(attempt)
+        # It may have ended before its beginning was committed.
+        away = self.world.now - (resumed_at if end is None else end)
         require(
             expiry != EXPIRY_NEVER and away >= expiry - self._slack_seconds,
             NO_SESSION_EARLY,
@@ -180,3 +173,8 @@ class Durations:
             NEVER_BACK,
             f"batch {blob.number} at {blob.time_ms} follows one at {newest.time_ms}",
         )
+
+
+def address_of(link: "Link") -> str:
+    """Return what the broker writes down of its end of a connection."""
+    return f"{link.name}:1"
