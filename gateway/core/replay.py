@@ -35,6 +35,9 @@ class Replay:
         self.messages: dict[int, Message] = {}
         """Contents seen in the journal, by number."""
         self.next_sequence = 1
+        self.next_message = 1
+        """The number of the next message as far as the journal tells. The tables may already know
+        later ones, of a checkpoint that was cut short."""
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
@@ -87,7 +90,7 @@ class Replay:
             return at + facts.OBSERVED_RECORD.size + int(fields[3]) + int(fields[4])
         if kind == facts.BROKER_STARTED:
             fields = facts.BROKER_STARTED_RECORD.unpack_from(data, at)
-            self.state.time.run_began(blob.gateway_ms, self.state.next_message_number)
+            self.state.time.run_began(blob.gateway_ms, self.next_message)
             return at + facts.BROKER_STARTED_RECORD.size + int(fields[2]) + int(fields[3])
         if kind == facts.BROKER_STOPPED:
             return at + facts.BROKER_STOPPED_RECORD.size
@@ -180,8 +183,8 @@ class Replay:
         message.has_place = bool(flags & HAS_PLACE)
         message.batch = 0
         self.messages[number] = message
-        if number >= self.state.next_message_number:
-            self.state.next_message_number = number + 1
+        self.next_message = max(self.next_message, number + 1)
+        self.state.next_message_number = max(self.state.next_message_number, number + 1)
         if kind == facts.MESSAGE_HELD and session is not None:
             held = Held(session, fields[2], message, self.now)
             held.stored = True  # by a checkpoint that was cut, perhaps

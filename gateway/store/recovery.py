@@ -96,6 +96,7 @@ def recover(
     # What was loaded is on disk already: only the journal's facts are changes.
     state.freeze()
     replay.next_sequence = checkpoint
+    replay.next_message = int(meta.get("next_message", "1"))
     for blob in journal.blobs():
         if end_sequence is not None and blob.first_sequence >= end_sequence:
             break

@@ -246,6 +246,24 @@ def test_time_switched_off_twice_is_known_together_and_spent_by_the_oldest(
     assert retained(harness) == {b"first": 3_600, b"second": 7_200, b"third": 7_200}
 
 
+@pytest.mark.parametrize("chunks", range(1, 12))
+def test_rows_of_a_checkpoint_that_was_cut_do_not_make_a_message_older_than_its_run(
+    harness: Harness, chunks: int
+) -> None:
+    keep(harness, "r/1", b"first", 7_200)
+    harness.clock = UNSYNCHRONISED
+    harness.cut()
+    keep(harness, "r/2", b"second", 7_200)
+    harness.begin_checkpoint()
+    harness.seal(checkpoint_chunks=chunks)
+    harness.cut()
+    harness.clock = SYNCHRONISED
+    harness.time_ms += HOUR_MS
+    harness.broker.recorder.observed(None, "clock_stepped", "", str(HOUR_MS))
+    harness.commit()
+    assert retained(harness) == {b"first": 3_600, b"second": 7_200}
+
+
 def test_a_clock_that_was_wrong_when_it_was_called_synchronised_spends_nothing_again(
     harness: Harness,
 ) -> None:

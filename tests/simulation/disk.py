@@ -54,6 +54,8 @@ class SimulatedStore(Store):
         super().__init__(data_dir, JOURNAL_FILE_BYTES)
         self.disk = disk
         self.is_full = False
+        self.lacks_room = False
+        """A batch found no room, and has not been written since."""
 
     def begin(self, first_sequence: int, blob: bytes | None) -> None:
         super().begin(first_sequence, blob)
@@ -63,6 +65,7 @@ class SimulatedStore(Store):
         fails, kept = self.disk.take_failure()
         seconds = 0.0
         if self.is_full and self._pending is not None:
+            self.lacks_room = True
             raise NoRoom(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if fails and not kept:
             self._pending = None
@@ -70,6 +73,7 @@ class SimulatedStore(Store):
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
         else:
+            self.lacks_room &= self._pending is None
             super().fsync_commit()
             seconds = self.disk.seconds()
             self.disk.durable()
@@ -78,7 +82,9 @@ class SimulatedStore(Store):
         return seconds
 
     def write_ahead(self) -> None:
-        if not self.is_full:
+        if self.is_full:
+            self.lacks_room = True
+        else:
             super().write_ahead()
 
     def finish_checkpoint(self) -> int:

@@ -67,7 +67,7 @@ class Life:
             self.broker, self.store, self.recovered, batch_limits, Authenticator(None, b"")
         )
         self.opened = opened
-        self.written = Written(self.shell)
+        self.written = Written(self.shell, self.store)
         self.ticks = True
 
     def start(self) -> None:

@@ -7,6 +7,7 @@ take a second of these.
 
 from gateway.core.state import State
 from gateway.server.shell import Shell
+from tests.simulation.disk import SimulatedStore
 from tests.simulation.violation import require
 
 RULE = "a killed process loses nothing that was told it"
@@ -31,15 +32,16 @@ class Picture:
 class Written:
     """Watches the turns of one life."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: Shell, store: SimulatedStore) -> None:
         self._shell = shell
+        self._store = store
         self._turn = shell._turn
         self.last: Picture | None = None
         shell._turn = self._watched_turn  # type: ignore[method-assign]
 
     def _watched_turn(self) -> None:
         self._turn()
-        if self._shell.committer.failure is None and not self._shell.committer.waits_for_room:
+        if self._shell.committer.failure is None and not self._store.lacks_room:
             self.last = Picture(self._shell.broker.state)
 
     def check(self, found: State) -> None:
@@ -48,8 +50,8 @@ class Written:
         Raises:
             Violation: something of it is gone.
         """
-        committer = self._shell.committer
-        if self.last is None or committer.waits_for_room or committer.is_unwritten:
+        # Also while it is tried again, and says nothing of waiting.
+        if self.last is None or self._store.lacks_room:
             return  # with a full disk what was written ahead of its batch found no room either
         alive = self._shell.broker.state
         for topic, number in self.last.retained.items():
