@@ -189,8 +189,7 @@ image-card: packages-image
 	@nice image/build "$$(ls -t dist/oncegate_*_arm64.deb | head -1)" dist
 
 bundle: packages-image
-	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); name=$${slot%.slot.ext4}; version=$${name#dist/oncegate-}; \
-	nice image/bundle "$$slot" "$${version%-arm64}" "$$name.raucb"
+	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
 
 image-test: packages-image-test packages-image $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \

@@ -20,6 +20,7 @@ from gateway.cli import (
     passwd,
     simulate_board,
     up,
+    update,
     upload,
 )
 from gateway.cli.failures import CommandFailed, line_of
@@ -50,6 +51,7 @@ application.add_typer(ctl.application, name="ctl")
 application.command("passwd")(passwd.passwd)
 application.command("id")(identity.identity)
 application.command("bench")(bench.bench)
+application.command("update")(update.update)
 application.command("check-config")(check_config.check_config)
 
 

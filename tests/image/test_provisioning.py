@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from oncegate_device import wiping
+from oncegate_device.places import Places, write
 from oncegate_device.provisioning import REPORT, provision
-from oncegate_device.settings import Places, store, write
+from oncegate_device.settings import store
 from oncegate_device.wanted import BRIDGE_USER, NETWORK, WantedError, read
 
 from gateway.access.passwords import PasswordFile

@@ -1,28 +1,90 @@
-"""`oncegate-device VERB`, as root on the card."""
+"""`oncegate-device VERB`, as root on the card.
 
+Each verb imports what it needs: `booted` runs at every start, and the gateway's rooms would cost
+it a second on a slow board.
+"""
+
+import subprocess
 import sys
+from collections.abc import Callable
 
-from oncegate_device.health import NotHealthyError, check
-from oncegate_device.provisioning import provision
-from oncegate_device.settings import Places
-from oncegate_device.wanted import WantedError
+from oncegate_device import card, updates
+from oncegate_device.installing import FailedError, RefusedError, install
+from oncegate_device.places import Places
+from oncegate_device.start import Moment, NotACardError, Start, moment_of, start_of
+from oncegate_device.updates import Record, booted, kept, unhealthy
 
-USE = "oncegate-device provision | healthy"
+USE = """\
+use: oncegate-device update [--rollback-ends] FILE|URL | status | provision | healthy
+     oncegate-device booted TRIES | kept | unhealthy REASON   (for the check of a slot)"""
 
 
 def main(arguments: list[str]) -> int:
     """Run one verb; the exit status is 0 where it succeeded."""
     try:
-        if arguments == ["provision"]:
-            print("\n".join(provision(Places())))
-        elif arguments == ["healthy"]:
-            print(check())
-        else:
-            print(f"use: {USE}", file=sys.stderr)
+        return _run(arguments)
+    except RefusedError as error:
+        print(f"not begun: {error}", file=sys.stderr)
+    except FailedError as error:
+        print(f"not installed: {error}", file=sys.stderr)
+    except (NotACardError, OSError, subprocess.SubprocessError) as error:
+        print(f"oncegate-device {arguments[0]}: {error}", file=sys.stderr)
+    return 1
+
+
+def _run(arguments: list[str]) -> int:
+    match arguments:
+        case ["update", *options, source] if options in ([], ["--rollback-ends"]):
+            print(install(source, Places(), rollback_ends=bool(options)))
+        case ["status"]:
+            print(card.status(Places()))
+        case ["booted", tries]:
+            is_trial = tries != "9" if tries.isdecimal() else None
+            _record(lambda record, now, start: booted(record, now, start, is_trial=is_trial))
+        case ["kept"]:
+            _record(kept)
+        case ["unhealthy", reason]:
+            _record(lambda record, now, start: unhealthy(record, now, start, reason))
+        case ["provision"]:
+            return _provision()
+        case ["healthy"]:
+            return _healthy()
+        case _:
+            print(USE, file=sys.stderr)
             return 64
+    return 0
+
+
+def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
+    """One step of the record, on disk where it changed something, and for the page."""
+    places = Places()
+    start = start_of(places)
+    try:
+        before = updates.load(places)
+        after = step(before, moment_of(places), start)
+        if after != before or not places.updates.exists():
+            updates.save(after, places)
+    finally:
+        card.publish(places, start)
+
+
+def _provision() -> int:
+    from oncegate_device.provisioning import provision  # noqa: PLC0415
+    from oncegate_device.wanted import WantedError  # noqa: PLC0415
+
+    try:
+        print("\n".join(provision(Places())))
     except WantedError as error:
         print("gateway.toml was not taken:", *error.problems, sep="\n  ", file=sys.stderr)
         return 1
+    return 0
+
+
+def _healthy() -> int:
+    from oncegate_device.health import NotHealthyError, check  # noqa: PLC0415
+
+    try:
+        print(check())
     except NotHealthyError as error:
         print(f"not healthy: {error}", file=sys.stderr)
         return 1

@@ -4,33 +4,18 @@ The order is what a power cut needs: settings are durable on the data partition 
 leaves the boot partition, and what was taken is written down last.
 """
 
-import contextlib
 import hashlib
 import json
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 
 from oncegate_device import wiping
-from oncegate_device.settings import Own, Places, store, write
+from oncegate_device.places import Places, Writable, remounted, write
+from oncegate_device.settings import Own, store
 from oncegate_device.wanted import FILE_BYTES_MAX, NETWORK, Wanted, WantedError, read
 
 REPORT = "gateway-report.txt"
-
-Writable = Callable[[Path], AbstractContextManager[None]]
-"""Makes a file system writable for as long as the context lasts."""
-
-
-@contextlib.contextmanager
-def remounted(place: Path) -> Iterator[None]:
-    """The boot partition, read-only otherwise, open for writing."""
-    subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
 
 
 def provision(

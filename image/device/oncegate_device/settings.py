@@ -6,14 +6,13 @@ provisioning file is still there then, and the next boot writes all of them agai
 
 import contextlib
 import hashlib
-import os
 import secrets
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.access.passwords import PasswordFile, remove_user, set_password
+from oncegate_device.places import Places, write
 from oncegate_device.toml_text import text_of
 from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError, Wifi
 
@@ -22,23 +21,6 @@ PSK_ROUNDS = 4096
 
 Own = Callable[[Path, str, str], None]
 """Gives a file to a user and a group, as `shutil.chown`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where things lie on the card; elsewhere in tests."""
-
-    boot: Path = Path("/boot/firmware")
-    device: Path = Path("/var/lib/device")
-
-    @property
-    def file(self) -> Path:
-        return self.boot / "gateway.toml"
-
-    @property
-    def configuration(self) -> Path:
-        """`/etc/oncegate` is a link to it."""
-        return self.device / "oncegate"
 
 
 def store(wanted: Wanted, places: Places, own: Own) -> None:
@@ -58,19 +40,6 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
     # Without secrets: everyone on this machine may read it, as the package's own.
     text = "# Made from gateway.toml of the boot partition.\n" + text_of(wanted.gateway)
     write(places.configuration / "gateway.toml", text, 0o644)
-
-
-def write(path: Path, text: str, mode: int) -> None:
-    """Replace the file whole, durably; it never has another mode than `mode`."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
 
 
 def stored_environment_of(configuration: Path) -> dict[str, str]:

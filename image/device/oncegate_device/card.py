@@ -1,0 +1,152 @@
+"""The card's facts in one file, which the page may read: /run/oncegate-device/card.json.
+
+The words are made here, so that page, REST interface and `oncegate-device status` say the same.
+"""
+
+import json
+from pathlib import Path
+
+from oncegate_device import updates
+from oncegate_device.places import Places, write
+from oncegate_device.start import Release, Start, moment_of, start_of
+from oncegate_device.updates import Record, State, Update, line_of
+
+LINES_MAX = 64
+"""Of the provisioning's report: a file with more mistakes shows the first ones."""
+REPORT_BYTES_MAX = 256 << 10
+"""Bytes: gateway.toml has at most 64 KiB, and the line for a mistake is longer than it."""
+DATA_PARTITION = "dev/disk/by-partuuid/4f6e6365-04"
+
+
+_AGAIN = "Slot {own} runs; `oncegate update` installs again"
+_WORDS = {
+    State.INSTALLING: (
+        "{what} is being written into slot {slot}{end}",
+        "Slot {own} runs meanwhile: leave the power on",
+    ),
+    State.FAILED: ("{what} was not installed: {detail}", _AGAIN),
+    State.INSTALLED: (
+        "{what} is installed in slot {slot} and waits for a restart{end}",
+        "`systemctl reboot` tries it: kept once the gateway is healthy, given up otherwise",
+    ),
+    State.TRIAL: (
+        "{what} in slot {slot} is on trial{end}",
+        "Nothing to do: kept once the gateway is healthy, given up for slot {other} otherwise",
+    ),
+    State.KEPT: ("{what} in slot {slot} was healthy and is kept{end}", ""),
+    State.UNHEALTHY: ("{what} in slot {slot} was given up: {detail}", _AGAIN),
+    State.RETURNED: ("{what} in slot {slot} did not stay: {detail}", _AGAIN),
+    State.INTERRUPTED: ("{what} was not installed in slot {slot}: {detail}", _AGAIN),
+}
+"""For each state what happened, and what to do next."""
+
+
+def publish(places: Places, start: Start) -> None:
+    """Write the file; everyone on the card may read it."""
+    places.run.mkdir(exist_ok=True)
+    write(places.card, json.dumps(facts_of(places, start), indent=1) + "\n", 0o644)
+
+
+def facts_of(places: Places, start: Start) -> dict[str, object]:
+    """What is known now, as docs/formats/card.md draws it."""
+    record = updates.load(places)
+    last = record.last
+    sentence, advice = words_of(last, start)
+    return {
+        "written_ms": moment_of(places).time_ms,
+        "booted": _slot_of(start.slot, start.release),
+        "other": _slot_of(start.other, record.slots[start.other]),
+        "update": last and {
+            "state": last.state,
+            "slot": last.slot,
+            "version": last.version,
+            "time_ms": last.time_ms,
+            "clock": last.clock,
+            "ends_rollback": last.ends_rollback,
+            "sentence": sentence,
+            "advice": advice,
+        },
+        "note": record.note,
+        "provisioning": _provisioning_of(places),
+        "device": _device_of(places),
+    }  # fmt: skip
+
+
+def status(places: Places) -> str:
+    """The facts in plain words."""
+    start = start_of(places)
+    facts = facts_of(places, start)
+    lines = [*_slot_lines(updates.load(places), start)]
+    lines += sentences_of(updates.load(places), start)
+    provisioning = facts["provisioning"]
+    if isinstance(provisioning, dict):
+        lines.append(
+            "gateway.toml was taken:" if provisioning["taken"] else "gateway.toml was NOT taken:"
+        )
+        lines += [f"  {line}" for line in provisioning["lines"]]
+    else:
+        lines.append("No gateway.toml was taken yet")
+    return "\n".join(lines)
+
+
+def sentences_of(record: Record, start: Start) -> list[str]:
+    """The last update and what to do next; and what is wrong with the record."""
+    words = words_of(record.last, start)
+    return [f"{each}." for each in (*words, record.note) if each]
+
+
+def words_of(last: Update | None, start: Start) -> tuple[str, str]:
+    """What became of the last update, and what to do next; the second may be empty."""
+    if last is None:
+        return "No update is recorded", ""
+    sentence, advice = _WORDS[last.state]
+    if last.state is State.UNHEALTHY and start.slot == last.slot:
+        advice = "The device restarts into slot {other}"
+    words = {
+        "what": f"Version {last.version}" if last.version else "A bundle of an unknown version",
+        "slot": last.slot,
+        "own": start.slot,
+        "other": start.other,
+        "detail": last.detail,
+        "end": ". The version before it cannot read its data" if last.ends_rollback else "",
+    }
+    return sentence.format(**words), advice.format(**words)
+
+
+def _slot_lines(record: Record, start: Start) -> list[str]:
+    own, other = start.release, record.slots[start.other]
+    return [
+        f"Slot {start.slot} runs: version {own.version if own else 'not known'}",
+        f"Slot {start.other}: "
+        + (f"version {other.version}" if other else "no version is known to be in it"),
+    ]
+
+
+def _slot_of(name: str, release: Release | None) -> dict[str, object]:
+    return {
+        "slot": name,
+        "version": release and release.version,
+        "store_format": release and release.store_format,
+    }
+
+
+def _provisioning_of(places: Places) -> dict[str, object] | None:
+    """What the last provisioning did; None where there was none, or its report is damaged."""
+    try:
+        with (places.device / "provisioning.json").open("rb") as file:
+            report = json.loads(file.read(REPORT_BYTES_MAX))
+        taken, lines = report["taken"], report["lines"]
+        if not isinstance(taken, bool) or not isinstance(lines, list):
+            raise TypeError
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {"taken": False, "lines": ["The report of the last provisioning is damaged"]}
+    return {"taken": taken, "lines": [line_of(str(line)) for line in lines[:LINES_MAX]]}
+
+
+def _device_of(places: Places) -> str | None:
+    """The card's block device, as /sys/class/block names it."""
+    partition = Path(places.root / DATA_PARTITION).resolve().name
+    sys = places.root / "sys/class/block" / partition
+    return sys.resolve().parent.name if (sys / "partition").exists() else None
