@@ -2,10 +2,12 @@
 
 This room has one reason: to show what the gateway does without being able to disturb it. It runs as
 a process of its own, talks to the broker through its status socket only
-(``docs/formats/control-socket.md``) and imports no other package of this project, so that it can
-crash, starve or be left out and no message notices.
+(``docs/formats/control-socket.md``), reads one file about the SD card where there is one
+(``docs/formats/card.md``), and imports no other package of this project, so that it can crash,
+starve or be left out and no message notices.
 
 ``main`` is the composition root. ``control_socket`` and ``listening`` meet the world, ``observer``
-asks and remembers, ``models`` is the contract as types, ``verdict`` and ``wording`` are pure, and
-``rest``, ``page`` and ``reference_page`` are what a visitor gets. Every limit stands in ``limits``.
+asks and remembers, ``models`` is the contract as types, ``card`` reads what the SD card's system
+tells, ``verdict``, ``wear`` and ``wording`` are pure, and ``rest``, ``page`` and ``reference_page``
+are what a visitor gets. Every limit stands in ``limits``.
 """

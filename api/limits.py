@@ -31,6 +31,13 @@ CLIENT_ID_CHARACTERS_MAX: Final = 65_535
 SESSIONS_PER_REQUEST_MAX: Final = 1000
 SESSIONS_PER_REQUEST_DEFAULT: Final = 100
 
+# The card's own report: ours has a few kilobytes, and a gateway.toml with mistakes in every line
+# makes it ten times that.
+CARD_BYTES_MAX: Final = 262_144
+
+# What provisioning says in its report: image/device writes no more.
+PROVISIONING_LINES_MAX: Final = 64
+
 # Rows on the page for people: about ten screens of a phone.
 SESSIONS_PER_PAGE: Final = 50
 

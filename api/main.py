@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from api import limits
+from api.card import CardReader
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.listening import CannotListen, PortTaken, listen, url_of
@@ -50,6 +51,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         observer = Observer(ControlSocket(settings.status_socket))
         app.state.observer = observer
+        app.state.card = CardReader(settings.card_file, settings.block_devices)
         try:
             yield
         finally:

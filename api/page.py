@@ -15,13 +15,14 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from api import limits, wording
+from api import limits, wear, wording
+from api.card import CardReport
 from api.control_socket import BrokerProblem, RequestRefused
 from api.models import SessionDetail, SessionPage
 from api.observer import Observer, Overview
 from api.problems import retry_headers_of
-from api.rest import observer_of
-from api.verdict import Level, Verdict, verdict_of
+from api.rest import card_of, observer_of
+from api.verdict import UPDATE_NEEDS_A_LOOK, Level, Verdict, verdict_of
 
 _ROOM: Final = Path(__file__).parent
 
@@ -79,9 +80,14 @@ def _environment() -> Environment:
         quantity_name=wording.quantity_name_of,
         protocol=wording.protocol_of,
         start=wording.start_of,
+        years=wear.years_of,
     )
     environment.globals.update(
-        age_of=wording.age_of, asset_url_of=asset_url_of, limits=limits, Level=Level
+        age_of=wording.age_of,
+        asset_url_of=asset_url_of,
+        limits=limits,
+        Level=Level,
+        update_needs_a_look=UPDATE_NEEDS_A_LOOK,
     )
     return environment
 
@@ -107,18 +113,20 @@ async def overview_page(
 ) -> HTMLResponse:
     """The gateway at a glance. ``after`` pages through the sessions."""
     observer = observer_of(request)
+    card = card_of(request)
     try:
         overview = await observer.overview()
     except BrokerProblem as problem:
-        return _down_page(problem, observer)
+        return _down_page(problem, observer, card)
     page_of_sessions, sessions_problem = await _sessions_of(observer, after)
-    verdict: Verdict = verdict_of(overview)
+    verdict: Verdict = verdict_of(overview, card)
     return rendered(
         "overview.html",
         overview=overview,
         broker=overview.broker,
         now_ms=overview.broker.time_ms,
         verdict=verdict,
+        card=card,
         sessions=page_of_sessions,
         sessions_problem=sessions_problem,
         after=after,
@@ -137,7 +145,7 @@ async def session_page(
         overview: Overview = await observer.overview()
         session = await observer.session(client_id)
     except BrokerProblem as problem:
-        return _down_page(problem, observer)
+        return _down_page(problem, observer, card_of(request))
     except RequestRefused:
         session = None
     return rendered(
@@ -178,10 +186,11 @@ async def _sessions_of(
         return None, refusal.message
 
 
-def _down_page(problem: BrokerProblem, observer: Observer) -> HTMLResponse:
+def _down_page(problem: BrokerProblem, observer: Observer, card: CardReport | None) -> HTMLResponse:
     return rendered(
         "down.html",
         status_code=problem.status_code,
         problem=problem,
         last=observer.last_overview,
+        card=card,
     )

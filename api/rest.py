@@ -6,11 +6,12 @@ process lives and asks nobody; ``/readyz`` says whether the broker answers.
 
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from pydantic import BaseModel
 from starlette.convertors import Convertor, register_url_convertor
 
 from api import limits
+from api.card import CardReader, CardReport
 from api.models import BrokerStatus, SerialReport, SessionDetail, SessionPage, UploadReport
 from api.observer import Observer
 from api.problems import described
@@ -55,6 +56,13 @@ def observer_of(request: Request) -> Observer:
     observer = request.app.state.observer
     assert isinstance(observer, Observer)
     return observer
+
+
+def card_of(request: Request) -> CardReport | None:
+    """What the SD card's system tells now; None where this is none."""
+    reader = request.app.state.card
+    assert isinstance(reader, CardReader)
+    return reader.read()
 
 
 @rest.get("/status", responses=described(502, 503), summary="The broker's status")
@@ -130,6 +138,18 @@ async def serial(request: Request) -> SerialReport:
 async def upload(request: Request) -> UploadReport:
     """What the uploader reported last, and how long ago."""
     return (await observer_of(request).overview()).upload
+
+
+@rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
+async def card(request: Request) -> CardReport:
+    """Which slot runs, what became of the last update and of gateway.toml, and what was written.
+
+    404 where the gateway does not run from the SD card's image.
+    """
+    report = card_of(request)
+    if report is None:
+        raise HTTPException(404, "This gateway does not run from the SD card's image.")
+    return report
 
 
 @probes.get("/healthz", summary="Does this process live?")

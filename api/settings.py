@@ -15,9 +15,12 @@ class ApiSettings:
     ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
     ``status_socket`` the path of the Unix socket at which the broker
     takes commands that read. Loopback is the default because the
-    page asks nobody who they are.
+    page asks nobody who they are. ``card_file`` is what the SD card's system tells of itself; there
+    is none elsewhere. ``block_devices`` is where the kernel counts what is written.
     """
 
     status_socket: Path
     bind: str = "127.0.0.1"
     port: int = 8080
+    card_file: Path = Path("/run/oncegate-device/card.json")
+    block_devices: Path = Path("/sys/class/block")

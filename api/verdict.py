@@ -7,8 +7,10 @@ act on. A part that was never started (no serial port, no uploader) is said but 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from api import limits
+from api.card import CardFacts, CardReport
 from api.models import (
     BridgeStatus,
     BrokerStatus,
@@ -23,6 +25,10 @@ from api.wording import bytes_of, counted_of, duration_of, visible_of
 
 _DISK_IS_FULL = "The disk is full"
 """How a warning of the broker's begins of which the page has its own, with numbers."""
+
+
+UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
+"""An update that is not there although somebody wanted it."""
 
 
 class Level(IntEnum):
@@ -47,9 +53,10 @@ class Verdict:
     notices: tuple[Notice, ...]
 
 
-def verdict_of(overview: Overview) -> Verdict:
-    """The gateway at a glance."""
-    notices = tuple(sorted(_notices_of(overview), key=lambda notice: notice.level, reverse=True))
+def verdict_of(overview: Overview, card: CardReport | None = None) -> Verdict:
+    """The gateway at a glance; `card` where it runs from the SD card's image."""
+    found = [*_notices_of(overview), *(_notices_of_card(card) if card is not None else ())]
+    notices = tuple(sorted(found, key=lambda notice: notice.level, reverse=True))
     if notices and notices[0].level is Level.BAD:
         return Verdict(level=Level.BAD, headline="The disk is full", notices=notices)
     attention_count = sum(notice.level is Level.ATTENTION for notice in notices)
@@ -204,3 +211,23 @@ def _notices_of_report(report: Report, *, who: str, without_it: str, verb: str) 
 
 def _is_stale(report: Report) -> bool:
     return report.age_seconds is not None and report.age_seconds > limits.REPORT_AGE_SECONDS_MAX
+
+
+def _notices_of_card(card: CardReport) -> Iterator[Notice]:
+    if card.problem is not None:
+        yield Notice(Level.ATTENTION, f"{card.problem}.")
+    if card.facts is not None:
+        yield from _notices_of_facts(card.facts)
+
+
+def _notices_of_facts(facts: CardFacts) -> Iterator[Notice]:
+    update, provisioning = facts.update, facts.provisioning
+    if facts.note:
+        yield Notice(Level.ATTENTION, f"{facts.note}.")
+    if update is not None and update.state != "kept":
+        level = Level.ATTENTION if update.state in UPDATE_NEEDS_A_LOOK else Level.INFORMATION
+        sentences = (update.sentence, update.advice)
+        yield Notice(level, " ".join(f"{each}." for each in sentences if each))
+    if provisioning is not None and not provisioning.taken:
+        # The first line says that, the second what is wrong.
+        yield Notice(Level.ATTENTION, " ".join(provisioning.lines[:2]))

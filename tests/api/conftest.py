@@ -17,12 +17,12 @@ DEADLINE_SECONDS = 10.0
 
 
 @asynccontextmanager
-async def serving(status_socket: Path) -> AsyncIterator[str]:
-    """The API's URL while it runs."""
+async def serving(status_socket: Path, **settings: Any) -> AsyncIterator[str]:
+    """The API's URL while it runs; `settings` are more of `ApiSettings`."""
     stop = asyncio.Event()
     url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    settings = ApiSettings(port=0, status_socket=status_socket)
-    task = asyncio.create_task(serve(settings, stop, url.set_result))
+    all_settings = ApiSettings(port=0, status_socket=status_socket, **settings)
+    task = asyncio.create_task(serve(all_settings, stop, url.set_result))
     try:
         first: set[asyncio.Future[Any]] = {task, url}
         await asyncio.wait(first, timeout=DEADLINE_SECONDS, return_when=asyncio.FIRST_COMPLETED)

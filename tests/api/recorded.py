@@ -153,6 +153,31 @@ def reports() -> Json:
     }
 
 
+def card() -> Json:
+    """What root writes on the SD card (docs/formats/card.md)."""
+    return {
+        "written_ms": NOW_MS - 11_400_000,
+        "booted": {"slot": "B", "version": "0.2.0", "store_format": 5},
+        "other": {"slot": "A", "version": "0.1.0", "store_format": 5},
+        "update": {
+            "state": "kept",
+            "slot": "B",
+            "version": "0.2.0",
+            "time_ms": NOW_MS - 86_400_000,
+            "clock": "synchronised",
+            "ends_rollback": False,
+            "sentence": "Version 0.2.0 in slot B was healthy and is kept",
+            "advice": "",
+        },
+        "note": "",
+        "provisioning": {
+            "taken": True,
+            "lines": ["The gateway is called cabinet-7", "Wi-Fi: not used"],
+        },
+        "device": "mmcblk0",
+    }
+
+
 def session(client_id: str, **bent: object) -> Json:
     return {
         "client_id": client_id,

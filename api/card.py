@@ -1,0 +1,145 @@
+"""The SD card's system: slots, the last update, provisioning. Read from a file that root writes.
+
+Promise: ``read`` says None where this machine is no such card; otherwise what the file tells, or
+why it cannot be told. It opens one file and two of the kernel's counters, bounded, and follows no
+link. The words about updates are the file's own, so that `oncegate-device status` says the same.
+"""
+
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, ValidationError
+
+from api import limits
+from api.models import Count, Milliseconds, Told
+from api.received_json import value_of_json
+from api.wear import Wear, wear_of
+
+Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
+
+
+class Slot(Told):
+    """One of the two places for a system."""
+
+    slot: Literal["A", "B"]
+    version: Line | None
+    """null: no version is known to be in it."""
+    store_format: Count | None
+    """Of the gateway's data; a version reads formats up to its own."""
+
+
+class Update(Told):
+    """The last update."""
+
+    state: Literal[
+        "installing", "failed", "installed", "trial", "kept", "unhealthy", "returned", "interrupted"
+    ]
+    slot: Literal["A", "B"]
+    version: Line | None
+    time_ms: Milliseconds
+    """When it came to this state."""
+    clock: Literal["synchronised", "unsynchronised"]
+    """How good that time is."""
+    ends_rollback: bool
+    """The version before it cannot read the data any more."""
+    sentence: Line
+    """What happened."""
+    advice: Line
+    """What to do next; may be empty."""
+
+
+class Provisioning(Told):
+    """What became of gateway.toml on the boot partition."""
+
+    taken: bool
+    lines: Annotated[list[Line], Field(max_length=limits.PROVISIONING_LINES_MAX)]
+    """What was done, or which lines are wrong."""
+
+
+class CardFacts(Told):
+    """What root wrote at the start, and after each change since."""
+
+    written_ms: Milliseconds
+    booted: Slot
+    other: Slot
+    update: Update | None
+    note: Line
+    """What is wrong with the record of updates; empty: nothing."""
+    provisioning: Provisioning | None
+    """null: no gateway.toml was taken or refused yet."""
+    device: Annotated[str, Field(pattern=r"^[a-z0-9]{1,32}$")] | None
+
+
+class CardReport(Told):
+    """The card as this page knows it."""
+
+    problem: str | None
+    """Why `facts` is null although this is such a card."""
+    facts: CardFacts | None
+    wear: Wear | None
+    """null where the kernel does not count what is written to the card."""
+
+
+class CardReader:
+    """Reads anew each time: files in memory, of a few kilobytes."""
+
+    def __init__(self, file: Path, block_devices: Path) -> None:
+        self._file: Final = file
+        self._block_devices: Final = block_devices
+
+    def read(self) -> CardReport | None:
+        """The card; None where there is none."""
+        try:
+            facts = CardFacts.model_validate(value_of_json(_bytes_of(self._file)))
+        except FileNotFoundError:
+            return None
+        except ValidationError as error:
+            return _unread(f"{_place_of(error)} is not what this page expects")
+        except OSError as error:
+            return _unread(str(error.strerror))
+        except (ValueError, RecursionError):
+            return _unread("it is not JSON, or too long")
+        return CardReport(problem=None, facts=facts, wear=self._wear_of(facts.device))
+
+    def _wear_of(self, device: str | None) -> Wear | None:
+        if device is None:
+            return None
+        try:
+            counters = _bytes_of(self._block_devices / device / "stat").split()
+            sectors = int(_bytes_of(self._block_devices / device / "size"))
+            return wear_of(
+                sectors_written=int(counters[6]),
+                sectors=sectors,
+                up_seconds=time.clock_gettime(time.CLOCK_BOOTTIME),
+            )
+        except (OSError, ValueError, IndexError):
+            return None
+
+
+def _unread(why: str) -> CardReport:
+    return CardReport(
+        problem=f"The card's own report cannot be read: {why}. "
+        "`systemctl restart device-mark-good` writes it anew",
+        facts=None,
+        wear=None,
+    )
+
+
+def _bytes_of(file: Path) -> bytes:
+    """Raises OSError, also where it is no file; ValueError where it is too long."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is not a file")
+        content = opened.read(limits.CARD_BYTES_MAX + 1)
+    if len(content) > limits.CARD_BYTES_MAX:
+        raise ValueError("too long")
+    return content
+
+
+def _place_of(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return ".".join(str(part) for part in fault["loc"])[: limits.SHOWN_CHARACTERS_MAX] or "it"
