@@ -51,9 +51,9 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
         card_bytes=card,
         bytes_a_day=a_day,
         life_years=years,
-        assumption=f"an estimate, not a promise: it takes the card's {bytes_of(card)}, blocks that "
-        f"can be erased {ERASURES} times, {AMPLIFICATION} bytes written inside the card for each "
-        "byte that it is given, and days like this start's",
+        assumption=f"An estimate, not a promise: from the card's {bytes_of(card)}, blocks that can "
+        f"be erased {ERASURES} times, {AMPLIFICATION} bytes written inside the card for each "
+        "byte that it is given, and days like those since the start",
     )
 
 

@@ -264,7 +264,7 @@ def test_a_life_is_estimated_from_what_its_assumption_says() -> None:
     assert wear.life_years == pytest.approx(
         16e9 * ERASURES / AMPLIFICATION / 864e6 / 365.25, rel=1e-3
     )
-    for said in ("an estimate, not a promise", f"{ERASURES} times", f"{AMPLIFICATION} bytes"):
+    for said in ("An estimate, not a promise", f"{ERASURES} times", f"{AMPLIFICATION} bytes"):
         assert said in wear.assumption
 
 

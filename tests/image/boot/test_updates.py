@@ -3,109 +3,139 @@
 Bundles are installed in `virt`, which is faster; what U-Boot makes of it is seen on `raspi3b`.
 """
 
+import contextlib
+import json
 import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.image.boot.card import Card
-from tests.image.boot.machine import Machine, powered
+from tests.image.boot.machine import PAGE, Machine, powered
 from tests.image.boot.updates import stick_with_bundle
 
 pytestmark = pytest.mark.timeout(3600)
 MOUNT = "mkdir -p /run/stick && mount -o ro /dev/sda /run/stick"
+UPDATE = "oncegate update /run/stick/update.raucb"
+IDENTITY = (
+    "cat /etc/machine-id /var/lib/oncegate/gateway-id /var/lib/device/ssh/ssh_host_ed25519_key.pub"
+)
+
+Updated = Callable[..., AbstractContextManager[tuple[Machine, str]]]
 
 
-def install(machine: Machine) -> None:
-    machine.wait_until_up()
-    machine.run(MOUNT)
-    machine.run("oncegate-device update /run/stick/update.raucb", seconds=900)
+@pytest.fixture
+def updated(card: Card, image: Path, tmp_path: Path, key: Path) -> Updated:
+    """Makes a bundle, installs it in `virt` by `install`, and starts the card on `raspi3b`; gives
+    the machine and the identity that the card had before."""
+
+    @contextlib.contextmanager
+    def updated(
+        version: str, *removed: str, install: Callable[[Machine], None] = install_and_power_off
+    ) -> Iterator[tuple[Machine, str]]:
+        stick = stick_with_bundle(image, tmp_path, version, removed)
+        with powered(card, tmp_path, key=key, stick=stick) as machine:
+            machine.wait_until_up()
+            machine.run(MOUNT)
+            before = machine.run(IDENTITY)
+            install(machine)
+        with powered(card, tmp_path, "raspi3b", key=key) as machine:
+            yield machine, before
+
+    return updated
 
 
-def identity_of(machine: Machine) -> str:
-    host_key = "/var/lib/device/ssh/ssh_host_ed25519_key.pub"
-    return machine.run(f"cat /etc/machine-id /var/lib/oncegate/gateway-id {host_key}")
+def install_and_power_off(machine: Machine) -> None:
+    said = machine.run(UPDATE, seconds=900)
+    assert "is installed in slot B and waits for a restart" in said
+    machine.power_off()
+    environment = machine.card.environment()
+    assert (environment["BOOT_ORDER"], environment["BOOT_B_LEFT"]) == ("B A", "3")
+
+
+def wait_for_state(machine: Machine, state: str) -> None:
+    """Of the last update: in the record, for the page, and in words."""
+    until = time.monotonic() + 900
+    while (card_of(machine).get("update") or {}).get("state") != state:
+        assert time.monotonic() < until, machine.run("oncegate-device status")
+        time.sleep(5)
+
+
+def card_of(machine: Machine) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(
+        machine.run("cat /run/oncegate-device/card.json 2>/dev/null || echo '{}'")
+    )
+    return facts
 
 
 def test_an_update_is_tried_and_kept_and_data_and_identity_stay(
-    card: Card, image: Path, tmp_path: Path, key: Path
+    card: Card, updated: Updated
 ) -> None:
-    stick = stick_with_bundle(image, tmp_path, "2.0", ())
-    with powered(card, tmp_path, key=key, stick=stick) as machine:
-        install(machine)
-        before = identity_of(machine)
-        machine.power_off()
-    assert card.environment()["BOOT_ORDER"] == "B A"
-    assert card.environment()["BOOT_B_LEFT"] == "3"
-    with powered(card, tmp_path, "raspi3b", key=key) as machine:
+    with updated("2.0") as (machine, before):
         machine.wait_for_console("Slot B is kept")
         machine.wait_until_up()
-        assert machine.run("cat /etc/oncegate-test-version") == "2.0"
         assert "rauc.slot=B" in machine.run("cat /proc/cmdline")
-        assert identity_of(machine) == before
+        assert machine.run(IDENTITY) == before
+        wait_for_state(machine, "kept")
+        assert "Version 2.0 in slot B was healthy and is kept" in machine.run(
+            "oncegate-device status"
+        )
+        address = f"http://127.0.0.1:{machine.port(PAGE)}/api/v1/card"
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert json.load(answer)["facts"]["booted"]["version"] == "2.0"
         machine.power_off()
     assert card.environment()["BOOT_B_LEFT"] == "9"
     # The environment that a cut spoils is replaced by what counts now.
     assert b"BOOT_ORDER=B A" in card.get("uboot.bak")
 
 
-def test_a_slot_that_has_no_kernel_is_left_for_the_other_at_once(
-    card: Card, image: Path, tmp_path: Path, key: Path
-) -> None:
-    stick = stick_with_bundle(image, tmp_path, "2.1", ("/boot/Image.gz",))
-    with powered(card, tmp_path, key=key, stick=stick) as machine:
-        install(machine)
-        machine.power_off()
-    with powered(card, tmp_path, "raspi3b", key=key) as machine:
+def test_a_slot_that_has_no_kernel_is_left_for_the_other_at_once(updated: Updated) -> None:
+    with updated("2.1", "/boot/Image.gz") as (machine, _):
         machine.wait_for_console("Slot B cannot be started")
         machine.wait_for_console("Starting slot A")
         machine.wait_until_up()
         assert "rauc.slot=A" in machine.run("cat /proc/cmdline")
+        wait_for_state(machine, "returned")
 
 
 def test_a_slot_whose_kernel_finds_no_system_is_tried_three_times_and_left(
-    card: Card, image: Path, tmp_path: Path, key: Path
+    updated: Updated,
 ) -> None:
-    stick = stick_with_bundle(image, tmp_path, "2.2", ("/usr/lib/systemd/systemd",))
-    with powered(card, tmp_path, key=key, stick=stick) as machine:
-        install(machine)
-        machine.power_off()
-    with powered(card, tmp_path, "raspi3b", key=key) as machine:
+    with updated("2.2", "/usr/lib/systemd/systemd") as (machine, _):
         machine.wait_for_console("Starting slot A", 1800)
         assert machine.text().count("Starting slot B") == 3
         machine.wait_until_up()
+        wait_for_state(machine, "returned")
 
 
-def test_a_slot_whose_gateway_is_not_healthy_is_left_by_itself(
-    card: Card, image: Path, tmp_path: Path, key: Path
-) -> None:
-    stick = stick_with_bundle(image, tmp_path, "2.3", ("/usr/bin/oncegate",))
-    with powered(card, tmp_path, key=key, stick=stick) as machine:
-        install(machine)
-        machine.power_off()
-    with powered(card, tmp_path, "raspi3b", key=key) as machine:
+def test_a_slot_whose_gateway_is_not_healthy_is_left_by_itself(updated: Updated) -> None:
+    with updated("2.3", "/usr/bin/oncegate") as (machine, _):
         machine.wait_for_console("going back to the other slot", 1800)
         machine.wait_for_console("Starting slot A", 600)
         assert machine.text().count("Starting slot B") == 1
         machine.wait_until_up()
+        wait_for_state(machine, "unhealthy")
 
 
 def test_a_power_cut_during_an_update_leaves_the_slot_that_runs(
-    card: Card, image: Path, tmp_path: Path, key: Path
+    card: Card, updated: Updated
 ) -> None:
-    stick = stick_with_bundle(image, tmp_path, "2.4", ())
-    with powered(card, tmp_path, key=key, stick=stick) as machine:
-        machine.wait_until_up()
-        machine.run(MOUNT)
-        start = "systemd-run --unit=install oncegate-device update /run/stick/update.raucb"
-        machine.run(start)
-        # Once the slot itself is being written.
-        wait_for_sectors_written(machine, "vda3")
-        machine.cut_power()
-    assert card.environment()["BOOT_ORDER"].split()[0] == "A"
-    with powered(card, tmp_path, "raspi3b", key=key) as machine:
+    with updated("2.4", install=install_and_cut_power) as (machine, _):
         machine.wait_for_console("Starting slot A")
         machine.wait_until_healthy()
+        wait_for_state(machine, "interrupted")
+
+
+def install_and_cut_power(machine: Machine) -> None:
+    machine.run(f"systemd-run --unit=install {UPDATE}")
+    # Once the slot itself is being written.
+    wait_for_sectors_written(machine, "vda3")
+    machine.cut_power()
+    assert machine.card.environment()["BOOT_ORDER"].split()[0] == "A"
 
 
 def wait_for_sectors_written(machine: Machine, partition: str) -> None:

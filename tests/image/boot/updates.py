@@ -1,9 +1,11 @@
 """Bundles for tests, made of the image's own slot: whole, or with something wrong in it."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+RELEASE = "/usr/lib/oncegate-release"
 IMAGE = Path(__file__).resolve().parents[3] / "image"
 
 
@@ -13,13 +15,13 @@ def stick_with_bundle(image: Path, folder: Path, version: str, removed: tuple[st
     made = image.with_name(image.name.removesuffix(".img") + ".slot.ext4")
     subprocess.run(["cp", "--sparse=always", made, slot], check=True)
     commands = "".join(f"rm {path}\n" for path in removed)
-    commands += f"write {marker_of(folder, version)} /etc/oncegate-test-version\n"
+    commands += f"rm {RELEASE}\nwrite {release_of(folder, made, version)} {RELEASE}\n"
     subprocess.run(
         ["debugfs", "-w", "-f", "-", slot], input=commands.encode(), capture_output=True, check=True
     )
     contents = folder / "stick"
     contents.mkdir()
-    subprocess.run([IMAGE / "bundle", slot, version, contents / "update.raucb"], check=True)
+    subprocess.run([IMAGE / "bundle", slot, contents / "update.raucb"], check=True)
     slot.unlink()
     stick = folder / "stick.img"
     with stick.open("wb") as file:
@@ -29,7 +31,11 @@ def stick_with_bundle(image: Path, folder: Path, version: str, removed: tuple[st
     return stick
 
 
-def marker_of(folder: Path, version: str) -> Path:
-    marker = folder / "version"
-    marker.write_text(f"{version}\n")
-    return marker
+def release_of(folder: Path, slot: Path, version: str) -> Path:
+    """What the slot says of itself, with another version."""
+    said = subprocess.run(
+        ["debugfs", "-R", f"cat {RELEASE}", slot], capture_output=True, text=True, check=True
+    ).stdout
+    release = folder / "release"
+    release.write_text(re.sub("(?m)^VERSION=.*$", f"VERSION={version}", said))
+    return release
