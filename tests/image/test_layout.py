@@ -3,12 +3,18 @@
 import configparser
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from oncegate_device.card import DATA_PARTITION
+from oncegate_device.places import Places
+from oncegate_device.start import KEPT_TRIES, RELEASE
 from oncegate_device.wanted import completed_for_image
 
+from api.settings import ApiSettings
 from tests.image.boot import card
+from tests.image.boot import updates as card_updates
 
 IMAGE = Path(__file__).resolve().parents[2] / "image"
 OVERLAY = IMAGE / "overlay"
@@ -69,6 +75,7 @@ def test_every_program_names_the_partitions_by_the_signature_of_the_layout() -> 
     initrd = (IMAGE / "initrd/scripts/local-bottom/partitions").read_text()
     assert f"device=/dev/disk/by-partuuid/{SIGNATURE}-04" in initrd
     assert f"boot=/dev/disk/by-partuuid/{SIGNATURE}-01" in initrd
+    assert f"dev/disk/by-partuuid/{SIGNATURE}-04" == DATA_PARTITION
 
 
 def test_updates_and_the_boot_script_agree_on_the_numbers_of_tries() -> None:
@@ -79,6 +86,7 @@ def test_updates_and_the_boot_script_agree_on_the_numbers_of_tries() -> None:
     assert kept == "9"
     assert 0 < int(tries) < 9
     assert f"-lt {kept}" in (IMAGE / "boot/boot.cmd").read_text()
+    assert kept == KEPT_TRIES
     assert f"BOOT_A_LEFT={kept}" in (IMAGE / "boot/uboot.env.txt").read_text()
     assert f"= {kept} ]" in (OVERLAY / "usr/lib/oncegate-device/mark-good").read_text()
 
@@ -87,6 +95,65 @@ def test_the_bundle_is_for_the_system_that_the_card_says_it_is() -> None:
     rauc = configparser.ConfigParser()
     rauc.read(OVERLAY / "etc/rauc/system.conf")
     assert f"compatible={rauc['system']['compatible']}\n" in (IMAGE / "bundle").read_text()
+
+
+def test_the_slot_says_its_version_where_bundle_and_card_look() -> None:
+    install = (IMAGE / "hooks/install").read_text()
+    assert 'STORE_FORMAT=%s\\n\' "$(dpkg-deb -f "$package" Version)" "$format"' in install
+    assert f'>"$root/{RELEASE}"' in install
+    assert f"cat /{RELEASE}" in (IMAGE / "bundle").read_text()
+    assert f"/{RELEASE}" == card_updates.RELEASE
+
+
+def test_a_bundle_can_be_streamed_from_the_network() -> None:
+    # rauc of trixie is built with streaming; it takes libcurl's certificates and the driver nbd.
+    assert "ca-certificates" in packages()
+    removed = (IMAGE / "hooks/base-customize").read_text()
+    assert "drivers/block" not in removed
+    assert "drivers/md" not in removed
+    assert "fs/squashfs" not in removed
+
+
+def test_a_slot_is_recorded_as_given_up_before_and_as_kept_after_rauc_is_told() -> None:
+    text = (OVERLAY / "usr/lib/oncegate-device/mark-good").read_text()
+    steps = ["record booted", "run healthy", "record unhealthy", "mark-$verdict", "record kept"]
+    places = [text.index(step) for step in steps]
+    assert places == sorted(places)
+    # A record that cannot be written holds up no update.
+    assert "|| echo" in text[text.index("record() {") :].partition("}")[0]
+
+
+def test_the_page_finds_the_card_s_file_where_it_is_written() -> None:
+    assert Places().card == ApiSettings(status_socket=Path("/")).card_file
+    tmpfiles = (OVERLAY / "usr/lib/tmpfiles.d/oncegate-device.conf").read_text()
+    assert f"d {Places().run} 0755 root root -" in tmpfiles
+
+
+def test_what_runs_at_every_start_imports_none_of_the_gateway_s_rooms() -> None:
+    program = (
+        "import sys, oncegate_device.__main__; "
+        "print([name for name in sys.modules if name.split('.')[0] in ('gateway', 'pydantic')])"
+    )
+    environment = {"PYTHONPATH": str(IMAGE / "device")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
+    assert "python3 -P -m oncegate_device" in (OVERLAY / "usr/lib/oncegate-device/run").read_text()
+
+
+def test_a_slow_board_s_page_has_longer_to_start_than_elsewhere_and_the_check_longer_still() -> (
+    None
+):
+    def seconds(unit: Path) -> int:
+        found = re.search(r"^TimeoutStartSec=(\d+)min$", unit.read_text(), re.M)
+        assert found, unit
+        return 60 * int(found[1])
+
+    elsewhere = seconds(IMAGE / "systemd/oncegate-api.service")
+    here = seconds(UNITS / "oncegate-api.service.d/image.conf")
+    assert elsewhere < here < seconds(UNITS / "device-mark-good.service")
 
 
 def test_config_txt_names_only_files_that_are_put_beside_it() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from oncegate_device import card, updates
 from oncegate_device.installing import FailedError, RefusedError, install
 from oncegate_device.places import Places
-from oncegate_device.start import Moment, NotACardError, Start, moment_of, start_of
+from oncegate_device.start import KEPT_TRIES, Moment, NotACardError, Start, moment_of, start_of
 from oncegate_device.updates import Record, booted, kept, unhealthy
 
 USE = """\
@@ -39,7 +39,7 @@ def _run(arguments: list[str]) -> int:
         case ["status"]:
             print(card.status(Places()))
         case ["booted", tries]:
-            is_trial = tries != "9" if tries.isdecimal() else None
+            is_trial = tries != KEPT_TRIES if tries.isdecimal() else None
             _record(lambda record, now, start: booted(record, now, start, is_trial=is_trial))
         case ["kept"]:
             _record(kept)

@@ -21,7 +21,15 @@ from urllib.parse import urlsplit
 
 from oncegate_device import card, updates
 from oncegate_device.places import Places, Writable, remounted, sync_folder
-from oncegate_device.start import STORE_FORMAT, VERSION, Release, Start, moment_of, start_of
+from oncegate_device.start import (
+    KEPT_TRIES,
+    STORE_FORMAT,
+    VERSION,
+    Release,
+    Start,
+    moment_of,
+    start_of,
+)
 from oncegate_device.updates import Record, State, Update, line_of
 
 SOURCE_CHARACTERS_MAX = 2000
@@ -30,8 +38,6 @@ INFO_SECONDS_MAX = 120
 """What rauc gets to fetch and verify a bundle's signature over a slow line."""
 OUTPUT_BYTES_KEPT = 8192
 """Of rauc's output: its last lines say why it ended."""
-KEPT_TRIES = "9"
-"""U-Boot's count of a slot that was kept: image/boot/boot.cmd."""
 EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https:// address"
 
 _REASONS = (

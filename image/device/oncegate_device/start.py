@@ -11,6 +11,8 @@ RELEASE_BYTES_MAX = 4096
 """Bytes: two short lines, written by image/hooks/install."""
 VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~-]{0,63}"
 """As Debian writes one, and no longer than a line of the page."""
+KEPT_TRIES = "9"
+"""U-Boot's count of tries for a slot that was kept: image/boot/boot.cmd."""
 STORE_FORMAT = r"[1-9][0-9]{0,5}"
 
 
