@@ -47,9 +47,10 @@ async def broker(status_socket: Path) -> AsyncIterator[ContractBroker]:
 
 
 @pytest.fixture
-async def url(status_socket: Path) -> AsyncIterator[str]:
-    """The URL of an API whose broker may be there or not."""
-    async with serving(status_socket) as url:
+async def url(status_socket: Path, tmp_path: Path) -> AsyncIterator[str]:
+    """The URL of an API whose broker, and whose card (`CardFiles`), may be there or not."""
+    files = {"card_file": tmp_path / "card.json", "block_devices": tmp_path / "block"}
+    async with serving(status_socket, **files) as url:
         yield url
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,10 @@ from api.card import CardReader
 from api.verdict import UPDATE_NEEDS_A_LOOK
 from api.wear import AMPLIFICATION, ERASURES, wear_of, years_of
 from tests.api import recorded
-from tests.api.conftest import DEADLINE_SECONDS, serving
+from tests.api.card_files import CardFiles
 from tests.api.contract_broker import ContractBroker
 from tests.api.test_status_page import HOSTILE, Reader, read
 
-GIB = 1 << 30
 STATES = {
     "installing": ("Version 0.3.0 is being written into slot A", "leave the power on"),
     "failed": ("Version 0.3.0 was not installed: there is no room for it", "install again"),
@@ -29,32 +27,6 @@ STATES = {
     "interrupted": ("Version 0.3.0 was not installed in slot A: cut", "Slot B runs"),
 }
 
-Bend = Callable[[dict[str, Any]], None]
-
-
-class CardFiles:
-    """The file that root writes, and the kernel's counters of a card of 14.9 GiB."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / "card.json"
-        self.block_devices = folder / "block"
-        device = self.block_devices / "mmcblk0"
-        device.mkdir(parents=True)
-        (device / "size").write_text(f"{16_000_000_000 // 512}\n")
-        self.write_sectors(2048)
-
-    def write_sectors(self, sectors: int) -> None:
-        stat = f"   900 1 20000 812 400 2 {sectors} 1000 0 900 1812 0 0 0 0 0 0\n"
-        (self.block_devices / "mmcblk0" / "stat").write_text(stat)
-
-    def put(self, **bent: object) -> None:
-        self.file.write_text(json.dumps({**recorded.card(), **bent}))
-
-    def put_update(self, state: str) -> None:
-        sentence, advice = STATES[state]
-        update = {**recorded.card()["update"], "state": state, "slot": "A", "version": "0.3.0"}
-        self.put(update={**update, "sentence": sentence, "advice": advice})
-
 
 @pytest.fixture
 def files(tmp_path: Path) -> CardFiles:
@@ -63,18 +35,10 @@ def files(tmp_path: Path) -> CardFiles:
     return made
 
 
-@pytest.fixture
-async def url(status_socket: Path, files: CardFiles) -> AsyncIterator[str]:
-    async with serving(
-        status_socket, card_file=files.file, block_devices=files.block_devices
-    ) as url:
-        yield url
-
-
-@pytest.fixture
-async def client(url: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as client:
-        yield client
+def put_update(files: CardFiles, state: str) -> None:
+    sentence, advice = STATES[state]
+    update = {**recorded.card()["update"], "state": state, "slot": "A", "version": "0.3.0"}
+    files.put(update={**update, "sentence": sentence, "advice": advice})
 
 
 async def words_of(client: httpx.AsyncClient, *, status_code: int = 200) -> str:
@@ -83,7 +47,7 @@ async def words_of(client: httpx.AsyncClient, *, status_code: int = 200) -> str:
 
 
 async def test_the_page_tells_slots_versions_update_and_provisioning(
-    client: httpx.AsyncClient, broker: ContractBroker
+    client: httpx.AsyncClient, broker: ContractBroker, files: CardFiles
 ) -> None:
     words = await words_of(client)
     for told in (
@@ -103,7 +67,7 @@ async def test_the_page_tells_slots_versions_update_and_provisioning(
 async def test_each_state_of_an_update_is_said_with_what_to_do_next(
     client: httpx.AsyncClient, broker: ContractBroker, files: CardFiles, state: str
 ) -> None:
-    files.put_update(state)
+    put_update(files, state)
     words = await words_of(client)
     sentence, advice = STATES[state]
     assert f"{sentence}." in words
@@ -166,7 +130,7 @@ async def test_where_there_is_no_card_nothing_is_said_of_one(
 async def test_the_card_is_told_while_the_broker_is_down(
     client: httpx.AsyncClient, files: CardFiles
 ) -> None:
-    files.put_update("trial")
+    put_update(files, "trial")
     words = await words_of(client, status_code=503)
     assert "The gateway is down" in words
     assert "Version 0.3.0 in slot A is on trial." in words

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.api import recorded
+from tests.api.card_files import CardFiles
 from tests.api.chromium import Tab, open_tab
 from tests.api.conftest import serving
 from tests.api.contract_broker import ContractBroker, running_broker
@@ -46,10 +47,20 @@ def break_everything(broker: ContractBroker) -> None:
     broker.sessions = [recorded.session(client_id) for client_id in HOSTILE_IDS]
 
 
+def break_the_card(card: CardFiles) -> None:
+    """An update that failed for reasons without a space in them, and a file of such mistakes."""
+    words = "<script>" + "W" * 500
+    update = {**recorded.card()["update"], "state": "failed", "sentence": words, "advice": words}
+    slot = {"slot": "A", "version": words, "store_format": 5}
+    lines = ["gateway.toml was not taken.", *[words] * 63]
+    card.put(other=slot, update=update, note=words, provisioning={"taken": False, "lines": lines})
+
+
 async def test_the_page_fits_every_screen_and_breaks_no_policy_whatever_clients_are_called(
-    url: str, broker: ContractBroker, tab: Tab
+    url: str, broker: ContractBroker, tab: Tab, tmp_path: Path
 ) -> None:
     break_everything(broker)
+    break_the_card(CardFiles(tmp_path))
     for width, dark in ((360, False), (768, True), (1200, False)):
         await tab.look(width=width, dark=dark)
         for path in ("docs", "session?client_id=" + "W" * 96, ""):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gateway.configuration import Configuration, load
+from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import encode
 from gateway.wire.packets import (
@@ -45,12 +45,12 @@ class NotHealthyError(Exception):
 
 def check(configuration_file: Path = CONFIGURATION) -> str:
     """Raise NotHealthyError, or return in words what was seen."""
-    configuration = load(configuration_file, {}, {})
     started = time.monotonic()
     try:
+        configuration = load(configuration_file, {}, {})
         _broker_hands_over_once(configuration)
         _page_answers(configuration)
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ConfigurationError) as error:
         raise NotHealthyError(f"{type(error).__name__}: {error}") from error
     seconds = time.monotonic() - started
     return f"healthy: a message once through the broker, the page answers ({seconds:.1f} s)"
