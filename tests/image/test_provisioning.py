@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -297,3 +298,23 @@ def test_a_secret_is_blanked_however_it_is_written(text: str) -> None:
 def test_a_stored_file_has_its_mode_from_its_first_moment(tmp_path: Path) -> None:
     write(tmp_path / "secret", "x", 0o600)
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_replaced_file_s_name_is_durable_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    rename, fsync = Path.rename, os.fsync
+
+    def renamed(self: Path, target: Path) -> Path:
+        steps.append("rename")
+        return rename(self, target)
+
+    def fsynced(descriptor: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(os, "fsync", fsynced)
+    write(tmp_path / "record", "x", 0o644)
+    assert steps == ["file", "rename", "folder"]
