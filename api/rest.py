@@ -144,11 +144,13 @@ async def upload(request: Request) -> UploadReport:
 async def card(request: Request) -> CardReport:
     """Which slot runs, what became of the last update and of gateway.toml, and what was written.
 
-    404 where the gateway does not run from the SD card's image.
+    404 where the gateway does not run from the SD card's image, and in the first moments of a start.
     """
     report = card_of(request)
     if report is None:
-        raise HTTPException(404, "This gateway does not run from the SD card's image.")
+        raise HTTPException(
+            404, "This gateway does not run from the SD card's image, or its start is not over."
+        )
     return report
 
 
