@@ -144,7 +144,7 @@ async def upload(request: Request) -> UploadReport:
 async def card(request: Request) -> CardReport:
     """Which slot runs, what became of the last update and of gateway.toml, and what was written.
 
-    404 where the gateway does not run from the SD card's image, and in the first moments of a start.
+    404 where the gateway does not run from the SD card's image, and while a start is not over.
     """
     report = card_of(request)
     if report is None:
