@@ -17,6 +17,8 @@
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
 #   make bundle    the same version as a signed update of a card
+#   make container  an OCI image for ARCH="arm64 amd64" (needs root): image/container/README.md
+#   make container-test  runs it with podman, kills it, counts what came (needs root)
 #   make image-test  boots the image in QEMU, some minutes a test
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
@@ -65,7 +67,7 @@ WORKERS ?= 3
 .PHONY: help run test test-compiled test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
-.PHONY: image image-card bundle image-test
+.PHONY: image image-card bundle image-test container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
 help:
@@ -148,6 +150,17 @@ deb-test: packages-deb $(VENV)/.ready-test
 	@for suite in trixie bookworm; do $(MAKE) deb SUITE=$$suite; done
 	@exec $(BIN)/python -m pytest tests/image/installed.py $(ARGUMENTS)
 
+container: packages-container packages-deb $(UV_VENV)/.ready
+	@for arch in $(ARCH); do \
+		$(MAKE) deb SUITE=trixie ARCH=$$arch; \
+		nice image/container/build $$arch "$$(ls -t dist/oncegate_*~deb13_$$arch.deb | head -1)" dist; \
+	done
+
+# This machine's architecture; not a part of `make test`, for the reason of deb-test.
+container-test: packages-container-test $(VENV)/.ready-test
+	@$(MAKE) container ARCH="$$(dpkg --print-architecture)"
+	@exec $(BIN)/python -m pytest tests/image/container.py $(ARGUMENTS)
+
 build/wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $(COMPILED_SOURCES) | $(VENV)/.ready-run
 	@echo "Compiling gateway.wire and gateway.core (a minute or two) ..."
 	@rm -rf build/wheel
@@ -211,7 +224,8 @@ format: $(VENV)/.ready-test
 # `oncegate ingest` calls this where Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
-packages-run packages-test packages-cloud packages-bench packages-deb packages-image packages-image-test: packages-%:
+packages-run packages-test packages-cloud packages-bench packages-deb packages-image packages-image-test \
+		packages-container packages-container-test: packages-%:
 	@$(PACKAGES) $*
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run

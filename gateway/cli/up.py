@@ -6,9 +6,11 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gateway.cli.api import PortOption
 from gateway.cli.broker import LISTENER_MEND
@@ -30,6 +32,15 @@ API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
 SEAL_AFTER_DEVELOPMENT = "5s"
 BOARD_LINK = "board"
 
+AsServicesOption = Annotated[
+    bool,
+    typer.Option(
+        "--as-services",
+        help="Run as the installed services do, for a container: no simulated board, no "
+        "developer's defaults, every log line on stdout.",
+    ),
+]
+
 
 def up(
     config: ConfigOption = None,
@@ -37,6 +48,7 @@ def up(
     port: PortOption = None,
     data_dir: DataDirOption = None,
     verbose: VerboseOption = False,
+    as_services: AsServicesOption = False,
 ) -> None:
     """Run everything on this machine: broker, bridge, page, uploader. Ctrl-C stops it.
 
@@ -51,12 +63,20 @@ def up(
     """
     from gateway.configuration import gateway_id
 
+    if as_services:
+        # Of the children, too: a container's engine keeps one log.
+        os.dup2(sys.stdout.fileno(), sys.stderr.fileno())
     configuration = _with_free_ports(
         configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
     )
     gateway_id(configuration)
-    environment = environment_of(configuration, os.environ)
-    sys.exit(asyncio.run(_run(configuration, environment, file_of(config), verbose=verbose)))
+    environment = environment_of(configuration, os.environ, as_services=as_services)
+    options = ["--config", str(file)] if (file := file_of(config)) is not None else []
+    if verbose:
+        options.append("--verbose")
+    elif not as_services:
+        options.append("--quiet")
+    sys.exit(asyncio.run(_run(configuration, environment, options, as_services=as_services)))
 
 
 def _with_free_ports(configuration: "Configuration") -> "Configuration":
@@ -77,7 +97,9 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
     return configuration.model_copy(update=update)
 
 
-def environment_of(configuration: "Configuration", around: Mapping[str, str]) -> dict[str, str]:
+def environment_of(
+    configuration: "Configuration", around: Mapping[str, str], *, as_services: bool = False
+) -> dict[str, str]:
     """The children's environment: what the options said, and what differs in development."""
     environment = dict(around)
     environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
@@ -85,6 +107,8 @@ def environment_of(configuration: "Configuration", around: Mapping[str, str]) ->
     environment["ONCEGATE_LISTENERS"] = json.dumps(
         [door.model_dump(mode="json", exclude_none=True) for door in configuration.listeners]
     )
+    if as_services:
+        return environment
     if "seal_after" not in configuration.session_log.model_fields_set:
         environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
     if not configuration.serial:
@@ -96,9 +120,9 @@ def environment_of(configuration: "Configuration", around: Mapping[str, str]) ->
 async def _run(
     configuration: "Configuration",
     environment: Mapping[str, str],
-    config: Path | None,
+    options: Sequence[str],
     *,
-    verbose: bool,
+    as_services: bool,
 ) -> int:
     from gateway.cli.supervisor import Child, ChildEnded, Supervisor
 
@@ -107,19 +131,20 @@ async def _run(
     _listen_to_signals(stop, supervisor)
     # -P: a directory of the caller's that happens to be called `gateway` is not ours.
     oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
-    options = ["--config", str(config)] if config is not None else []
-    options += ["--verbose" if verbose else "--quiet"]
     exit_code = 0
     try:
         await supervisor.start(Child("broker", [*oncegate, "broker", *options], says_ready=True))
         await supervisor.start(Child("upload", [*oncegate, "upload", *options]))
         await supervisor.start(Child("api", [*oncegate, "api", *options], says_ready=True))
-        if not configuration.serial:
+        if not configuration.serial and not as_services:
             link = str(_board_link(configuration))
             await supervisor.start(Child("board", [*oncegate, "simulate-board", link, *options]))
         await supervisor.start(Child("bridge", [*oncegate, "bridge", *options]))
         if not stop.is_set():
-            _print_where_to_look(configuration)
+            if as_services:
+                _say_what_is_reached(configuration)
+            else:
+                _print_where_to_look(configuration)
         await stop.wait()
         _say("stopping ...")
     except ChildEnded as error:
@@ -147,6 +172,23 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
     # A service manager, or a terminal that was closed.
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
+
+
+def _say_what_is_reached(configuration: "Configuration") -> None:
+    page = configuration.api
+    places = ", ".join(door.place for door in configuration.listeners)
+    _say(f"runs; the broker listens on {places}, the page on {page.bind} port {page.port}")
+    if not any(door.is_reached_from_network for door in configuration.listeners):
+        _say(
+            "the broker is reached from here alone (in a container: from this container's network "
+            'alone); bind = "0.0.0.0" and anonymous = false in [[listeners]], with [access] '
+            "password_file, open it to others"
+        )
+    if not page.is_reached_from_network:
+        _say(
+            'the page is reached from here alone; [api] bind = "0.0.0.0" opens it to everyone who '
+            "can connect, for it asks nobody who they are"
+        )
 
 
 def _print_where_to_look(configuration: "Configuration") -> None:

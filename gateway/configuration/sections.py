@@ -113,7 +113,7 @@ class Listener(Section):
                 raise refusal('path alone with protocol = "unix": it has no bind and no port')
         elif self.path is not None:
             raise refusal('no path: it belongs to protocol = "unix"')
-        if self.anonymous and not self.allow_anonymous_network and self._is_reached_from_network:
+        if self.anonymous and not self.allow_anonymous_network and self.is_reached_from_network:
             raise refusal(
                 "anonymous = false with [access] password_file, because "
                 f"{self._who_reaches_it}; allow_anonymous_network = true opens it to everyone"
@@ -121,7 +121,7 @@ class Listener(Section):
         return self
 
     @property
-    def _is_reached_from_network(self) -> bool:
+    def is_reached_from_network(self) -> bool:
         """Whether clients of other machines come in there: through a proxy on this one, perhaps."""
         return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
 
@@ -286,6 +286,11 @@ class Api(Section):
 
     bind: Annotated[str, BindAddress()] = "127.0.0.1"
     port: Annotated[int, Whole(0, 65535)] = 8080
+
+    @property
+    def is_reached_from_network(self) -> bool:
+        """Whether visitors on other machines can open the page."""
+        return not is_loopback(self.bind)
 
 
 class Configuration(Section):

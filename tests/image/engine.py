@@ -1,0 +1,94 @@
+"""One container of the image that `make container` has built, run by podman as its readers run it.
+
+Its storage is the test's own. Its ports are on this machine's loopback, through slirp4netns.
+"""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+USER = 10001
+STOP_SECONDS = 60
+COMMAND_SECONDS_MAX = 300.0
+# As strict as engines can be: nothing is writable but the volume, no capability, no new privileges.
+CONFINED = (
+    "--read-only",
+    "--read-only-tmpfs=false",
+    "--cap-drop=all",
+    "--security-opt=no-new-privileges",
+    "--network=slirp4netns",
+)
+
+
+class Engine:
+    """podman with an image in it; `container` is the name of the only container."""
+
+    container = "oncegate"
+
+    def __init__(self, work: Path, archive: Path) -> None:
+        self._podman = (
+            "podman",
+            f"--root={work}/storage",
+            f"--runroot={work}/run",
+            "--storage-driver=overlay",
+            "--cgroup-manager=cgroupfs",
+            "--events-backend=file",
+        )
+        self.image = self.said("pull", "--quiet", f"oci-archive:{archive}").splitlines()[-1]
+
+    def outcome(self, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self._podman, *command],
+            check=False,
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=COMMAND_SECONDS_MAX,
+        )
+
+    def said(self, *command: str, stdin: str = "") -> str:
+        """What podman wrote; it has to succeed."""
+        outcome = self.outcome(*command, stdin=stdin)
+        assert outcome.returncode == 0, f"{command}: {outcome.stdout}"
+        return outcome.stdout.strip()
+
+    def inspected(self, kind: str, name: str) -> Any:
+        return json.loads(self.said(kind, "inspect", name))[0]
+
+    def start(self, *options: str, arguments: Sequence[str] = ()) -> None:
+        """A new container, in place of an earlier one."""
+        self.said("rm", "--force", "--ignore", "--time=0", self.container)
+        self.said(
+            "run",
+            "--detach",
+            f"--name={self.container}",
+            f"--stop-timeout={STOP_SECONDS}",
+            "--health-cmd=oncegate-healthy",
+            *CONFINED,
+            *options,
+            self.image,
+            *arguments,
+        )
+
+    def is_healthy(self) -> bool:
+        return self.outcome("healthcheck", "run", self.container).returncode == 0
+
+    def port(self, inside: int) -> str:
+        """The port of this machine's loopback that leads to one of the container."""
+        address = self.said("port", self.container, f"{inside}/tcp")
+        assert address.startswith("127.0.0.1:")
+        return address.rpartition(":")[2]
+
+    def log(self) -> str:
+        return self.said("logs", self.container)
+
+    def state(self) -> Any:
+        return self.inspected("container", self.container)["State"]
+
+    def remove(self) -> None:
+        """End the container, remove it and everything stored."""
+        self.outcome("rm", "--force", "--ignore", "--time=0", self.container)
+        self.outcome("system", "reset", "--force")
