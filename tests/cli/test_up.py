@@ -42,6 +42,13 @@ def test_what_is_configured_is_left_as_it_is() -> None:
     assert told.session_log.seal_after == 60.0
 
 
+def test_as_services_nothing_is_simulated_and_no_default_is_a_developer_s() -> None:
+    configuration = load(None, {}, {})
+    told = load(None, environment_of(configuration, {}, as_services=True), {})
+    assert told.serial == ()
+    assert told.session_log.seal_after == configuration.session_log.seal_after == 60.0
+
+
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_")}
@@ -98,3 +105,47 @@ def test_up_says_where_to_look_and_ctrl_c_leaves_nothing_behind(
     assert running.wait(timeout=DEADLINE_SECONDS) == 0
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
     assert list((tmp_path / "var" / "uploaded").glob("*.jsonl.zst"))
+
+
+@pytest.mark.slow
+def test_as_services_every_line_is_on_stdout_and_says_who_reaches_what(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("ONCEGATE_")}
+    options = ("--as-services", "--listen", "127.0.0.1:0", "--port", "0")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway.cli.main", "up", *options],
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "the page is reached from here alone" in line:
+            break
+    assert len(children_of(process)) == 4, "no board is simulated"
+    process.send_signal(signal.SIGTERM)
+    rest, errors = process.communicate(timeout=DEADLINE_SECONDS)
+    assert (process.returncode, errors) == (0, "")
+    said = "".join(lines) + rest
+    assert "oncegate: runs; the broker listens on 127.0.0.1 port" in said
+    assert "the broker is reached from here alone" in said
+    assert " broker " in said, "children log what services log"
+    assert said.endswith("oncegate: stopped; the next start goes on from here\n")
+
+
+def test_as_services_a_mistake_is_told_on_stdout_with_its_exit_code(tmp_path: Path) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-m", "gateway.cli.main", "up", "--as-services"],
+        check=False,
+        cwd=tmp_path,
+        env=dict(os.environ) | {"ONCEGATE_LISTENERS": '[{bind = "0.0.0.0"}]'},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+    )
+    assert (outcome.returncode, outcome.stderr) == (2, "")
+    assert "anonymous = false with [access] password_file" in outcome.stdout
