@@ -32,6 +32,7 @@ class Engine:
             "podman",
             f"--root={work}/storage",
             f"--runroot={work}/run",
+            f"--tmpdir={work}/libpod",
             "--storage-driver=overlay",
             "--cgroup-manager=cgroupfs",
             "--events-backend=file",
@@ -91,4 +92,4 @@ class Engine:
     def remove(self) -> None:
         """End the container, remove it and everything stored."""
         self.outcome("rm", "--force", "--ignore", "--time=0", self.container)
-        self.outcome("system", "reset", "--force")
+        self.outcome("rmi", "--all", "--force")
