@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.image.engine import STOP_SECONDS, USER, Engine
+from tests.image.engine import HERE, STOP_SECONDS, USER, Engine
 from tests.image.packages import ROOT, run
 
 DEADLINE_SECONDS = 120.0
@@ -62,6 +62,7 @@ def options(engine: Engine, tmp_path: Path) -> Iterator[tuple[str, ...]]:
     for user in ("cellar", "bridge"):
         engine.said(
             *("run", "--rm", "--interactive", "--network=none", "--cap-drop=all", "--read-only"),
+            *HERE,
             f"--volume={settings}:/etc/oncegate",
             engine.image,
             *("passwd", "/etc/oncegate/passwords", user, "--password-stdin"),
@@ -173,7 +174,7 @@ def test_nobody_in_it_is_root_and_its_log_is_on_stdout(
     }
     assert inside == str(USER)
     errors = subprocess.run(
-        [*engine._podman, "logs", engine.container], check=True, capture_output=True, text=True
+        [*engine.podman, "logs", engine.container], check=True, capture_output=True, text=True
     )
     assert errors.stderr == ""
     assert "oncegate: runs; the broker listens on 0.0.0.0 port 1883" in errors.stdout
@@ -235,7 +236,7 @@ def test_its_description_says_what_it_is(engine: Engine) -> None:
     assert labels[f"{name}.title"] == "Oncegate"
     assert labels[f"{name}.version"] == "0.1.0"
     assert labels[f"{name}.revision"] == run("git", "-C", ROOT, "rev-parse", "HEAD").strip()
-    said = engine.said("run", "--rm", "--network=none", engine.image, "--version")
+    said = engine.said("run", "--rm", "--network=none", *HERE, engine.image, "--version")
     assert said == "oncegate 0.1.0 (core: compiled)"
 
 

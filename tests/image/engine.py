@@ -20,6 +20,17 @@ CONFINED = (
     "--security-opt=no-new-privileges",
     "--network=slirp4netns",
 )
+# What this machine may not hand on: limits above its own, control groups, systemd's timers.
+HERE = ("--cgroups=disabled", "--ulimit=nofile=1024:4096", "--ulimit=nproc=1024:4096")
+
+
+# Control groups of version 2 alone, which crun wants, in mounts that end with this process.
+_MOUNTS = """
+umount -R /sys/fs/cgroup
+mount -t cgroup2 none /sys/fs/cgroup
+echo ready
+exec sleep infinity
+"""
 
 
 class Engine:
@@ -28,8 +39,13 @@ class Engine:
     container = "oncegate"
 
     def __init__(self, work: Path, archive: Path) -> None:
-        self._podman = (
-            "podman",
+        self._mounts = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-euc", _MOUNTS], stdout=subprocess.PIPE, text=True
+        )
+        assert self._mounts.stdout is not None
+        assert self._mounts.stdout.readline() == "ready\n"
+        self.podman = (
+            *("nsenter", f"--target={self._mounts.pid}", "--mount", "podman"),
             f"--root={work}/storage",
             f"--runroot={work}/run",
             f"--tmpdir={work}/libpod",
@@ -41,7 +57,7 @@ class Engine:
 
     def outcome(self, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*self._podman, *command],
+            [*self.podman, *command],
             check=False,
             input=stdin,
             stdout=subprocess.PIPE,
@@ -68,7 +84,9 @@ class Engine:
             f"--name={self.container}",
             f"--stop-timeout={STOP_SECONDS}",
             "--health-cmd=oncegate-healthy",
+            "--health-interval=disable",
             *CONFINED,
+            *HERE,
             *options,
             self.image,
             *arguments,
@@ -93,3 +111,7 @@ class Engine:
         """End the container, remove it and everything stored."""
         self.outcome("rm", "--force", "--ignore", "--time=0", self.container)
         self.outcome("rmi", "--all", "--force")
+        self._mounts.kill()
+        self._mounts.wait()
+        assert self._mounts.stdout is not None
+        self._mounts.stdout.close()
