@@ -2,7 +2,8 @@
 
 `virt` is a made-up board with the slot's own kernel, faster; `raspi3b` goes the Pi's way through
 U-Boot. Both have a USB serial adapter whose other end is a Unix socket on the host, and forward
-three ports of the guest to loopback. The guest reaches nothing beyond QEMU but `host_port`.
+three ports of the guest to loopback. The guest reaches nothing beyond QEMU but one port of the host's
+loopback, where a test asks for it.
 """
 
 import contextlib
@@ -15,6 +16,8 @@ from pathlib import Path
 from tests.image.boot.card import Card
 
 PAGE, MQTT, SSH = 80, 1883, 22
+HOST, HOST_PORT = "10.0.2.100", 9000
+"""Where the guest finds the host's `host_port`."""
 BOOT_SECONDS_MAX = 900.0
 """A quiet machine takes 75 s; one that does much beside it has taken ten times that."""
 EXTRA = "oncegate.watchdog=off"
@@ -42,6 +45,7 @@ class Machine:
         key: Path,
         slot: str = "A",
         stick: Path | None = None,
+        host_port: int | None = None,
     ) -> None:
         self.card = card
         self.kind = kind
@@ -52,6 +56,9 @@ class Machine:
         forwards = "".join(
             f",hostfwd=tcp:127.0.0.1:{host}-:{guest}" for guest, host in self._ports.items()
         )
+        if host_port is not None:
+            command = f"cmd:nc 127.0.0.1 {host_port}"
+            forwards += f",guestfwd=tcp:{HOST}:{HOST_PORT}-{command}"
         network = f"user,id=n0,restrict=on{forwards}"
         self.serial.unlink(missing_ok=True)
         common = [
@@ -188,9 +195,10 @@ def powered(
     key: Path,
     slot: str = "A",
     stick: Path | None = None,
+    host_port: int | None = None,
 ) -> Iterator[Machine]:
     """A machine that is off when the context ends."""
-    machine = Machine(card, folder, kind, key=key, slot=slot, stick=stick)
+    machine = Machine(card, folder, kind, key=key, slot=slot, stick=stick, host_port=host_port)
     try:
         yield machine
     finally:

@@ -1,0 +1,146 @@
+"""A gateway at work: what it costs card and memory, a full data partition, and the session log on its
+way to a store on the host and into the tables. One boot for all of them, in this order."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cloud_jobs.main import ingest
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark_session import spark_session
+from tests.history.bucket import SECRET, Bucket, served_bucket
+from tests.image.boot.card import Card
+from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
+from tests.image.boot.machine import HOST, HOST_PORT, MQTT, Machine, powered
+from tests.image.boot.sensor import READINGS_A_FRAME, Board
+from tests.image.boot.subscriber import Subscriber
+
+pytestmark = pytest.mark.timeout(3600)
+FRAME_SECONDS = 1.0
+"""Three readings a second."""
+MEASURED_SECONDS = 180.0
+SECTOR_BYTES = 512
+PSS_BYTES_MAX = 160e6
+WRITTEN_BYTES_PER_SECOND_MAX = 10e3
+UPLOAD = f"""
+[upload]
+target = "s3://cellar/logs"
+[upload_environment]
+AWS_ENDPOINT = "http://{HOST}:{HOST_PORT}"
+AWS_ALLOW_HTTP = "true"
+AWS_REGION = "eu-central-1"
+AWS_ACCESS_KEY_ID = "AKIAIOSFODNN7EXAMPLE"
+AWS_SECRET_ACCESS_KEY = "{SECRET}"
+"""
+
+
+class Running:
+    """The machine, what is plugged into it and who listens."""
+
+    def __init__(
+        self, machine: Machine, board: Board, subscriber: Subscriber, bucket: Bucket
+    ) -> None:
+        self.machine = machine
+        self.board = board
+        self.subscriber = subscriber
+        self.bucket = bucket
+
+
+@pytest.fixture(scope="module")
+def running(image: Path, key: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("running")
+    card = Card(image, folder / "card.img")
+    card.put("gateway.toml", provisioning_file(key) + UPLOAD)
+    with (
+        pytest.MonkeyPatch.context() as environment,
+        served_bucket(environment) as bucket,
+        powered(card, folder, key=key, host_port=bucket.port) as machine,
+        Board(machine.serial, FRAME_SECONDS) as board,
+    ):
+        machine.wait_until_healthy()
+        with Subscriber(machine.port(MQTT), USER, PASSWORD) as subscriber:
+            assert subscriber.subscribed.wait(60)
+            yield Running(machine, board, subscriber, bucket)
+
+
+def test_the_four_services_share_their_memory_budget(running: Running) -> None:
+    pages = "cat /sys/fs/cgroup/oncegate.slice/*/cgroup.procs /sys/fs/cgroup/system.slice/oncegate-*/cgroup.procs"
+    listing = (
+        f"for process in $({pages} 2>/dev/null); do grep ^Pss: /proc/$process/smaps_rollup; done"
+    )
+    kilobytes = [int(line.split()[1]) for line in running.machine.run(listing).splitlines()]
+    assert len(kilobytes) >= 4
+    print(f"PSS of {len(kilobytes)} processes: {sum(kilobytes) * 1024 / 1e6:.0f} MB")
+    assert sum(kilobytes) * 1024 < PSS_BYTES_MAX
+
+
+def test_three_readings_a_second_write_less_than_the_card_s_budget(running: Running) -> None:
+    before, readings = written_bytes(running.machine), len(running.subscriber.readings)
+    began = time.monotonic()
+    time.sleep(MEASURED_SECONDS)
+    seconds = time.monotonic() - began
+    rate = (written_bytes(running.machine) - before) / seconds
+    arrived = (len(running.subscriber.readings) - readings) / seconds
+    print(f"{rate / 1e3:.1f} kB/s written to the card at {arrived:.1f} readings/s")
+    assert arrived > READINGS_A_FRAME / FRAME_SECONDS / 2, "the board or the guest is too slow"
+    assert rate < WRITTEN_BYTES_PER_SECOND_MAX
+
+
+def test_a_full_data_partition_ends_nobody_and_loses_nothing(running: Running) -> None:
+    machine, subscriber = running.machine, running.subscriber
+    # As root: the blocks that are kept for root as well.
+    machine.run("dd if=/dev/zero of=/var/filler bs=1M status=none; sync", check=False)
+    assert int(machine.run("df --output=avail -BM /var | tail -1").rstrip("M")) < 32
+    until = time.monotonic() + 300
+    while not disk_of(machine)["full"]:
+        assert time.monotonic() < until, disk_of(machine)
+        time.sleep(2)
+    machine.run("systemctl is-active oncegate-broker oncegate-bridge oncegate-api oncegate-upload")
+    machine.run("rm /var/filler")
+    arrived = len(subscriber.readings)
+    subscriber.wait_for(arrived + 20 * READINGS_A_FRAME, 300)
+    restarts = machine.run("systemctl show -P NRestarts 'oncegate-*.service'").split()
+    assert set(restarts) <= {"0"}
+
+
+def test_every_reading_is_once_at_the_host_and_once_in_the_table(
+    running: Running, tmp_path: Path
+) -> None:
+    machine, board, subscriber = running.machine, running.board, running.subscriber
+    board.stop_measuring()
+    board.wait_until_all_is_acknowledged(300)
+    wanted = board.acknowledged * READINGS_A_FRAME
+    subscriber.wait_for(wanted, 300)
+    assert set(subscriber.readings.values()) == {1}
+    # What is left of the log is sealed and uploaded by the uploader's orderly end.
+    machine.run("systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload")
+    landed = tmp_path / "landed"
+    for path, data in running.bucket.objects.items():
+        file = landed / path.removeprefix("/cellar/logs/").lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    settings = IngestSettings(source=str(landed), tables=str(tmp_path / "tables"))
+    with spark_session(None, lambda _: None, {"spark.master": "local[2]"}) as spark:
+        report = ingest(spark, settings, lambda _: None, lambda _: None)
+        rows = spark.read.format("delta").load(f"{settings.tables}/sensor_readings").collect()
+    assert not report.gaps
+    found = Counter(
+        (row["device"], row["device_boot"], row["device_sequence"], row["quantity"]) for row in rows
+    )
+    assert found == subscriber.readings
+    print(f"{len(found)} readings, each once at the subscriber and in the table")
+
+
+def disk_of(machine: Machine) -> dict[str, Any]:
+    disk: dict[str, Any] = json.loads(machine.run("oncegate ctl status --json"))["disk"]
+    return disk
+
+
+def written_bytes(machine: Machine) -> int:
+    machine.run("sync")
+    return int(machine.run("cat /sys/block/vda/stat").split()[6]) * SECTOR_BYTES
