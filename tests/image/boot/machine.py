@@ -2,8 +2,8 @@
 
 `virt` is a made-up board with the slot's own kernel, faster; `raspi3b` goes the Pi's way through
 U-Boot. Both have a USB serial adapter whose other end is a Unix socket on the host, and forward
-three ports of the guest to loopback. The guest reaches nothing beyond QEMU but one port of the host's
-loopback, where a test asks for it.
+three ports of the guest to loopback. The guest reaches nothing beyond QEMU but one port of the
+host's loopback, where a test asks for it.
 """
 
 import contextlib

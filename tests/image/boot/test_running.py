@@ -1,5 +1,5 @@
-"""A gateway at work: what it costs card and memory, a full data partition, and the session log on its
-way to a store on the host and into the tables. One boot for all of them, in this order."""
+"""A gateway at work: what it costs card and memory, a full data partition, and the session log on
+its way to a store on the host and into the tables. One boot for all of them, in this order."""
 
 import json
 import time
@@ -69,10 +69,8 @@ def running(image: Path, key: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_the_four_services_share_their_memory_budget(running: Running) -> None:
-    pages = "cat /sys/fs/cgroup/oncegate.slice/*/cgroup.procs /sys/fs/cgroup/system.slice/oncegate-*/cgroup.procs"
-    listing = (
-        f"for process in $({pages} 2>/dev/null); do grep ^Pss: /proc/$process/smaps_rollup; done"
-    )
+    processes = "cat /sys/fs/cgroup/system.slice/oncegate-*.service/cgroup.procs"
+    listing = f"for each in $({processes}); do grep ^Pss: /proc/$each/smaps_rollup; done"
     kilobytes = [int(line.split()[1]) for line in running.machine.run(listing).splitlines()]
     assert len(kilobytes) >= 4
     print(f"PSS of {len(kilobytes)} processes: {sum(kilobytes) * 1024 / 1e6:.0f} MB")
