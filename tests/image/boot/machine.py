@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.image.boot.bare_debian import BareDebian
 from tests.image.boot.card import Card
 
 PAGE, MQTT, SSH = 80, 1883, 22
@@ -46,6 +47,7 @@ class Machine:
         slot: str = "A",
         stick: Path | None = None,
         host_port: int | None = None,
+        bare: BareDebian | None = None,
     ) -> None:
         self.card = card
         self.kind = kind
@@ -66,7 +68,12 @@ class Machine:
             "-chardev", f"socket,id=ser,path={self.serial},server=on,wait=off",
             "-chardev", f"file,id=con,path={self.console}",
         ]  # fmt: skip
-        kind_arguments = self._raspi(folder) if kind == "raspi3b" else self._virt(folder, slot)
+        if bare is not None:
+            kind_arguments = _virt(bare.kernel, bare.initrd, bare.disk, "root=/dev/vda")
+        elif kind == "raspi3b":
+            kind_arguments = self._raspi(folder)
+        else:
+            kind_arguments = self._slot_in_virt(folder, slot)
         if stick is not None:
             common += ["-drive", f"file={stick},format=raw,if=none,id=stick"]
             common += ["-device", "usb-storage,drive=stick"]
@@ -155,21 +162,12 @@ class Machine:
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 255, "", f"no answer in {seconds} s")
 
-    def _virt(self, folder: Path, slot: str) -> list[str]:
+    def _slot_in_virt(self, folder: Path, slot: str) -> list[str]:
         kernel = self.card.extract(slot, "/boot/Image.gz", folder / "Image.gz")
         initrd = self.card.extract(slot, "/boot/initrd.img", folder / "initrd.img")
         part = {"A": 2, "B": 3}[slot]
         root = f"root=PARTUUID=4f6e6365-0{part} ro rootwait rauc.slot={slot}"
-        arguments = f"{root} console=ttyAMA0 quiet {EXTRA}"
-        return [
-            "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1G",
-            "-accel", "tcg,thread=multi", "-kernel", str(kernel), "-initrd", str(initrd),
-            "-append", arguments,
-            "-drive", f"file={self.card.file},format=raw,if=none,id=sd,cache=directsync",
-            "-device", "virtio-blk-pci,drive=sd", "-device", "virtio-net-pci,netdev=n0",
-            "-device", "virtio-rng-pci", "-device", "qemu-xhci",
-            "-device", "usb-serial,chardev=ser,always-plugged=on", "-serial", "chardev:con",
-        ]  # fmt: skip
+        return _virt(kernel, initrd, self.card.file, root)
 
     def _raspi(self, folder: Path) -> list[str]:
         loader, tree = folder / "u-boot.bin", folder / "board.dtb"
@@ -186,6 +184,18 @@ class Machine:
         ]  # fmt: skip
 
 
+def _virt(kernel: Path, initrd: Path, disk: Path, root: str) -> list[str]:
+    return [
+        "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1G",
+        "-accel", "tcg,thread=multi", "-kernel", str(kernel), "-initrd", str(initrd),
+        "-append", f"{root} console=ttyAMA0 quiet {EXTRA}",
+        "-drive", f"file={disk},format=raw,if=none,id=sd,cache=directsync",
+        "-device", "virtio-blk-pci,drive=sd", "-device", "virtio-net-pci,netdev=n0",
+        "-device", "virtio-rng-pci", "-device", "qemu-xhci",
+        "-device", "usb-serial,chardev=ser,always-plugged=on", "-serial", "chardev:con",
+    ]  # fmt: skip
+
+
 @contextlib.contextmanager
 def powered(
     card: Card,
@@ -196,9 +206,12 @@ def powered(
     slot: str = "A",
     stick: Path | None = None,
     host_port: int | None = None,
+    bare: BareDebian | None = None,
 ) -> Iterator[Machine]:
-    """A machine that is off when the context ends."""
-    machine = Machine(card, folder, kind, key=key, slot=slot, stick=stick, host_port=host_port)
+    """A machine that is off when the context ends; with `bare` another disk is in it."""
+    machine = Machine(
+        card, folder, kind, key=key, slot=slot, stick=stick, host_port=host_port, bare=bare
+    )
     try:
         yield machine
     finally:

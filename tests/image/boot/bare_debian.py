@@ -1,0 +1,33 @@
+"""The Debian below the image, without anything of ours, on a disk of its own: what a boot costs at
+least in the same emulator."""
+
+import os
+import subprocess
+from pathlib import Path
+
+DISK_BYTES = 2 << 30
+
+
+class BareDebian:
+    """A writable root on `disk`, with the kernel and initial file system that start it."""
+
+    def __init__(self, folder: Path) -> None:
+        root = folder / "root"
+        root.mkdir()
+        # As root, so that files keep their owners.
+        subprocess.run(["tar", "-C", root, "--numeric-owner", "-xf", _newest_base()], check=True)
+        self.kernel = next((root / "boot").glob("vmlinuz-*")).rename(folder / "bare-kernel")
+        self.initrd = next((root / "boot").glob("initrd.img-*")).rename(folder / "bare-initrd")
+        (root / "etc" / "fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
+        self.disk = folder / "bare.img"
+        with self.disk.open("wb") as file:
+            file.truncate(DISK_BYTES)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-d", root, self.disk], check=True)
+        subprocess.run(["rm", "-rf", root], check=True)
+
+
+def _newest_base() -> Path:
+    """What image/build-base keeps."""
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "oncegate-image"
+    cache = Path(os.environ.get("ONCEGATE_IMAGE_CACHE", home))
+    return max(cache.glob("base-*.tar"), key=lambda file: file.stat().st_mtime)
