@@ -105,6 +105,16 @@ def test_the_example_that_the_card_brings_changes_nothing(card: Card) -> None:
     assert [door.bind for door in configuration.listeners] == ["127.0.0.1"]
 
 
+def test_what_is_told_of_it_names_no_network_and_no_user(card: Card) -> None:
+    card.put(
+        '[wifi]\nssid = "back room"\npassword = "battery staple"\ncountry = "DE"\n'
+        '[[users]]\nname = "cellar"\npassword = "battery staple"\n'
+    )
+    told = "\n".join(card.provision()) + card.report
+    assert "MQTT: open to 1 user(s)" in told
+    assert not [word for word in ("back room", "cellar", "battery") if word in told]
+
+
 def test_the_example_with_its_comments_taken_off_is_accepted() -> None:
     lines = EXAMPLE.read_text().splitlines()
     text = "\n".join(line.removeprefix("# ") for line in lines if "=" in line or "# [" in line)

@@ -67,11 +67,12 @@ def _text_of(file: Path) -> str:
 def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     hostname = wanted.device.hostname or "oncegate"
     yield f"The gateway is called {hostname}"
-    yield f"Wi-Fi: {wanted.wifi.ssid}" if wanted.wifi else "Wi-Fi: not used"
+    # The page shows these lines to whoever may look at it: no names of networks and users.
+    yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
     keys = len(wanted.device.ssh_keys)
     yield f"SSH: {keys} key(s) may log in as root" if keys else "SSH: closed, no key was given"
-    names = ", ".join(user.name for user in wanted.users)
-    yield f"MQTT: open to {names}" if names else "MQTT: open to this machine only"
+    users = len(wanted.users)
+    yield f"MQTT: open to {users} user(s)" if users else "MQTT: open to this machine only"
     ports = [str(port["name"]) for port in wanted.gateway.get("serial", ())]
     yield f"Sensors: {', '.join(ports) or 'none named'}"
     api = wanted.gateway["api"]
