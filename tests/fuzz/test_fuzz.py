@@ -40,11 +40,11 @@ DEFECTS = {
     "decoder-that-raises": Defect("decoder", 200_000, "planted in the decoder"),
     # What is said before its commit: CONNACK, SUBACK, PUBREC and PUBLISH, or PUBREL.
     "broker-in-haste": Defect(
-        "connection", 5_000, r"Error: [A-Z]+( \d+)? was sent(, and .* (gone|forgotten)| too soon)"
+        "connection", 25_000, r"Error: [A-Z]+( \d+)? was sent(, and .* (gone|forgotten)| too soon)"
     ),
     "journal-that-takes-zeros-for-the-end": Defect("journal", 5_000, "taken for the end"),
     "segment-that-is-believed": Defect("segment", 5_000, "accepted with sequences"),
-    "framing-that-raises": Defect("framing", 20_000, "planted in the framing"),
+    "framing-that-raises": Defect("framing", 200_000, "planted in the framing"),
 }
 COVERAGE_MIN = {
     "decoder": 500,
