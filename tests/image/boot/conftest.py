@@ -9,7 +9,8 @@ import pytest
 
 from tests.image.boot.card import Card
 
-USER, PASSWORD = "cellar", "battery staple"
+USER, PASSWORD = "cellar", "lantern-moss-7-quay"
+"""Words that nothing on a card has of itself (argon2's documentation has a famous password)."""
 
 MakeCard = Callable[[], Card]
 
