@@ -17,6 +17,7 @@ import pytest
 
 from gateway.cli.up import up
 from gateway.configuration import load
+from tests.image.scripts import check_script
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTAINER = ROOT / "image" / "container"
@@ -33,11 +34,7 @@ def settings_of_build() -> dict[str, str]:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_a_script_is_sound_and_ends_at_the_first_mistake(script: Path) -> None:
-    assert script.stat().st_mode & 0o111
-    text = script.read_text()
-    assert text.startswith("#!/bin/sh\n")
-    assert "\nset -eu\n" in text
-    subprocess.run(["sh", "-n", script], check=True, timeout=10)
+    check_script(script)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)

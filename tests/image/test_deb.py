@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.image.scripts import check_script
+
 ROOT = Path(__file__).resolve().parents[2]
 DEB = ROOT / "image" / "deb"
 SITE = "./usr/lib/oncegate/lib/python{}/site-packages/"
@@ -123,11 +125,7 @@ def test_two_packings_are_the_same_bytes(package: Package, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_a_script_is_sound_and_ends_at_the_first_mistake(script: Path) -> None:
-    assert script.stat().st_mode & 0o111
-    text = script.read_text()
-    assert text.startswith("#!/bin/sh\n")
-    assert "\nset -eu\n" in text
-    subprocess.run(["sh", "-n", script], check=True, timeout=10)
+    check_script(script)
 
 
 def test_a_suite_or_an_architecture_that_is_not_known_is_refused_in_one_line() -> None:

@@ -5,6 +5,7 @@ The words are made here, so that page, REST interface and `oncegate-device statu
 
 import json
 from pathlib import Path
+from typing import Any
 
 from oncegate_device import updates
 from oncegate_device.places import Places, write
@@ -75,11 +76,10 @@ def facts_of(places: Places, start: Start) -> dict[str, object]:
 def status(places: Places) -> str:
     """The facts in plain words."""
     start = start_of(places)
-    facts = facts_of(places, start)
-    lines = [*_slot_lines(updates.load(places), start)]
-    lines += sentences_of(updates.load(places), start)
-    provisioning = facts["provisioning"]
-    if isinstance(provisioning, dict):
+    record = updates.load(places)
+    lines = [*_slot_lines(record, start), *sentences_of(record, start)]
+    provisioning = _provisioning_of(places)
+    if provisioning is not None:
         lines.append(
             "gateway.toml was taken:" if provisioning["taken"] else "gateway.toml was NOT taken:"
         )
@@ -130,7 +130,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
     }
 
 
-def _provisioning_of(places: Places) -> dict[str, object] | None:
+def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """What the last provisioning did; None where there was none, or its report is damaged."""
     try:
         with (places.device / "provisioning.json").open("rb") as file:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -99,10 +99,7 @@ class _Installation:
     def run(self, source: str, rollback_ends: bool, writable: Writable) -> str:
         offered = self._offered(source)
         ends = _ends_rollback(offered, self.start, is_accepted=rollback_ends)
-        self.update = Update(
-            state=State.INSTALLING, slot=self.start.other, version=offered.version,
-            time_ms=0, clock="", boot_id="", ends_rollback=ends,
-        )  # fmt: skip
+        self.update = replace(self.update, version=offered.version, ends_rollback=ends)
         self._save(updates.begun(self.record, moment_of(self.places), self.update))
         card.publish(self.places, self.start)
         print(f"Version {offered.version} into slot {self.start.other}", flush=True)

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from oncegate_device.places import sync_folder
 from oncegate_device.toml_text import text_of
 
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z_]+)\s*\]\]?")
@@ -64,14 +65,14 @@ def finish(path: Path) -> None:
         return
     if new.exists():
         new.rename(path)
-        _sync(path.parent)
+        sync_folder(path.parent)
     # The same clusters: to remove the file alone would leave its contents in free ones.
     with was.open("r+b") as file:
         file.write(b" " * was.stat().st_size)
         file.flush()
         os.fsync(file.fileno())
     was.unlink()
-    _sync(path.parent)
+    sync_folder(path.parent)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -79,15 +80,7 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(path.parent)
 
 
 def _is_secret(section: str, key: str) -> bool:
