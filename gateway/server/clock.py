@@ -24,6 +24,8 @@ CATCH_UP_MS = 3_600_000
 """How far a synchronised clock may be behind what another run wrote down by a synchronised one, to
 be waited for. Further off, one of both was set by a server that was wrong: the newer one counts."""
 
+NS_PER_MS = 1_000_000
+
 SYNCHRONISED = CLOCKS.index("synchronised")
 UNSYNCHRONISED = CLOCKS.index("unsynchronised")
 
@@ -88,9 +90,12 @@ class WallClock:
     def shown(self) -> tuple[int, int]:
         """Return what the clock shows now, as every process of the gateway sees it, and the index
         in CLOCKS that tells how good that is."""
-        time_ms, found = _wall_ms(), self.quality
-        if found == SYNCHRONISED and (abs(time_ms - _monotonic_ms() - self._offset_ms) > SET_MS):
-            found = UNSYNCHRONISED  # it was set since: the kernel has not said what to think of it
+        time_ms, found = time.time_ns() // NS_PER_MS, self.quality
+        if found == SYNCHRONISED:
+            offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS
+            if abs(offset_ms - self._offset_ms) > SET_MS:
+                # It was set since: the kernel has not said what to think of it.
+                found = UNSYNCHRONISED
         return time_ms, found
 
     def read(self) -> tuple[int, int]:
@@ -101,7 +106,7 @@ class WallClock:
         """
         time_ms, found = self.shown()
         if found != SYNCHRONISED:
-            floor_ms = self._floor_ms + _monotonic_ms() - self._started_ms
+            floor_ms = self._floor_ms + time.monotonic_ns() // NS_PER_MS - self._started_ms
             return max(time_ms, floor_ms), found
         behind_ms = self._floor_ms - time_ms
         if self._floor_clock == SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
@@ -122,8 +127,8 @@ class WallClock:
 
 
 def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000
+    return time.time_ns() // NS_PER_MS
 
 
 def _monotonic_ms() -> int:
-    return time.monotonic_ns() // 1_000_000
+    return time.monotonic_ns() // NS_PER_MS

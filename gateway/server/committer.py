@@ -114,19 +114,17 @@ class Committer:
         """
         if self._ended or self.failure is not None:
             return
+        broker = self.broker
         if not self._busy:
-            self._begin_if_due()
-        if self.broker.recorder.lazy:
+            if broker.output.waits():
+                self._commit_after(self.limits.commit_delay, lazy=False)
+            elif self.store.checkpointing or self._drop_wanted:
+                self._commit()
+            elif broker.recorder.record_count:
+                # Nobody waits for these facts: they may share a later fsync.
+                self._commit_after(self.limits.lazy_commit_delay, lazy=True)
+        if broker.recorder.lazy:
             self.write_down()
-
-    def _begin_if_due(self) -> None:
-        if self.broker.output.waits():
-            self._commit_after(self.limits.commit_delay, lazy=False)
-        elif self.store.checkpointing or self._drop_wanted:
-            self._commit()
-        elif self.broker.recorder.record_count:
-            # Nobody waits for these facts: they may share a later fsync.
-            self._commit_after(self.limits.lazy_commit_delay, lazy=True)
 
     def wants_turn(self) -> bool:
         """Return whether `turn` would find something to do, a commit in flight aside."""

@@ -145,7 +145,7 @@ class Shell:
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self._look_at_records(protocol, recorded_bytes)
         connection = protocol.connection
-        if protocol.is_behind():
+        if connection.behind or protocol.unread:
             self._fall_behind(protocol)
         elif connection.state == AUTHENTICATING:
             protocol.update_reading()
@@ -276,7 +276,8 @@ class Shell:
         broker = self.broker
         if self.committer.failure is not None:
             return
-        self._load_pages()
+        if self._page_requests or broker.deliverer.page_requests:
+            self._load_pages()
         for request in broker.take_authentication_requests():
             self.authentications.begin(request)
         if broker.system_messages.requests and self.system_topics is not None:

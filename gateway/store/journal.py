@@ -106,7 +106,10 @@ class Journal:
     # -- a batch
 
     def has_room(self, blob_bytes: int) -> bool:
-        """Return whether the newest file has room for a blob of this size."""
+        """Return whether the newest file has room for a blob of this size.
+
+        One that was the reserve is longer than others.
+        """
         end = self._at + FRAME.size + blob_bytes
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
 
@@ -135,7 +138,14 @@ class Journal:
             OSError: anything else, after which nothing more may be appended.
         """
         try:
-            self._append(first_sequence, blob)
+            if self.has_room(len(blob)):
+                file = self._files[-1]
+                assert file.salt is not None
+                self._write(self._ahead or frame_of(file.salt, blob))
+                file.size_bytes = self._at
+            else:
+                self._leave_file()
+                self._begin_file(first_sequence, blob, self.folder / SPARE_NAME)
         except NoRoom:
             source = self._file_with_room(HEADER_BYTES + FRAME.size + len(blob))
             if source is None:
@@ -150,18 +160,6 @@ class Journal:
             if path.exists() and path.stat().st_size >= size_bytes:
                 return path
         return None
-
-    def _append(self, first_sequence: int, blob: bytes) -> None:
-        if self._descriptor >= 0:
-            file = self._files[-1]
-            assert file.salt is not None
-            # One that was the reserve is longer than others.
-            if self.has_room(len(blob)):
-                self._write(self._ahead or frame_of(file.salt, blob))
-                file.size_bytes = self._at
-                return
-            self._leave_file()
-        self._begin_file(first_sequence, blob, self.folder / SPARE_NAME)
 
     def _leave_file(self) -> None:
         """Let nothing more be appended to the newest file."""
@@ -236,11 +234,9 @@ class Journal:
             self._length = end
 
     def _pwrite(self, data: bytes, at: int) -> None:
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(self._descriptor, view, at)
-            view = view[written:]
-            at += written
+        written = os.pwrite(self._descriptor, data, at)
+        while written < len(data):
+            written += os.pwrite(self._descriptor, memoryview(data)[written:], at + written)
 
     # -- the reserve
 
