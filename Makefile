@@ -20,6 +20,7 @@
 #   make container  an OCI image for ARCH="arm64 amd64" (needs root): image/container/README.md
 #   make container-test  runs it with podman, kills it, counts what came (needs root)
 #   make image-test  boots the image in QEMU, some minutes a test
+#   make image-chain  flash, boot, sensor, page, update, ingest in one run; writes docs/whole-chain.md
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -67,7 +68,7 @@ WORKERS ?= 3
 .PHONY: help run test test-compiled test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
-.PHONY: image image-card bundle image-test container container-test
+.PHONY: image image-card bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
 help:
@@ -207,6 +208,10 @@ bundle: packages-image
 image-test: packages-image-test packages-image packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \
 		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
+
+image-chain: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
+		exec $(BIN)/python -m pytest -s tests/image/boot/test_whole_chain.py $(ARGUMENTS)
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py

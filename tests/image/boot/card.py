@@ -34,6 +34,10 @@ class Card:
             raise FileNotFoundError(name)
         return done.stdout
 
+    def remove(self, name: str) -> None:
+        """Delete a file of the boot partition."""
+        self._mtools("mdel", f"::{name}")
+
     def names(self) -> list[str]:
         """The files at the top of the boot partition."""
         listing = self._mtools("mdir", "-b", "::").stdout.decode()

@@ -188,7 +188,7 @@ def _virt(kernel: Path, initrd: Path, disk: Path, root: str) -> list[str]:
     return [
         "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1G",
         "-accel", "tcg,thread=multi", "-kernel", str(kernel), "-initrd", str(initrd),
-        "-append", f"{root} console=ttyAMA0 quiet {EXTRA}",
+        "-append", f"{root} console=ttyAMA0 quiet systemd.show_status=true {EXTRA}",
         "-drive", f"file={disk},format=raw,if=none,id=sd,cache=directsync",
         "-device", "virtio-blk-pci,drive=sd", "-device", "virtio-net-pci,netdev=n0",
         "-device", "virtio-rng-pci", "-device", "qemu-xhci",

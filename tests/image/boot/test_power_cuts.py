@@ -53,7 +53,8 @@ def test_cuts_under_load_lose_and_double_nothing(card: Card, tmp_path: Path, key
 
 
 @pytest.mark.parametrize(
-    "moment", ["Reached target local-fs.target", "Starting device-provision", "resized filesystem"]
+    "moment",
+    ["Reached target local-fs.target", "on-line resizing required", "Starting device-provision"],
 )
 def test_a_cut_during_the_first_boot_leaves_a_card_that_boots(
     card: Card, tmp_path: Path, key: Path, moment: str

@@ -3,20 +3,17 @@ its way to a store on the host and into the tables. One boot for all of them, in
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cloud_jobs.main import ingest
-from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark_session import spark_session
-from tests.history.bucket import SECRET, Bucket, served_bucket
+from tests.history.bucket import Bucket, served_bucket
 from tests.image.boot.card import Card
+from tests.image.boot.cloud import UPLOAD, ingested
 from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
-from tests.image.boot.machine import HOST, HOST_PORT, MQTT, Machine, powered
+from tests.image.boot.machine import MQTT, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
 
@@ -27,16 +24,6 @@ MEASURED_SECONDS = 180.0
 SECTOR_BYTES = 512
 PSS_BYTES_MAX = 160e6
 WRITTEN_BYTES_PER_SECOND_MAX = 10e3
-UPLOAD = f"""
-[upload]
-target = "s3://cellar/logs"
-[upload_environment]
-AWS_ENDPOINT = "http://{HOST}:{HOST_PORT}"
-AWS_ALLOW_HTTP = "true"
-AWS_REGION = "eu-central-1"
-AWS_ACCESS_KEY_ID = "AKIAIOSFODNN7EXAMPLE"
-AWS_SECRET_ACCESS_KEY = "{SECRET}"
-"""
 
 
 class Running:
@@ -117,19 +104,7 @@ def test_every_reading_is_once_at_the_host_and_once_in_the_table(
     assert set(subscriber.readings.values()) == {1}
     # What is left of the log is sealed and uploaded by the uploader's orderly end.
     machine.run("systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload")
-    landed = tmp_path / "landed"
-    for path, data in running.bucket.objects.items():
-        file = landed / path.removeprefix("/cellar/logs/").lstrip("/")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-    settings = IngestSettings(source=str(landed), tables=str(tmp_path / "tables"))
-    with spark_session(None, lambda _: None, {"spark.master": "local[2]"}) as spark:
-        report = ingest(spark, settings, lambda _: None, lambda _: None)
-        rows = spark.read.format("delta").load(f"{settings.tables}/sensor_readings").collect()
-    assert not report.gaps
-    found = Counter(
-        (row["device"], row["device_boot"], row["device_sequence"], row["quantity"]) for row in rows
-    )
+    found = ingested(running.bucket, tmp_path)
     assert found == subscriber.readings
     print(f"{len(found)} readings, each once at the subscriber and in the table")
 

@@ -1,0 +1,40 @@
+"""A store on the host for the guest's session log, and the Spark job over what landed there."""
+
+from collections import Counter
+from pathlib import Path
+
+from cloud_jobs.main import ingest
+from cloud_jobs.settings import IngestSettings
+from cloud_jobs.spark_session import spark_session
+from tests.history.bucket import SECRET, Bucket
+from tests.image.boot.machine import HOST, HOST_PORT
+from tests.image.boot.subscriber import Reading
+
+UPLOAD = f"""
+[upload]
+target = "s3://cellar/logs"
+[upload_environment]
+AWS_ENDPOINT = "http://{HOST}:{HOST_PORT}"
+AWS_ALLOW_HTTP = "true"
+AWS_REGION = "eu-central-1"
+AWS_ACCESS_KEY_ID = "AKIAIOSFODNN7EXAMPLE"
+AWS_SECRET_ACCESS_KEY = "{SECRET}"
+"""
+"""For gateway.toml: what the bucket on the host is reached by."""
+
+
+def ingested(bucket: Bucket, folder: Path) -> Counter[Reading]:
+    """How often each reading of the uploaded segments is in the table; no segment may lack."""
+    landed = folder / "landed"
+    for path, data in bucket.objects.items():
+        file = landed / path.removeprefix("/cellar/logs/").lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    settings = IngestSettings(source=str(landed), tables=str(folder / "tables"))
+    with spark_session(None, lambda _: None, {"spark.master": "local[2]"}) as spark:
+        report = ingest(spark, settings, lambda _: None, lambda _: None)
+        rows = spark.read.format("delta").load(f"{settings.tables}/sensor_readings").collect()
+    assert not report.gaps
+    return Counter(
+        (row["device"], row["device_boot"], row["device_sequence"], row["quantity"]) for row in rows
+    )

@@ -1,0 +1,52 @@
+"""A gateway.toml with a mistake in it, and none at all: the gateway comes up closed to the network,
+says what is wrong where it can be read without it, and takes the file once it is mended."""
+
+import contextlib
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.image.boot.card import Card
+from tests.image.boot.conftest import provisioning_file
+from tests.image.boot.machine import MQTT, PAGE, SSH, powered
+
+pytestmark = pytest.mark.timeout(1800)
+SERVICES = ("broker", "bridge", "api", "upload")
+MISTAKE = '[device]\nhostname = "Cabinet 7"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(MISTAKE, "gateway.toml was not taken"), (None, "There is no gateway.toml")],
+    ids=["with a mistake", "missing"],
+)
+def test_a_gateway_without_settings_runs_closed_and_takes_them_later(
+    image: Path, tmp_path: Path, key: Path, text: str | None, said: str
+) -> None:
+    card = Card(image, tmp_path / "card.img")
+    if text is None:
+        card.remove("gateway.toml")
+    else:
+        card.put("gateway.toml", text)
+    with powered(card, tmp_path, key=key) as machine:
+        machine.wait_for_console(said)
+        for service in SERVICES:
+            machine.wait_for_console(f"Started oncegate-{service}.service")
+        machine.wait_for_console("login:")
+        assert [port for port in (PAGE, MQTT, SSH) if answers(machine.port(port))] == []
+    if text is not None:
+        assert b"[device] hostname" in card.get("gateway-report.txt")
+    card.put("gateway.toml", provisioning_file(key))
+    with powered(card, tmp_path, key=key) as machine:
+        machine.wait_until_healthy()
+        assert machine.run("hostname") == "cabinet-7"
+        machine.power_off()
+
+
+def answers(port: int) -> bool:
+    """Whether anything says a byte to a request; QEMU itself takes each connection."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as line:
+        line.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        return bool(line.recv(1))
+    return False

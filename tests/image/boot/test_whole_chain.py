@@ -1,0 +1,171 @@
+"""The whole chain in one run: flash, first boot, sensor, page, update, upload, ingest.
+
+make image-chain        writes what the run tells into docs/whole-chain.md
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.api.chromium import open_tab
+from tests.history.bucket import served_bucket
+from tests.image.boot.card import Card
+from tests.image.boot.cloud import UPLOAD, ingested
+from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
+from tests.image.boot.machine import MQTT, PAGE, Machine, powered
+from tests.image.boot.sensor import READINGS_A_FRAME, Board
+from tests.image.boot.subscriber import Subscriber
+from tests.image.boot.updates import stick_with_bundle
+
+pytestmark = pytest.mark.timeout(3600)
+FRAME_SECONDS = 1.0
+NEXT = "0.2.0"
+PICTURE = "whole-chain.png"
+
+
+class Told:
+    """Lines with the seconds since the start, shown as they come and kept."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        for index, line in enumerate(text.splitlines()):
+            seconds = f"{time.monotonic() - self._began:7.1f} s  " if not index else " " * 11
+            self.lines.append((seconds + line).rstrip())
+            print(self.lines[-1], flush=True)
+
+
+def test_from_the_image_to_the_table(
+    image: Path, key: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = Told()
+    card = flashed(image, tmp_path, told)
+    card.put("gateway.toml", provisioning_file(key) + UPLOAD)
+    told.say("gateway.toml written to the partition ONCEGATE")
+    stick = stick_with_bundle(image, tmp_path, NEXT, ())
+    subscriber = Subscriber(0, USER, PASSWORD)
+    with (
+        served_bucket(monkeypatch) as bucket,
+        Board(tmp_path / "sensor.sock", FRAME_SECONDS) as board,
+        subscriber,
+    ):
+        with powered(card, tmp_path, key=key, stick=stick, host_port=bucket.port) as machine:
+            first_boot(machine, told)
+            listen(machine, subscriber, told)
+            look_at_page(machine, tmp_path, told)
+            update(machine, told)
+        with powered(card, tmp_path, "raspi3b", key=key, host_port=bucket.port) as machine:
+            second_version(machine, told)
+            listen(machine, subscriber, told)
+            board.stop_measuring()
+            board.wait_until_all_is_acknowledged(600)
+            wanted = board.acknowledged * READINGS_A_FRAME
+            subscriber.wait_for(wanted, 600)
+            told.say(f"the board's {board.acknowledged} frames are acknowledged")
+            machine.run(
+                "systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload"
+            )
+            machine.power_off()
+    sizes = [len(data) for data in bucket.objects.values()]
+    told.say(f"uploaded to the host: {len(sizes)} objects, {sum(sizes):,} bytes")
+    found = ingested(bucket, tmp_path)
+    assert subscriber.sessions_lost == 0
+    assert len(found) == wanted
+    assert set(found.values()) == {1}
+    assert found == subscriber.readings
+    told.say(f"{len(found)} readings, each once at the subscriber and once in the Delta table")
+    if log := os.environ.get("ONCEGATE_CHAIN_LOG"):
+        shutil.copy(tmp_path / PICTURE, Path(log).with_name(PICTURE))
+        write_down(Path(log), told)
+
+
+def flashed(image: Path, folder: Path, told: Told) -> Card:
+    """A card with what `xzcat IMAGE | dd` writes."""
+    packed = image.with_name(image.name + ".xz")
+    digest = hashlib.sha256(packed.read_bytes()).hexdigest()
+    assert packed.with_name(packed.name + ".sha256").read_text().split()[0] == digest
+    told.say(f"{packed.name}: {packed.stat().st_size / 1e6:.0f} MB, its sha256 is right")
+    raw = folder / "flashed.img"
+    with raw.open("wb") as file:
+        subprocess.run(["xzcat", packed], stdout=file, check=True)
+    card = Card(raw, folder / "card.img")
+    raw.unlink()
+    told.say("flashed to a card of 4 GiB")
+    return card
+
+
+def first_boot(machine: Machine, told: Told) -> None:
+    told.say("power on (QEMU virt, slot A)")
+    machine.wait_until_healthy()
+    told.say("the gateway is healthy; gateway-report.txt on the partition ONCEGATE:")
+    told.say(machine.run("cat /boot/firmware/gateway-report.txt"))
+
+
+def listen(machine: Machine, subscriber: Subscriber, told: Told) -> None:
+    """Until readings have come that were not there before."""
+    before = len(subscriber.readings)
+    subscriber.port = machine.port(MQTT)
+    assert subscriber.subscribed.wait(300)
+    subscriber.wait_for(before + 20 * READINGS_A_FRAME, 600)
+    told.say(f"{len(subscriber.readings)} readings at a subscriber on the host")
+
+
+def look_at_page(machine: Machine, folder: Path, told: Told) -> None:
+    """What a browser on the host shows, and what the programming interface says of the card."""
+    port = machine.port(PAGE)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/card", timeout=60) as answer:
+        booted = json.load(answer)["facts"]["booted"]
+    assert booted["slot"] == "A"
+    picture, text = asyncio.run(shown(f"http://127.0.0.1:{port}/", folder))
+    assert "board-0000002a" in text
+    told.say(f"page in Chromium on the host: {len(text):,} characters; /api/v1/card: {booted}")
+    (folder / PICTURE).write_bytes(picture)
+
+
+async def shown(address: str, folder: Path) -> tuple[bytes, str]:
+    async with open_tab(folder / "profile") as tab:
+        await tab.look(width=1200)
+        await tab.go(address)
+        await tab.wait_until("document.body.innerText.includes('board-0000002a')")
+        return await tab.screenshot(), str(await tab.evaluate("document.body.innerText"))
+
+
+def update(machine: Machine, told: Told) -> None:
+    machine.run("mkdir -p /run/stick && mount -o ro /dev/sda /run/stick")
+    said = machine.run("oncegate update /run/stick/update.raucb", seconds=900)
+    told.say(f"oncegate update update.raucb:\n{said}")
+    assert "is installed in slot B and waits for a restart" in said
+    machine.power_off()
+    told.say("restart")
+
+
+def second_version(machine: Machine, told: Told) -> None:
+    told.say("power on (QEMU raspi3b, through U-Boot)")
+    machine.wait_for_console("Starting slot B")
+    told.say("U-Boot: Starting slot B")
+    machine.wait_for_console("Slot B is kept")
+    machine.wait_until_up()
+    assert "rauc.slot=B" in machine.run("cat /proc/cmdline")
+    told.say(f"oncegate-device status:\n{machine.run('oncegate-device status')}")
+
+
+def write_down(path: Path, told: Told) -> None:
+    text = "\n".join(told.lines)
+    path.write_text(
+        "# The whole chain, as it ran\n\n"
+        "Written by `make image-chain`: one card from the compressed image to the rows of the\n"
+        "table, in QEMU, with a simulated board on the emulated USB serial port, a store on the\n"
+        "host, and the Spark job. Times are those of an emulator on two cores.\n\n"
+        f"```text\n{text}\n```\n\n"
+        f"![The page of the guest, as a browser on the host shows it]({PICTURE})\n"
+    )
