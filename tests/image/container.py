@@ -129,7 +129,8 @@ def test_who_has_no_password_is_refused(engine: Engine, options: tuple[str, ...]
     wait_until_healthy(engine)
     publish = ("-q", "2", "-t", TOPIC, "-m", "0")
     assert "not authorised" in client(engine, "mosquitto_pub", *publish, user=None).stdout
-    assert "not authorised" in client(engine, "mosquitto_pub", *publish, user="stranger").stdout
+    stranger = client(engine, "mosquitto_pub", *publish, user="stranger").stdout
+    assert "bad user name or password" in stranger
     assert client(engine, "mosquitto_pub", *publish).returncode == 0
 
 
@@ -141,10 +142,8 @@ def test_sigterm_is_an_orderly_stop(engine: Engine, options: tuple[str, ...]) ->
     assert time.monotonic() - began < STOP_SECONDS
     assert engine.state()["ExitCode"] == 0
     lines = engine.log().splitlines()
-    assert lines[-2:] == [
-        "oncegate: stopping ...",
-        "oncegate: stopped; the next start goes on from here",
-    ]
+    assert "oncegate: stopping ..." in lines
+    assert lines[-1] == "oncegate: stopped; the next start goes on from here"
     volume = Path(engine.inspected("volume", "oncegate")["Mountpoint"])
     assert list((volume / "uploaded").glob("*.jsonl.zst")), "the last events are in a segment"
 
@@ -168,11 +167,9 @@ def test_nobody_in_it_is_root_and_its_log_is_on_stdout(
 ) -> None:
     engine.start(*options)
     wait_until_healthy(engine)
-    (inside,) = {
-        line.split()[1]
-        for line in engine.said("top", engine.container, "pid", "huser").splitlines()[1:]
-    }
-    assert inside == str(USER)
+    processes = engine.processes().values()
+    assert len(processes) >= 5, "the supervisor and its four"
+    assert {user for user, _ in processes} == {USER}
     errors = subprocess.run(
         [*engine.podman, "logs", engine.container], check=True, capture_output=True, text=True
     )
@@ -213,9 +210,9 @@ def test_a_broker_that_stands_still_is_unhealthy(engine: Engine, options: tuple[
     engine.start(*options)
     wait_until_healthy(engine)
     broker = next(
-        line.split()[0]
-        for line in engine.said("top", engine.container, "hpid", "args").splitlines()
-        if " broker" in line
+        str(number)
+        for number, (_, command) in engine.processes().items()
+        if command.split()[-1] == "broker" or " broker " in command
     )
     run("kill", "-STOP", broker)
     checked = engine.outcome("exec", engine.container, "oncegate-healthy")

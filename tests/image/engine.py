@@ -3,6 +3,7 @@
 Its storage is the test's own. Its ports are on this machine's loopback, through slirp4netns.
 """
 
+import contextlib
 import json
 import subprocess
 from collections.abc import Sequence
@@ -106,6 +107,19 @@ class Engine:
 
     def state(self) -> Any:
         return self.inspected("container", self.container)["State"]
+
+    def processes(self) -> dict[int, tuple[int, str]]:
+        """User and command line of each process in the container, by its number on this machine.
+
+        `podman top` wants a control group."""
+        namespace = Path(f"/proc/{self.state()['Pid']}/ns/pid").readlink()
+        found = {}
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                if (folder / "ns/pid").readlink() == namespace:
+                    command = (folder / "cmdline").read_text().replace("\0", " ").strip()
+                    found[int(folder.name)] = (folder.stat().st_uid, command)
+        return found
 
     def remove(self) -> None:
         """End the container, remove it and everything stored."""
