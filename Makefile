@@ -205,7 +205,7 @@ image-card: packages-image
 bundle: packages-image
 	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
 
-image-test: packages-image-test packages-image packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+image-test: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \
 		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
 

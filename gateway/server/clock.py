@@ -90,6 +90,7 @@ class WallClock:
     def shown(self) -> tuple[int, int]:
         """Return what the clock shows now, as every process of the gateway sees it, and the index
         in CLOCKS that tells how good that is."""
+        # Both clocks without a call between: this is read for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality
         if found == SYNCHRONISED:
             offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS

@@ -7,7 +7,7 @@ from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark_session import spark_session
 from tests.history.bucket import SECRET, Bucket
-from tests.image.boot.machine import HOST, HOST_PORT
+from tests.image.boot.machine import HOST, HOST_PORT, Machine
 from tests.image.boot.subscriber import Reading
 
 UPLOAD = f"""
@@ -21,6 +21,11 @@ AWS_ACCESS_KEY_ID = "AKIAIOSFODNN7EXAMPLE"
 AWS_SECRET_ACCESS_KEY = "{SECRET}"
 """
 """For gateway.toml: what the bucket on the host is reached by."""
+
+
+def stop_and_upload(machine: Machine) -> None:
+    """What is left of the log is sealed and uploaded by the uploader's orderly end."""
+    machine.run("systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload")
 
 
 def ingested(bucket: Bucket, folder: Path) -> Counter[Reading]:

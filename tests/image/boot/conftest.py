@@ -12,6 +12,8 @@ from tests.image.boot.card import Card
 USER, PASSWORD = "cellar", "lantern-moss-7-quay"
 """Words that nothing on a card has of itself (argon2's documentation has a famous password)."""
 
+SERVICES = [f"oncegate-{name}" for name in ("broker", "bridge", "api", "upload")]
+
 MakeCard = Callable[[], Card]
 
 

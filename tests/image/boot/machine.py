@@ -121,6 +121,10 @@ class Machine:
             raise AssertionError(f"{command}: {done.returncode}: {done.stderr}{done.stdout}")
         return done.stdout.strip()
 
+    def sectors_written(self, block: str) -> int:
+        """Sectors of 512 bytes written to a disk or partition since the start."""
+        return int(self.run(f"cat /sys/class/block/{block}/stat").split()[6])
+
     def cut_power(self) -> None:
         """What was not handed to the card is gone."""
         self._qemu.kill()

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.image.boot.card import Card
-from tests.image.boot.conftest import provisioning_file
+from tests.image.boot.conftest import SERVICES, provisioning_file
 from tests.image.boot.machine import MQTT, PAGE, SSH, powered
 
 pytestmark = pytest.mark.timeout(1800)
-SERVICES = ("broker", "bridge", "api", "upload")
 MISTAKE = '[device]\nhostname = "Cabinet 7"\n'
 
 
@@ -32,7 +31,7 @@ def test_a_gateway_without_settings_runs_closed_and_takes_them_later(
     with powered(card, tmp_path, key=key) as machine:
         machine.wait_for_console(said)
         for service in SERVICES:
-            machine.wait_for_console(f"Started oncegate-{service}.service")
+            machine.wait_for_console(f"Started {service}.service")
         machine.wait_for_console("login:")
         assert [port for port in (PAGE, MQTT, SSH) if answers(machine.port(port))] == []
     if text is not None:

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.image.boot.card import CARD_BYTES, DATA_OFFSET, Card
-from tests.image.boot.conftest import PASSWORD
+from tests.image.boot.conftest import PASSWORD, SERVICES
 from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
 
 pytestmark = pytest.mark.timeout(1800)
-SERVICES = [f"oncegate-{name}" for name in ("broker", "bridge", "api", "upload")]
 
 
 @pytest.mark.parametrize("kind", ["virt", "raspi3b"])

@@ -11,7 +11,7 @@ import pytest
 
 from tests.history.bucket import Bucket, served_bucket
 from tests.image.boot.card import Card
-from tests.image.boot.cloud import UPLOAD, ingested
+from tests.image.boot.cloud import UPLOAD, ingested, stop_and_upload
 from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
 from tests.image.boot.machine import MQTT, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
@@ -102,8 +102,7 @@ def test_every_reading_is_once_at_the_host_and_once_in_the_table(
     wanted = board.acknowledged * READINGS_A_FRAME
     subscriber.wait_for(wanted, 300)
     assert set(subscriber.readings.values()) == {1}
-    # What is left of the log is sealed and uploaded by the uploader's orderly end.
-    machine.run("systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload")
+    stop_and_upload(machine)
     found = ingested(running.bucket, tmp_path)
     assert found == subscriber.readings
     print(f"{len(found)} readings, each once at the subscriber and in the table")
@@ -116,4 +115,4 @@ def disk_of(machine: Machine) -> dict[str, Any]:
 
 def written_bytes(machine: Machine) -> int:
     machine.run("sync")
-    return int(machine.run("cat /sys/block/vda/stat").split()[6]) * SECTOR_BYTES
+    return machine.sectors_written("vda") * SECTOR_BYTES

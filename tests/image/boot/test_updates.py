@@ -16,11 +16,9 @@ import pytest
 
 from tests.image.boot.card import Card
 from tests.image.boot.machine import PAGE, Machine, powered
-from tests.image.boot.updates import stick_with_bundle
+from tests.image.boot.updates import MOUNT, UPDATE, install, stick_with_bundle
 
 pytestmark = pytest.mark.timeout(3600)
-MOUNT = "mkdir -p /run/stick && mount -o ro /dev/sda /run/stick"
-UPDATE = "oncegate update /run/stick/update.raucb"
 IDENTITY = (
     "cat /etc/machine-id /var/lib/oncegate/gateway-id /var/lib/device/ssh/ssh_host_ed25519_key.pub"
 )
@@ -50,8 +48,7 @@ def updated(card: Card, image: Path, tmp_path: Path, key: Path) -> Updated:
 
 
 def install_and_power_off(machine: Machine) -> None:
-    said = machine.run(UPDATE, seconds=900)
-    assert "is installed in slot B and waits for a restart" in said
+    install(machine)
     machine.power_off()
     environment = machine.card.environment()
     assert (environment["BOOT_ORDER"], environment["BOOT_B_LEFT"]) == ("B A", "3")
@@ -140,8 +137,5 @@ def install_and_cut_power(machine: Machine) -> None:
 
 def wait_for_sectors_written(machine: Machine, partition: str) -> None:
     until = time.monotonic() + 600
-    while True:
-        written = int(machine.run(f"cut -d' ' -f 7- /sys/class/block/{partition}/stat").split()[0])
-        if written > 20_000:
-            return
+    while machine.sectors_written(partition) <= 20_000:
         assert time.monotonic() < until, "nothing is written to the other slot"

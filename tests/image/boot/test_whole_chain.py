@@ -18,12 +18,12 @@ import pytest
 from tests.api.chromium import open_tab
 from tests.history.bucket import served_bucket
 from tests.image.boot.card import Card
-from tests.image.boot.cloud import UPLOAD, ingested
+from tests.image.boot.cloud import UPLOAD, ingested, stop_and_upload
 from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
 from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
-from tests.image.boot.updates import stick_with_bundle
+from tests.image.boot.updates import MOUNT, UPDATE, install, stick_with_bundle
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0
@@ -72,9 +72,7 @@ def test_from_the_image_to_the_table(
             wanted = board.acknowledged * READINGS_A_FRAME
             subscriber.wait_for(wanted, 600)
             told.say(f"the board's {board.acknowledged} frames are acknowledged")
-            machine.run(
-                "systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload"
-            )
+            stop_and_upload(machine)
             machine.power_off()
     sizes = [len(data) for data in bucket.objects.values()]
     told.say(f"uploaded to the host: {len(sizes)} objects, {sum(sizes):,} bytes")
@@ -141,10 +139,8 @@ async def shown(address: str, folder: Path) -> tuple[bytes, str]:
 
 
 def update(machine: Machine, told: Told) -> None:
-    machine.run("mkdir -p /run/stick && mount -o ro /dev/sda /run/stick")
-    said = machine.run("oncegate update /run/stick/update.raucb", seconds=900)
-    told.say(f"oncegate update update.raucb:\n{said}")
-    assert "is installed in slot B and waits for a restart" in said
+    machine.run(MOUNT)
+    told.say(f"{UPDATE}:\n{install(machine)}")
     machine.power_off()
     told.say("restart")
 

@@ -5,6 +5,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.image.boot.machine import Machine
+
+MOUNT = "mkdir -p /run/stick && mount -o ro /dev/sda /run/stick"
+UPDATE = "oncegate update /run/stick/update.raucb"
 RELEASE = "/usr/lib/oncegate-release"
 IMAGE = Path(__file__).resolve().parents[3] / "image"
 
@@ -39,3 +43,10 @@ def release_of(folder: Path, slot: Path, version: str) -> Path:
     release = folder / "release"
     release.write_text(re.sub("(?m)^VERSION=.*$", f"VERSION={version}", said))
     return release
+
+
+def install(machine: Machine) -> str:
+    """Install the mounted stick's bundle beside slot A; returns what was said of it."""
+    said = machine.run(UPDATE, seconds=900)
+    assert "is installed in slot B and waits for a restart" in said
+    return said
