@@ -8,7 +8,9 @@ Broker and bridge are instrumented as they are imported, so this must be the fir
 
 import importlib
 import logging
+import signal
 import sys
+from collections.abc import Callable
 
 import atheris
 
@@ -26,6 +28,23 @@ def mutate(data: bytes, size_max_bytes: int) -> bytes:
     return bytes(atheris.Mutate(data, size_max_bytes))
 
 
+def stopping_the_timer(check: Callable[[bytes], None]) -> Callable[[bytes], None]:
+    """`check`, which stops libFuzzer's timer where it raises.
+
+    The timer looks for inputs that hang. It goes on while Python ends, when the handler of its
+    signal is gone: the process would be killed before it has written what it found.
+    """
+
+    def checked(data: bytes) -> None:
+        try:
+            check(data)
+        except BaseException:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise
+
+    return checked
+
+
 def main() -> None:
     """Fuzz until libFuzzer ends the process."""
     early = [name for name in sys.modules if name.startswith(INSTRUMENTED)]
@@ -40,7 +59,7 @@ def main() -> None:
     if target.has_actions:
         mutator = importlib.import_module("tests.fuzz.mutator")
         options["custom_mutator"] = mutator.ActionMutator(list(target.seeds()), mutate)
-    atheris.Setup([sys.argv[0], *sys.argv[2:]], target.check, **options)
+    atheris.Setup([sys.argv[0], *sys.argv[2:]], stopping_the_timer(target.check), **options)
     atheris.Fuzz()
 
 

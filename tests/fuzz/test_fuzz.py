@@ -104,6 +104,28 @@ def test_a_planted_defect_is_found(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "findings" / f"{campaign.finding.name}.txt").read_text().startswith(name)
 
 
+TIMER_STOPPED = """
+import contextlib, signal
+from tests.fuzz.fuzzing_process import stopping_the_timer
+def check(data):
+    if data:
+        raise ValueError
+checked = stopping_the_timer(check)
+signal.setitimer(signal.ITIMER_REAL, 1000)
+checked(b"")
+assert signal.getitimer(signal.ITIMER_REAL)[0]
+with contextlib.suppress(ValueError):
+    checked(b"a")
+assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+"""
+
+
+@needs_atheris
+def test_no_timer_runs_while_a_process_that_found_something_ends() -> None:
+    # In a process of its own: this one's timer is pytest's.
+    subprocess.run([sys.executable, "-c", TIMER_STOPPED], cwd=ROOT, check=True, timeout=60)
+
+
 def test_a_finding_is_made_as_small_as_it_gets() -> None:
     defect = PLANTED["decoder-that-raises"]
     empty = bytes.fromhex("3a 05 00 01 61 60 01")
