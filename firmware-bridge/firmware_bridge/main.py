@@ -93,7 +93,12 @@ async def _open(
 
 def _outbox_of(store: OutboxStore, settings: BridgeSettings) -> Outbox:
     try:
-        outbox = Outbox(store, window=settings.window, bytes_max=settings.outbox_bytes_max)
+        outbox = Outbox(
+            store,
+            window=settings.window,
+            bytes_max=settings.outbox_bytes_max,
+            commit_delay_seconds=settings.commit_delay_seconds,
+        )
         outbox.choose_session(settings.client_id, this_machine())
     except sqlite3.Error as error:
         store.close()

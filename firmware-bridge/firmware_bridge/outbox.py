@@ -1,7 +1,8 @@
 """The durable outbox: every reading is here before anything else, and leaves at PUBCOMP.
 
 The durability argument is one method, `_commit_batch`: everything that came while the disk was
-busy becomes one transaction, and what it makes true is said only after its fsync.
+busy, or during `commit_delay`, becomes one transaction, and what it makes true is said only after
+its fsync.
 
 | said | after this is durable |
 |---|---|
@@ -12,6 +13,7 @@ busy becomes one transaction, and what it makes true is said only after its fsyn
 """
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -61,9 +63,12 @@ class Taking:
 class Outbox:
     """One writer: `run` commits; everybody else submits and waits for the batch's future."""
 
-    def __init__(self, store: OutboxStore, *, window: int, bytes_max: int) -> None:
+    def __init__(
+        self, store: OutboxStore, *, window: int, bytes_max: int, commit_delay_seconds: float = 0.0
+    ) -> None:
         self._store = store
         self._bytes_max = bytes_max
+        self._commit_delay_seconds = commit_delay_seconds
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="outbox-commit")
         self._boards = Boards(store.boards())
         self._exchanges = Exchanges(window)
@@ -86,6 +91,8 @@ class Outbox:
         self.session = store.property("session") or None
         self._new_session: str | None = None
         self._changed = asyncio.Event()
+        self._urgent = asyncio.Event()
+        """Set: the commit does not wait for more."""
         self._durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # Done when what the broker has said so far is durable; readings may still wait.
         self._batch: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -104,12 +111,19 @@ class Outbox:
     # What ports do
 
     def submit(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
-        """Take readings; the future is done when they would survive a power cut.
+        """Take readings of a sensor that keeps none, and commit at once; the future is done when
+        they would survive a power cut.
 
         It belongs to everyone in the batch: wait for it through `asyncio.shield`, or by callback.
         """
+        self._urgent.set()
+        return self._take(publications)
+
+    def _take(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         self._arrivals += publications
         self._arrived_bytes += sum(bytes_of(each.topic, each.payload) for each in publications)
+        if self._send is not None and self._waiting + len(self._arrivals) > self._exchanges.free:
+            self._urgent.set()  # more than can be published together
         self._update_room()
         self._changed.set()
         return self._durable
@@ -124,16 +138,23 @@ class Outbox:
         """As `submit`, for a frame of a board that came over the port `source`.
 
         One that was accepted before is not stored again, only waited for. `publications_of` makes
-        the readings for the boot number under which they are published. Raises `TooManyStarts`.
+        the readings for the boot number under which they are published. The commit waits for
+        others, `commit_delay` long: see `commit_now`. Raises `TooManyStarts`.
         """
         placement = self._boards.place(identity, digest, source)
         publications = publications_of(placement.published_boot) if placement.is_new else ()
         # Nothing behind this line can fail: accepted and stored are one step.
         self._boards.accept(placement, identity, digest, source)
-        if not placement.is_new and not self._arrivals and self._taking:
-            # What it repeats may still wait for room on the disk.
-            return self._taking[-1].durable, placement
-        return self.submit(publications), placement
+        if not placement.is_new and not self._arrivals:
+            if self._taking:
+                # What it repeats may still wait for room on the disk.
+                return self._taking[-1].durable, placement
+            self._urgent.set()  # It is durable: the board has only not heard of it.
+        return self._take(publications), placement
+
+    def commit_now(self) -> None:
+        """Wait for nothing more: what has come is the next batch."""
+        self._urgent.set()
 
     def knows_room_for(self, device: int) -> bool:
         return self._boards.knows_room_for(device)
@@ -152,6 +173,7 @@ class Outbox:
 
     async def wait_for_commit(self) -> None:
         """Until what has been submitted so far is durable."""
+        self._urgent.set()
         self._changed.set()
         await asyncio.shield(self._durable)
 
@@ -170,6 +192,7 @@ class Outbox:
         """
         if session != self.session:
             self.session = self._new_session = session
+        self._urgent.set()
         self._signal(Connected(send, session, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
@@ -178,6 +201,7 @@ class Outbox:
     async def lose_session(self) -> None:
         """Give up the session and every exchange in it: durable when this returns."""
         self.session, self._new_session = None, ""
+        self._urgent.set()
         self._signal(SessionLost())
         # Not for readings, which may wait for room on the disk.
         await asyncio.shield(self._batch)
@@ -218,6 +242,7 @@ class Outbox:
             stopping = False
             while not stopping:
                 await self._changed.wait()
+                await self._gather()
                 stopping = self._stopping
                 await self._commit_batch()
         except sqlite3.Error as error:
@@ -226,9 +251,13 @@ class Outbox:
     def stop(self) -> None:
         """`run` commits what is left and returns."""
         self._stopping = self._removal_due = True
+        self._urgent.set()
         self._changed.set()
 
     async def wait_until_empty(self) -> None:
+        """For the end: from now on no commit waits for more."""
+        self._commit_delay_seconds = 0.0
+        self._urgent.set()
         await self._empty.wait()
 
     async def close(self) -> None:
@@ -262,8 +291,16 @@ class Outbox:
 
     # One batch
 
+    async def _gather(self) -> None:
+        """Wait for more to commit, as long as nothing is urgent."""
+        if self._commit_delay_seconds and not self._disk_full:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._commit_delay_seconds):
+                    await self._urgent.wait()
+
     async def _commit_batch(self) -> None:
         self._changed.clear()
+        self._urgent.clear()
         batch, self._batch = self._batch, asyncio.get_running_loop().create_future()
         taking = self._take_arrivals()
         turn = Turn(self._exchanges, self._send)
@@ -416,6 +453,8 @@ class Outbox:
 
     def _signal(self, signal: Signal) -> None:
         self._signals.append(signal)
+        if self._waiting:
+            self._urgent.set()  # for its place in the window
         self._changed.set()
 
     def _count_start(self) -> int:

@@ -24,9 +24,12 @@ ROW_OVERHEAD_BYTES = 48
 # After a burst the write-ahead log shrinks back to this. It has the blocks from the start, for what
 # goes on when the disk is full: some hundred commits of acknowledgements.
 _WAL_BYTES_KEPT = 8 * 1024 * 1024
-# SQLite's own default; less where the WAL has room for less than four times as much.
-_CHECKPOINT_PAGES_MAX = 1000
+# A MiB, which is written at each start (`_make_wal_room`); less where the WAL has room for less than
+# four times as much.
+_CHECKPOINT_PAGES_MAX = 250
 _PAGE_BYTES = 4096
+# https://www.sqlite.org/fileformat2.html#walformat
+_FRAME_BYTES = 24 + _PAGE_BYTES
 _BUSY_SECONDS = 5.0
 # SQLite has a code for ENOSPC; where it makes its shared memory longer, it has not.
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
@@ -108,12 +111,18 @@ class OutboxStore:
         total_bytes, _ = self._disk()
         size_bytes = min(_WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
         # What stands in the WAL alone may need a larger database file: no more than a quarter.
-        pages = min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4)
-        self._connection.execute(f"PRAGMA wal_autocheckpoint={max(1, pages)}")
+        pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
+        self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         wal = self.path.with_name(self.path.name + "-wal")
-        with contextlib.suppress(OSError), wal.open("r+b") as file:
-            if os.fstat(file.fileno()).st_size < size_bytes:
+        with contextlib.suppress(OSError), wal.open("r+b", buffering=0) as file:
+            length = file.seek(0, os.SEEK_END)
+            # Up to a checkpoint the blocks are written now: a commit in a block that only has its
+            # place makes the file system write its own journal as well. Block by block, because
+            # what comes in one write the kernel keeps, and writes, in one.
+            for _ in range(length, pages * _FRAME_BYTES, _PAGE_BYTES):
+                file.write(bytes(_PAGE_BYTES))
+            if length < size_bytes:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def _disk(self) -> tuple[int, int]:
@@ -272,8 +281,10 @@ class OutboxStore:
             [(*key, block) for key, block in changes.removed_blocks],
         )
         execute_many(
-            "INSERT OR REPLACE INTO board_frames (device, boot, repeat, block, digests, used) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO board_frames (device, boot, repeat, block, digests, used) "
+            "VALUES (?, ?, ?, ?, ?, ?) "
+            # A replaced row would be another one, in another page, and its index entry as well.
+            "ON CONFLICT DO UPDATE SET digests = excluded.digests, used = excluded.used",
             [(*key, block, digests, used) for key, block, digests, used in changes.blocks],
         )
         execute_many(

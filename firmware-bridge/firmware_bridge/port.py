@@ -20,6 +20,7 @@ from firmware_bridge.framings.frames import BoardIdentity, Frame, Framing
 from firmware_bridge.framings.lines import LineFraming
 from firmware_bridge.framings.nmea import NmeaFraming
 from firmware_bridge.framings.text import csv_line_of, json_line, key_value_line
+from firmware_bridge.gathering import Gathering
 from firmware_bridge.outbox import Outbox
 from firmware_bridge.port_identity import path_of
 from firmware_bridge.port_status import PortStatus
@@ -57,6 +58,7 @@ class Port:
         self._next_sequence = next_sequence
         self._framing = framing_of(settings)
         self._dropping = False
+        self._gathering = Gathering()
         self._failures_told: list[traceback.FrameSummary] = []
         self._status = PortStatus(
             settings.name, settings.framing, settings.path or f"usb:{settings.usb}"
@@ -187,6 +189,11 @@ class Port:
         if not placement.is_new:
             self._status.duplicates += 1
             return
+        durable.add_done_callback(
+            lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
+        )
+        if not self._gathering.take(identity.device, time.monotonic()):
+            self._outbox.commit_now()
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
         numbering = Numbering(device, placement.published_boot, identity.sequence)

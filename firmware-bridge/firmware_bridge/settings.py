@@ -17,6 +17,8 @@ FramingName = Literal["json", "key_value", "csv", "nmea", "board"]
 WINDOW_MAX = 65535
 # A smaller outbox would be full after a few frames.
 OUTBOX_BYTES_MIN = 65536
+# A board that waits for each acknowledgement sends a frame after this long at the latest.
+COMMIT_DELAY_SECONDS_MAX = 10.0
 
 _USB = re.compile(r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.+)?")
 BOARD_DEVICE_PREFIX = "board-"
@@ -87,6 +89,7 @@ class BridgeSettings:
 
     `window` bounds the QoS 2 exchanges in flight; it must not exceed the broker's
     `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away.
+    `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
     """
 
     data_dir: Path
@@ -99,6 +102,7 @@ class BridgeSettings:
     ports: tuple[PortSettings, ...]
     window: int = 100
     outbox_bytes_max: int = 268435456
+    commit_delay_seconds: float = 0.0
     report_seconds: float = 1.0
 
     def __post_init__(self) -> None:
@@ -109,6 +113,11 @@ class BridgeSettings:
         if self.outbox_bytes_max < OUTBOX_BYTES_MIN:
             raise ValueError(
                 f"bridge outbox_max {self.outbox_bytes_max} bytes is below {OUTBOX_BYTES_MIN}"
+            )
+        if not 0 <= self.commit_delay_seconds <= COMMIT_DELAY_SECONDS_MAX:
+            raise ValueError(
+                f"bridge commit_delay {self.commit_delay_seconds} s is not in 0 to "
+                f"{COMMIT_DELAY_SECONDS_MAX:g}"
             )
         if self.report_seconds <= 0:
             raise ValueError(f"bridge report_seconds {self.report_seconds} is not positive")

@@ -245,6 +245,7 @@ class Bridge(Section):
     password_file: Annotated[Path, FilePath()] | None = None
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
     window: Annotated[int, Whole(1, 65535)] | None = None
+    commit_delay: Annotated[float, Duration(0, 10)] = 0.0
 
 
 class Serial(Section):

@@ -42,6 +42,9 @@ class JournalReader:
         """In the file with this salt: where the newest blob that was read begins."""
         self._sequence = 0
         """Of that blob."""
+        self._synced: tuple[bytes | None, int] | None = None
+        """The salt of the file and the place in it of the newest blob that is known to be durable:
+        a look that finds nothing new asks nothing of the disk."""
         self._unreadable_tries = 0
         """Calls in a row that the medium failed."""
 
@@ -107,13 +110,37 @@ class JournalReader:
             data = self._bytes_of(descriptor, length, start)
             if next(frames(data, 0, file.salt, behind_damage=False), None) is None:
                 data = self._bytes_of(descriptor, file.size_bytes - start, start)
-            # What a broker wrote in this moment it may not have fsynced. Nothing to do, usually.
-            os.fdatasync(descriptor)
+            found = self._found(
+                data, start, file, sequence, bytes_max=bytes_max, is_newest=is_newest
+            )
+            newest = (file.salt, found[-1][0]) if found else None
+            if newest is not None and newest != self._synced:
+                # What a broker wrote in this moment it may not have fsynced.
+                os.fdatasync(descriptor)
             head = salt_in(self._bytes_of(descriptor, HEADER_BYTES, 0))
         finally:
             os.close(descriptor)
         if (None if head is None else head[0]) != file.salt:
             return []  # begun anew in this moment
+        if newest is not None:
+            self._synced = newest
+            self._salt, self._at = newest
+            self._sequence = sequence_of(found[-1][1])
+        for _, blob in found:
+            refuse_newer_blob(file.path, blob)
+        return [blob for _, blob in found]
+
+    @staticmethod
+    def _found(
+        data: bytes,
+        start: int,
+        file: JournalFile,
+        sequence: int,
+        *,
+        bytes_max: int,
+        is_newest: bool,
+    ) -> list[tuple[int, bytes]]:
+        """The blobs in `data`, which begins at `start`, with their places in the file."""
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # Behind the newest blob there is nothing but what an earlier use left: not looked through.
@@ -129,10 +156,4 @@ class JournalReader:
         if is_newest and found and not is_whole(found[-1][1]):
             # It is being written, or was when the power went.
             found.pop()
-        if found:
-            self._salt = file.salt
-            self._at, newest = found[-1]
-            self._sequence = sequence_of(newest)
-        for _, blob in found:
-            refuse_newer_blob(file.path, blob)
-        return [blob for _, blob in found]
+        return found

@@ -37,6 +37,7 @@ settings = BridgeSettings(
     data_dir=directory, broker_host="127.0.0.1", broker_port=port, client_id="killed",
     username=None, password=None, control_socket=directory / "control.sock",
     ports=(PortSettings("board", link, None, "board"),), window=20,
+    commit_delay_seconds=float(sys.argv[4]),
 )
 
 async def main():
@@ -167,13 +168,15 @@ async def _survive(
     tasks = [asyncio.create_task(cable.listen()), asyncio.create_task(cable.send())]
     try:
         for _ in range(KILLS):
-            async with _bridge(arguments) as process:
+            # As on a card, where frames wait for company, and without.
+            delay = chance.choice(("0", "0.05"))
+            async with _bridge([*arguments, delay]) as process:
                 await cable.wait_for(cable.acknowledged + chance.randint(1, FRAMES_PER_LIFE_MAX))
                 process.kill()
                 await process.wait()
             between_kills()
         cable.finishing = True
-        async with _bridge(arguments) as process:
+        async with _bridge([*arguments, "0.05"]) as process:
             await asyncio.wait_for(tasks[1], DEADLINE_SECONDS)
             await _until_drained(subscriber, Path(arguments[2]) / "outbox.db")
             process.terminate()

@@ -22,9 +22,20 @@ from tests.bridge.disk import GatedStore
 class Bench:
     """An outbox on a real file, and what it sent."""
 
-    def __init__(self, path: Path, window: int = 100, bytes_max: int = 1 << 20) -> None:
+    def __init__(
+        self,
+        path: Path,
+        window: int = 100,
+        bytes_max: int = 1 << 20,
+        commit_delay_seconds: float = 0.0,
+    ) -> None:
         self.store = GatedStore(path)
-        self.outbox = Outbox(self.store, window=window, bytes_max=bytes_max)
+        self.outbox = Outbox(
+            self.store,
+            window=window,
+            bytes_max=bytes_max,
+            commit_delay_seconds=commit_delay_seconds,
+        )
         self.sent: list[str] = []
         self._news = asyncio.Event()
         self._decoder = Decoder(1 << 20, 4)

@@ -87,8 +87,18 @@ def test_what_is_read_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
         fdatasync(descriptor)
 
     monkeypatch.setattr(os, "fdatasync", watched)
-    assert JournalReader(tmp_path).blobs_after(0, 1_000_000) == harness.blobs
+    reader = JournalReader(tmp_path)
+    assert reader.blobs_after(0, 1_000_000) == harness.blobs
     assert len(synced) == 1
+    # Asked four times a second: where nothing is new, a card has nothing to do.
+    sequence = end_of(harness.blobs[-1])
+    reader.blobs_after(sequence, 1_000_000)
+    assert len(synced) == 1
+    monkeypatch.undo()
+    harness.connect("d")
+    monkeypatch.setattr(os, "fdatasync", watched)
+    assert harness.blobs[-1] in reader.blobs_after(sequence, 1_000_000)
+    assert len(synced) == 2
     harness.close()
 
 

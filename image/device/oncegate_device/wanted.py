@@ -42,6 +42,17 @@ _OWNED = {
     "access": ("password_file",),
     "bridge": ("username", "password_file"),
 }
+# What keeps a card from being worn out by small writes, where the file says nothing else. Only what
+# is kept elsewhere waits, so that no promise depends on it (docs/decisions/0074-*.md).
+_CARE = {
+    "bridge": {"commit_delay": "10s"},
+    "limits": {
+        "commit_delay": "10ms",
+        "lazy_commit_delay": "10s",
+        "checkpoint_interval": "600s",
+    },
+    "session_log": {"seal_after": "300s"},
+}
 
 
 class WantedError(Exception):
@@ -137,7 +148,8 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
     """The gateway's tables with what the image decides.
 
     With users MQTT is open to the network for them, and the bridge becomes a user with a password
-    made on the device; without, it is open to this machine alone. The page is on port 80.
+    made on the device; without, it is open to this machine alone. The page is on port 80. Commits
+    are gathered to spare the card.
     """
     completed = {
         key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()
@@ -148,6 +160,10 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
     gateway["control_group"] = "oncegate-control"
     gateway["status_group"] = "oncegate"
     _table(completed, "api").setdefault("port", 80)
+    for section, keys in _CARE.items():
+        table = _table(completed, section)
+        for key, value in keys.items():
+            table.setdefault(key, value)
     if has_users:
         completed.setdefault(
             "listeners", [{"bind": NETWORK, "port": MQTT_PORT, "anonymous": False}]

@@ -48,8 +48,6 @@ password = "{PASSWORD}"
 [[serial]]
 name = "board"
 usb = "0403:6001"
-[session_log]
-seal_after = "5s"
 [api]
 bind = "0.0.0.0"
 """

@@ -13,14 +13,18 @@ import time
 import tty
 from pathlib import Path
 
-from firmware_bridge.simulator import SimulatedBoard
+from firmware_bridge.simulator import FRAMES_IN_FLIGHT_MAX, SimulatedBoard
 
 DEVICE = 42
 READINGS_A_FRAME = 3
 
 
 class Board:
-    """Measures each `interval_seconds` from the start of the context to its end."""
+    """Measures each `interval_seconds` from `start_measuring` on; plugged in during the context.
+
+    What is measured before somebody has subscribed nobody gets: to count what arrives, subscribe
+    first.
+    """
 
     def __init__(self, cable: Path, interval_seconds: float) -> None:
         self._cable = cable
@@ -28,9 +32,12 @@ class Board:
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
+        self._begun = threading.Event()
         self._ended = threading.Event()
         self._quiet = threading.Event()
-        self.board = SimulatedBoard(self._master, DEVICE, boot=1)
+        self.board = SimulatedBoard(
+            self._master, DEVICE, boot=1, in_flight_max=FRAMES_IN_FLIGHT_MAX
+        )
         self._threads = [
             threading.Thread(target=self._measure), threading.Thread(target=self._connect)
         ]  # fmt: skip
@@ -42,10 +49,15 @@ class Board:
 
     def __exit__(self, *_: object) -> None:
         self._ended.set()
+        self._begun.set()
         for thread in self._threads:
             thread.join(30)
         os.close(self._master)
         os.close(self._slave)
+
+    def start_measuring(self) -> None:
+        """From now on, where it has not begun."""
+        self._begun.set()
 
     def stop_measuring(self) -> None:
         """No new frames; what is kept is still sent."""
@@ -64,6 +76,7 @@ class Board:
             time.sleep(0.2)
 
     def _measure(self) -> None:
+        self._begun.wait()
         asyncio.run(self._run())
 
     async def _run(self) -> None:

@@ -27,6 +27,7 @@ def test_a_flashed_card_boots_to_a_gateway_that_carries_a_sensor_s_readings_once
         the_data_partition_is_grown(machine)
         with Subscriber(machine.port(MQTT), "cellar", PASSWORD) as subscriber:
             assert subscriber.subscribed.wait(60)
+            board.start_measuring()
             subscriber.wait_for(10 * READINGS_A_FRAME, 120)
             board.stop_measuring()
         assert set(subscriber.readings.values()) == {1}

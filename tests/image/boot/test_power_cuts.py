@@ -30,6 +30,7 @@ def test_cuts_under_load_lose_and_double_nothing(card: Card, tmp_path: Path, key
                 subscriber.port = machine.port(MQTT)
                 machine.wait_for_console("login:")
                 assert subscriber.subscribed.wait(300)
+                board.start_measuring()
                 subscriber.wait_for(len(subscriber.readings) + 20 * READINGS_A_FRAME, 600)
                 if cut == CUTS:
                     board.stop_measuring()

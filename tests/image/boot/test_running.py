@@ -52,6 +52,7 @@ def running(image: Path, key: Path, tmp_path_factory: pytest.TempPathFactory) ->
         machine.wait_until_healthy()
         with Subscriber(machine.port(MQTT), USER, PASSWORD) as subscriber:
             assert subscriber.subscribed.wait(60)
+            board.start_measuring()
             yield Running(machine, board, subscriber, bucket)
 
 

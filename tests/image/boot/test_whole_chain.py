@@ -61,12 +61,12 @@ def test_from_the_image_to_the_table(
     ):
         with powered(card, tmp_path, key=key, stick=stick, host_port=bucket.port) as machine:
             first_boot(machine, told)
-            listen(machine, subscriber, told)
+            listen(machine, board, subscriber, told)
             look_at_page(machine, tmp_path, told)
             update(machine, told)
         with powered(card, tmp_path, "raspi3b", key=key, host_port=bucket.port) as machine:
             second_version(machine, told)
-            listen(machine, subscriber, told)
+            listen(machine, board, subscriber, told)
             board.stop_measuring()
             board.wait_until_all_is_acknowledged(600)
             wanted = board.acknowledged * READINGS_A_FRAME
@@ -109,11 +109,12 @@ def first_boot(machine: Machine, told: Told) -> None:
     told.say(machine.run("cat /boot/firmware/gateway-report.txt"))
 
 
-def listen(machine: Machine, subscriber: Subscriber, told: Told) -> None:
+def listen(machine: Machine, board: Board, subscriber: Subscriber, told: Told) -> None:
     """Until readings have come that were not there before."""
     before = len(subscriber.readings)
     subscriber.port = machine.port(MQTT)
     assert subscriber.subscribed.wait(300)
+    board.start_measuring()
     subscriber.wait_for(before + 20 * READINGS_A_FRAME, 600)
     told.say(f"{len(subscriber.readings)} readings at a subscriber on the host")
 

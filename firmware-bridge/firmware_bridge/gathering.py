@@ -1,0 +1,50 @@
+"""Which frames of boards may wait for others before their commit. Pure.
+
+Each commit costs a card some ten kilobytes, however little is in it. A board keeps its frames until
+they are acknowledged, so `commit_delay` may hold their commit back, unless that would hold the
+board back: one that sends its next frame only after the acknowledgement, or one that soon has on
+the line all that it may.
+"""
+
+from dataclasses import dataclass
+
+# Half of what a board may have unacknowledged (docs/formats/board-frame.md): the next ones are
+# under way while these are being committed.
+FRAMES_GATHERED_MAX = 16
+# A frame that comes so soon after an acknowledgement was sent because of it: 28 bytes and their
+# acknowledgement take 50 ms at 9,600 baud, and a board's program may take as long.
+PROMPT_SECONDS = 0.2
+
+
+@dataclass(slots=True)
+class _Board:
+    """`waiting`: frames taken and not acknowledged; `answered`: those of the batch before."""
+
+    waiting: int = 0
+    answered: int = 0
+    answered_at_seconds: float = 0.0
+
+
+class Gathering:
+    """One port's boards, as many as the outbox knows. Times are of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._boards: dict[int, _Board] = {}
+
+    def take(self, device: int, now_seconds: float) -> bool:
+        """Note a new frame; whether it may wait for others."""
+        board = self._boards.setdefault(device, _Board())
+        waits_for_each = False
+        if not board.waiting:
+            soon = now_seconds - board.answered_at_seconds < PROMPT_SECONDS
+            waits_for_each = board.answered == 1 and soon
+            board.answered = 0
+        board.waiting += 1
+        return not waits_for_each and board.waiting < FRAMES_GATHERED_MAX
+
+    def acknowledge(self, device: int, now_seconds: float) -> None:
+        """Note that the acknowledgement of a frame taken has left."""
+        board = self._boards[device]
+        board.waiting -= 1
+        board.answered += 1
+        board.answered_at_seconds = now_seconds
