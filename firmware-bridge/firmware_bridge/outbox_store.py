@@ -24,8 +24,8 @@ ROW_OVERHEAD_BYTES = 48
 # After a burst the write-ahead log shrinks back to this. It has the blocks from the start, for what
 # goes on when the disk is full: some hundred commits of acknowledgements.
 _WAL_BYTES_KEPT = 8 * 1024 * 1024
-# A MiB, which is written at each start (`_make_wal_room`); less where the WAL has room for less than
-# four times as much.
+# A MiB, which is written at each start (`_make_wal_room`); less where the WAL has room for less
+# than four times as much.
 _CHECKPOINT_PAGES_MAX = 250
 _PAGE_BYTES = 4096
 # https://www.sqlite.org/fileformat2.html#walformat
