@@ -147,9 +147,12 @@ class Outbox:
         self._boards.accept(placement, identity, digest, source)
         if not placement.is_new and not self._arrivals:
             if self._taking:
-                # What it repeats may still wait for room on the disk.
+                # What it repeats is being committed, or waits for room on the disk.
                 return self._taking[-1].durable, placement
-            self._urgent.set()  # It is durable: the board has only not heard of it.
+            # It is durable, and the board has only not heard of it.
+            durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            durable.set_result(None)
+            return durable, placement
         return self._take(publications), placement
 
     def commit_now(self) -> None:

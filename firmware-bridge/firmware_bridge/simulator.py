@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 # A frame is sent again after twice what the latest acknowledgement took, in these limits.
 RESEND_SECONDS_MIN = 0.5
-RESEND_SECONDS_MAX = 10.0
+RESEND_SECONDS_MAX = 30.0
 # What a board's RAM holds while the bridge is away; then the oldest measurements go.
 FRAMES_KEPT_MAX = 3600
 # What docs/formats/board-frame.md allows.
