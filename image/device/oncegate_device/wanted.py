@@ -47,7 +47,7 @@ _OWNED = {
 _CARE = {
     "bridge": {"commit_delay": "10s"},
     "limits": {
-        "commit_delay": "10ms",
+        "commit_delay": "50ms",
         "lazy_commit_delay": "10s",
         "checkpoint_interval": "600s",
     },
