@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator
@@ -328,3 +329,21 @@ def test_a_replaced_file_s_name_is_durable_too(
     monkeypatch.setattr(os, "fsync", fsynced)
     write(tmp_path / "record", "x", 0o644)
     assert steps == ["file", "rename", "folder"]
+
+
+def test_the_card_is_spared_unless_the_file_says_otherwise() -> None:
+    spared = read("", "gateway.toml").gateway
+    assert (spared["bridge"]["commit_delay"], spared["session_log"]["seal_after"]) == (
+        "10s",
+        "300s",
+    )
+    chosen = read('[bridge]\ncommit_delay = "0s"\n', "gateway.toml").gateway
+    assert chosen["bridge"]["commit_delay"] == "0s"
+    assert chosen["limits"] == spared["limits"]
+    readme = (EXAMPLE.parents[1] / "README.md").read_text()
+    told = re.findall(r'^\| `\[(\w+)\] (\w+)` \| `"(\w+)"`', readme, re.MULTILINE)
+    assert {(section, key): value for section, key, value in told} == {
+        (section, key): value
+        for section in ("bridge", "limits", "session_log")
+        for key, value in spared[section].items()
+    }
