@@ -16,6 +16,7 @@
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
+#   make image-twice  makes it twice and compares the bytes
 #   make bundle    the same version as a signed update of a card
 #   make container  an OCI image for ARCH="arm64 amd64" (needs root): image/container/README.md
 #   make container-test  runs it with podman, kills it, counts what came (needs root)
@@ -68,7 +69,7 @@ WORKERS ?= 3
 .PHONY: help run test test-compiled test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
-.PHONY: image image-card bundle image-test image-chain container container-test
+.PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
 
 help:
@@ -201,6 +202,14 @@ image-card: packages-image
 	@$(MAKE) deb ARCH=arm64
 	@rm -f dist/oncegate-*-arm64.*
 	@nice image/build "$$(ls -t dist/oncegate_*_arm64.deb | head -1)" dist
+
+# From the same package and the same Debian below: what a difference is in, cmp says.
+image-twice: image-card
+	@rm -rf build/image-twice
+	@nice image/build "$$(ls -t dist/oncegate_*_arm64.deb | head -1)" build/image-twice
+	@for file in build/image-twice/oncegate-*; do cmp "$$file" "dist/$${file##*/}"; done
+	@echo "the same bytes twice: $$(ls build/image-twice | paste -sd' ')"
+	@rm -rf build/image-twice
 
 bundle: packages-image
 	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
