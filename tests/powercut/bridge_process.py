@@ -21,7 +21,9 @@ COMPLAINTS = ("the outbox was damaged", "has lost our session", "Traceback")
 class BridgeProcess:
     """`serial` is the configuration's TOML for its ports."""
 
-    def __init__(self, data_directory: Path, broker_port: int, serial: str) -> None:
+    def __init__(
+        self, data_directory: Path, broker_port: int, serial: str, commit_delay: str = "0s"
+    ) -> None:
         self.data_directory = data_directory
         self._directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
         self._log = self._directory / "stderr"
@@ -31,7 +33,8 @@ class BridgeProcess:
         self._configuration = self._directory / "gateway.toml"
         self._configuration.write_text(
             f'[gateway]\ndata_dir = "{data_directory}"\n'
-            f'[bridge]\nbroker = "127.0.0.1:{broker_port}"\n{serial}'
+            f'[bridge]\nbroker = "127.0.0.1:{broker_port}"\ncommit_delay = "{commit_delay}"\n'
+            f"{serial}"
         )
 
     def spawn(self) -> None:

@@ -72,7 +72,13 @@ class SerialCampaign:
             f'[[serial]]\nname = "{name}"\npath = "{links[name]}"\nframing = "{framing}"\n'
             for name, framing in PORTS
         )
-        self.bridge = BridgeProcess(workplace(self.bridge_disk.directory), self.broker.port, serial)
+        # Every other campaign as on a card, where frames wait for company before a commit.
+        self.bridge = BridgeProcess(
+            workplace(self.bridge_disk.directory),
+            self.broker.port,
+            serial,
+            commit_delay="50ms" if self.seed % 2 else "0s",
+        )
         self.subjects: dict[str, Oncegate | BridgeProcess] = {
             "broker": self.broker,
             "bridge": self.bridge,
