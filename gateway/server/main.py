@@ -18,6 +18,7 @@ from gateway.core.limits import Limits
 from gateway.core.recorder import Recorder
 from gateway.hooks.dispatch import Hooks
 from gateway.server import garbage
+from gateway.server.allocator import return_large_blocks
 from gateway.server.control import Control
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.listening import Listening
@@ -86,6 +87,7 @@ class Running:
         cls, configuration: Configuration, stop: asyncio.Event, reload: Reload | None
     ) -> "Running":
         """Recover the store, take up what the last run left, listen."""
+        return_large_blocks()
         loop = asyncio.get_running_loop()
         users = _users_of(configuration)
         data_dir = configuration.gateway.data_dir
