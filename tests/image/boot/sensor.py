@@ -68,6 +68,11 @@ class Board:
         """Frames that the gateway has acknowledged."""
         return self.board.acknowledged
 
+    @property
+    def given_up(self) -> int:
+        """Frames that the board's memory had no room for."""
+        return self.board.given_up
+
     def wait_until_all_is_acknowledged(self, seconds: float) -> None:
         """After `stop_measuring`: nothing is kept any more."""
         until = time.monotonic() + seconds
