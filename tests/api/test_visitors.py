@@ -1,6 +1,7 @@
 """Who keeps a place when places run out."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import httpx
@@ -126,7 +127,10 @@ async def test_a_request_whose_headers_do_not_end_in_time_is_ended(
         assert b"alive" in await asyncio.wait_for(reader.readuntil(b"}"), DEADLINE_SECONDS)
         # A second request on the same connection, a byte at a time.
         slow = asyncio.create_task(send_slowly(writer, b"GET /healthz HTTP/1.1\r\nHost: " * 10))
-        assert await asyncio.wait_for(reader.read(), DEADLINE_SECONDS) == b""
+        # A byte that was under way when the page closed is answered with a reset.
+        with contextlib.suppress(ConnectionResetError):
+            assert await asyncio.wait_for(reader.read(), DEADLINE_SECONDS) == b""
+        assert not slow.done(), "ended before the headers did"
         slow.cancel()
         writer.close()
 
