@@ -8,6 +8,8 @@ the line all that it may.
 
 from dataclasses import dataclass
 
+from firmware_bridge.boards import DEVICES_MAX
+
 # Half of what a board may have unacknowledged (docs/formats/board-frame.md): the next ones are
 # under way while these are being committed.
 FRAMES_GATHERED_MAX = 16
@@ -26,14 +28,22 @@ class _Board:
 
 
 class Gathering:
-    """One port's boards, as many as the outbox knows. Times are of a monotonic clock."""
+    """One port's boards, at most DEVICES_MAX beside those that wait. Times are of a monotonic
+    clock."""
 
     def __init__(self) -> None:
         self._boards: dict[int, _Board] = {}
 
+    def __len__(self) -> int:
+        return len(self._boards)
+
     def take(self, device: int, now_seconds: float) -> bool:
         """Note a new frame; whether it may wait for others."""
-        board = self._boards.setdefault(device, _Board())
+        board = self._boards.get(device)
+        if board is None:
+            if len(self._boards) >= DEVICES_MAX:
+                self._forget_the_answered()
+            board = self._boards[device] = _Board()
         waits_for_each = False
         if not board.waiting:
             soon = now_seconds - board.answered_at_seconds < PROMPT_SECONDS
@@ -48,3 +58,8 @@ class Gathering:
         board.waiting -= 1
         board.answered += 1
         board.answered_at_seconds = now_seconds
+
+    def _forget_the_answered(self) -> None:
+        """A board forgotten is taken for one that waits for no acknowledgement: its next frame may
+        wait once more. Those with frames unacknowledged stay, which the outbox's limits bound."""
+        self._boards = {number: board for number, board in self._boards.items() if board.waiting}

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from firmware_bridge.boards import DEVICES_MAX
 from firmware_bridge.gathering import FRAMES_GATHERED_MAX, PROMPT_SECONDS, Gathering
 
 from tests.bridge.broker import DEADLINE_SECONDS
@@ -40,6 +41,17 @@ def test_a_board_has_frames_under_way_while_others_are_committed() -> None:
     may_wait = [gathering.take(42, 0.0) for _ in range(FRAMES_GATHERED_MAX)]
     assert may_wait == [True] * (FRAMES_GATHERED_MAX - 1) + [False]
     assert gathering.take(43, 0.0), "another board has its own line"
+
+
+def test_device_numbers_that_never_come_again_are_forgotten() -> None:
+    gathering = Gathering()
+    gathering.take(42, 0.0)
+    for device in range(100, 100 + 3 * DEVICES_MAX):
+        gathering.take(device, 0.0)
+        gathering.acknowledge(device, 0.0)
+        assert len(gathering) <= DEVICES_MAX
+    gathering.acknowledge(42, 1.0)
+    assert not gathering.take(42, 1.02), "it was waiting, so it was not forgotten"
 
 
 @pytest.fixture

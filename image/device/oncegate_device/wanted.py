@@ -48,7 +48,6 @@ _CARE = {
     "bridge": {"commit_delay": "10s"},
     "limits": {
         "commit_delay": "50ms",
-        "lazy_commit_delay": "10s",
         "checkpoint_interval": "600s",
     },
     "session_log": {"seal_after": "300s"},

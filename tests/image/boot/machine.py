@@ -27,6 +27,16 @@ EXTRA_ON_PI = f"{EXTRA} oncegate.healthy_within=300"
 """A slot that is not healthy is given up after five minutes, not ten."""
 
 
+def block_stat(block: str) -> str:
+    """Where the kernel counts for a disk or partition (its Documentation/block/stat.rst)."""
+    return f"/sys/class/block/{block}/stat"
+
+
+def sectors_written(line: str) -> int:
+    """Sectors of 512 bytes, of that file's line."""
+    return int(line.split()[6])
+
+
 def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -123,7 +133,7 @@ class Machine:
 
     def sectors_written(self, block: str) -> int:
         """Sectors of 512 bytes written to a disk or partition since the start."""
-        return int(self.run(f"cat /sys/class/block/{block}/stat").split()[6])
+        return sectors_written(self.run(f"cat {block_stat(block)}"))
 
     def cut_power(self) -> None:
         """What was not handed to the card is gone."""
