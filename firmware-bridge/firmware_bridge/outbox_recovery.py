@@ -25,7 +25,7 @@ from typing import Any
 
 from firmware_bridge.board_start import BLOCK_BYTES
 from firmware_bridge.boards import BoardRows
-from firmware_bridge.outbox_schema import blocks_of_ranges
+from firmware_bridge.outbox_formats import blocks_of_ranges
 from firmware_bridge.outbox_store import NewerOutbox, OutboxFull, OutboxStore, lacks_room
 
 logger = logging.getLogger(__name__)

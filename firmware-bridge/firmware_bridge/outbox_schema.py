@@ -12,19 +12,17 @@
   broker), `machine` (on which that was begun) |
 
 A released migration is never changed: a new version of the tables appends one, and adds its file to
-tests/bridge/golden.
+tests/bridge/golden, and its name to `outbox_formats.py`. Only a start that has something to migrate
+loads this module: sqlite-utils takes three MB of memory.
 """
+
+import sqlite3
 
 from sqlite_utils import Database, Migrations
 
-from firmware_bridge.board_start import (
-    FRAMES_PER_BLOCK,
-    FRAMES_REMEMBERED,
-    NOT_ACCEPTED,
-    UNKNOWN_CONTENTS,
-)
+from firmware_bridge.outbox_formats import MIGRATION_SET, blocks_of_ranges
 
-MIGRATIONS = Migrations("outbox")
+MIGRATIONS = Migrations(MIGRATION_SET)
 
 
 @MIGRATIONS()
@@ -93,25 +91,6 @@ def m003_session_without_address(database: Database) -> None:
         database.execute("UPDATE properties SET value = ? WHERE name = 'session'", (name,))
 
 
-def blocks_of_ranges(accepted: str) -> dict[int, bytes]:
-    """What version 1 kept of a start ("1-5,7-9") as blocks of frames with unknown contents.
-
-    Raises `ValueError` for other text.
-    """
-    texts = [part.partition("-") for part in accepted.split(",")] if accepted else []
-    ranges = [(int(first), int(last)) for first, _, last in texts]
-    latest = max((last for _, last in ranges), default=0)
-    blocks: dict[int, bytearray] = {}
-    for first, last in ranges:
-        for sequence in range(max(first, latest - FRAMES_REMEMBERED + 1), last + 1):
-            block, index = divmod(sequence, FRAMES_PER_BLOCK)
-            digests = blocks.setdefault(block, bytearray(NOT_ACCEPTED * FRAMES_PER_BLOCK))
-            at = index * len(UNKNOWN_CONTENTS)
-            digests[at : at + len(UNKNOWN_CONTENTS)] = UNKNOWN_CONTENTS
-    return {block: bytes(digests) for block, digests in blocks.items()}
-
-
-def newer_migrations_of(database: Database) -> list[str]:
-    """The migrations that a newer version has applied to this database."""
-    known = {each.name for each in MIGRATIONS.pending(Database(memory=True))}
-    return [each.name for each in MIGRATIONS.applied(database) if each.name not in known]
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date."""
+    MIGRATIONS.apply(Database(connection))

@@ -10,11 +10,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from firmware_bridge.boards import BoardRows
 from firmware_bridge.exchanges import Exchange
-from firmware_bridge.outbox_schema import MIGRATIONS, newer_migrations_of
+from firmware_bridge.outbox_formats import MIGRATIONS_KNOWN, applied_migrations_of
 from firmware_bridge.publications import Publication
 from gateway.disk_errors import is_full
 from gateway.private_files import open_private
@@ -79,9 +77,8 @@ class OutboxStore:
 
     def _prepare(self) -> None:
         execute = self._connection.execute
-        database = Database(self._connection)
-        newer = newer_migrations_of(database)
-        if newer:
+        applied = applied_migrations_of(self._connection)
+        if newer := [name for name in applied if name not in MIGRATIONS_KNOWN]:
             raise NewerOutbox(", ".join(newer))
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=FULL")
@@ -95,7 +92,10 @@ class OutboxStore:
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
             raise sqlite3.DatabaseError(f"integrity check: {found[0]}")
-        MIGRATIONS.apply(database)
+        if applied != MIGRATIONS_KNOWN:
+            from firmware_bridge.outbox_schema import migrate  # noqa: PLC0415 - see there
+
+            migrate(self._connection)
         rows = execute(
             "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings",
             (ROW_OVERHEAD_BYTES,),

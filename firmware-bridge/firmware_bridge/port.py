@@ -18,7 +18,6 @@ from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.framings.board import BoardFraming, acknowledgement_of
 from firmware_bridge.framings.frames import BoardIdentity, Frame, Framing
 from firmware_bridge.framings.lines import LineFraming
-from firmware_bridge.framings.nmea import NmeaFraming
 from firmware_bridge.framings.text import csv_line_of, json_line, key_value_line
 from firmware_bridge.gathering import Gathering
 from firmware_bridge.outbox import Outbox
@@ -273,6 +272,9 @@ def framing_of(settings: PortSettings) -> Framing:
         case "csv":
             return LineFraming(csv_line_of(settings.columns), can_mistake_part_of_line=True)
         case "nmea":
+            # pynmeagps takes two MB of memory, which a gateway without such a sensor keeps free.
+            from firmware_bridge.framings.nmea import NmeaFraming  # noqa: PLC0415
+
             return NmeaFraming()
         case "board":
             return BoardFraming()

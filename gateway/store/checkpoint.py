@@ -23,7 +23,7 @@ from gateway.core.session import DONE, RECEIVED, SENT, WAITING, Delivery, Messag
 from gateway.core.state import State
 from gateway.store import clock_row
 from gateway.store.no_room import rows_lack_room
-from gateway.store.schema import MESSAGE_TABLES
+from gateway.store.tables import MESSAGE_TABLES
 
 CHUNK_ROWS = 64
 """Rows between two looks at the clock: well under a millisecond on a PC, a few on a small Pi."""

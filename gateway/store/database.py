@@ -9,13 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from sqlite_utils import Database
-
 from gateway.disk_errors import is_full, is_unreadable
 from gateway.private_files import open_private
 from gateway.store import medium
 from gateway.store.no_room import rows_lack_room
-from gateway.store.schema import JOURNAL_TABLE, TABLES, migrations
+from gateway.store.tables import JOURNAL_TABLE, TABLES
 
 DATABASE_NAME = "broker.db"
 LOCK_NAME = "broker.lock"
@@ -164,8 +162,10 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the schema up to date."""
-    migrations.apply(Database(connection))
+    """Make the tables, or bring them up to date."""
+    from gateway.store import schema  # noqa: PLC0415 - see there
+
+    schema.migrate(connection)
 
 
 def rewrite_wal(path: Path) -> None:

@@ -17,7 +17,7 @@ from gateway.core.session import Connection, Delivery, Held, Message, Session, S
 from gateway.core.state import State
 from gateway.store.database import migrate
 from gateway.store.journal_files import FRAME, HEADER_BYTES
-from gateway.store.schema import TABLES
+from gateway.store.tables import TABLES
 from gateway.wire.decoder import Decoder
 
 FORMATS = Path(__file__).resolve().parents[2] / "docs" / "formats"

@@ -2,13 +2,18 @@
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from firmware_bridge.outbox_formats import MIGRATIONS_KNOWN
 from firmware_bridge.outbox_recovery import OutboxError, open_outbox_store
+from firmware_bridge.outbox_schema import MIGRATIONS
+from sqlite_utils import Database
 
 from tests.bridge.running import running_bridge, settings_of
 from tests.bridge.session_broker import Session, SessionBroker
@@ -89,3 +94,27 @@ def test_an_outbox_of_a_newer_version_is_refused_in_a_sentence_and_left_as_it_is
         open_outbox_store(outbox)
     assert outbox.read_bytes() == before
     assert [path.name for path in outbox.parent.iterdir()] == ["outbox.db"]
+
+
+START = """
+import sys
+from pathlib import Path
+import firmware_bridge.main
+from firmware_bridge.outbox_recovery import open_outbox_store
+open_outbox_store(Path(sys.argv[1])).close()
+print("sqlite_utils" in sys.modules, "pynmeagps" in sys.modules)
+"""
+
+
+def test_a_library_takes_memory_only_where_it_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    loaded = [
+        subprocess.run(
+            [sys.executable, "-c", START, path], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert loaded == ["True False", "False False"]
+    assert tuple(each.name for each in MIGRATIONS.pending(Database(memory=True))) == (
+        MIGRATIONS_KNOWN
+    )

@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tarfile
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +24,7 @@ from tests.store.journal_damage import frames_in, newest_file
 from tests.store.test_journal import blob_of
 
 GOLDEN = Path(__file__).parent / "golden"
+ROOT = Path(__file__).parents[2]
 
 
 def made(data_dir: Path) -> None:
@@ -228,3 +231,27 @@ def test_a_damaged_list_of_migrations_is_found_by_the_start_that_needs_it(tmp_pa
 def test_an_error_of_another_format_is_one_of_the_system() -> None:
     # The command line, the exporter and the audit show it as one line.
     assert issubclass(OtherFormat, OSError)
+
+
+START = """
+import sys
+import gateway.server.main
+from pathlib import Path
+from tests.core.harness import Harness
+Harness(Path(sys.argv[1])).close()
+print("sqlite_utils" in sys.modules)
+"""
+
+
+def test_only_a_start_that_migrates_takes_memory_for_it(tmp_path: Path) -> None:
+    loaded = [
+        subprocess.run(
+            [sys.executable, "-c", START, tmp_path / "data"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert loaded == ["True", "False"]

@@ -22,8 +22,7 @@ FRAME_SECONDS = 1.0
 """Three readings a second."""
 MEASURED_SECONDS = 180.0
 SECTOR_BYTES = 512
-PSS_BYTES_MAX = 160e6
-"""157 MB were seen: the goal of 150 MB is not reached (image/README.md)."""
+PSS_BYTES_MAX = 150e6
 WRITTEN_BYTES_PER_SECOND_MAX = 10e3
 
 
@@ -58,6 +57,9 @@ def running(image: Path, key: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_the_four_services_share_their_memory_budget(running: Running) -> None:
+    # The first start makes tables, which later ones find.
+    running.machine.run("systemctl restart oncegate-broker oncegate-bridge")
+    running.machine.wait_until_healthy()
     processes = "cat /sys/fs/cgroup/system.slice/oncegate-*.service/cgroup.procs"
     listing = f"for each in $({processes}); do grep ^Pss: /proc/$each/smaps_rollup; done"
     kilobytes = [int(line.split()[1]) for line in running.machine.run(listing).splitlines()]

@@ -1,0 +1,12 @@
+"""The names of the tables, by what their rows belong to. `schema.py` makes them."""
+
+SESSION_TABLES = ("sessions", "subscriptions", "inbound", "outbound", "queue", "wills")
+"""Tables with rows that belong to one session, by `session` (in sessions: `number`)."""
+
+MESSAGE_TABLES = ("inbound", "outbound", "queue", "retained")
+"""Tables whose rows refer to a message by its number in the column `message`."""
+
+JOURNAL_TABLE = "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)"
+"""What the journal was until format 3."""
+
+TABLES = ("meta", "messages", "retained", *SESSION_TABLES)
