@@ -66,7 +66,7 @@ ARCH ?= arm64 amd64
 # Of `make test`: enough to keep two cores busy while tests wait.
 WORKERS ?= 3
 
-.PHONY: help run test test-compiled test-plain test-quiet test-spark check wheel ingest format clean distclean
+.PHONY: help run test test-compiled test-image test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
@@ -78,18 +78,20 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Three streams at once: all tests on plain Python, WORKERS files at a time, for most of them wait
-# for disks, sockets and other processes; those of the rooms that are compiled; those of Spark.
+# Four streams at once: all tests on plain Python, WORKERS files at a time, for most of them wait
+# for disks, sockets and other processes; those of the rooms that are compiled; those of Spark; and a
+# boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 test: static
 	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
-	trap "kill $$compiled $$spark" INT TERM; \
+	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
+	trap "kill $$compiled $$spark $$image" INT TERM; \
 	$(MAKE) test-plain || outcome=1; \
-	for name in compiled spark; do \
+	for name in compiled spark image; do \
 		eval "process=\$$$$name"; \
-		if wait $$process; then echo "$$name: $$(grep " passed" build/test-$$name.log)"; \
+		if wait $$process; then echo "$$name: $$(grep -e " passed" -e "^not run" build/test-$$name.log)"; \
 		else cat build/test-$$name.log; outcome=1; fi; \
 	done; \
 	exit $$outcome
@@ -106,6 +108,16 @@ test-plain:
 
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
+
+# Where the card's Debian is there from a `make image`, which takes a quarter of an hour to make it;
+# and nothing is chosen by ARGUMENTS.
+test-image:
+	@if [ -n "$(ARGUMENTS)" ]; then echo "not run: ARGUMENTS"; \
+	elif [ "$$(id -u)" != 0 ]; then echo "not run: needs root"; \
+	elif [ ! -e "$$(image/base-file)" ]; then echo "not run: no Debian for the card, see make image"; \
+	else $(MAKE) packages-image-test image-card && ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \
+		exec nice $(BIN)/python -m pytest -q "tests/image/boot/test_first_boot.py" -k virt; \
+	fi
 
 # The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
 # left out: nothing can take the place of a compiled function.

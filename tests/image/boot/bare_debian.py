@@ -1,10 +1,10 @@
 """The Debian below the image, without anything of ours, on a disk of its own: what a boot costs at
 least in the same emulator."""
 
-import os
 import subprocess
 from pathlib import Path
 
+BASE_FILE = Path(__file__).parents[3] / "image" / "base-file"
 DISK_BYTES = 2 << 30
 
 
@@ -15,7 +15,7 @@ class BareDebian:
         root = folder / "root"
         root.mkdir()
         # As root, so that files keep their owners.
-        subprocess.run(["tar", "-C", root, "--numeric-owner", "-xf", _newest_base()], check=True)
+        subprocess.run(["tar", "-C", root, "--numeric-owner", "-xf", _base()], check=True)
         self.kernel = next((root / "boot").glob("vmlinuz-*")).rename(folder / "bare-kernel")
         self.initrd = next((root / "boot").glob("initrd.img-*")).rename(folder / "bare-initrd")
         (root / "etc" / "fstab").write_text("/dev/vda / ext4 defaults 0 1\n")
@@ -26,8 +26,7 @@ class BareDebian:
         subprocess.run(["rm", "-rf", root], check=True)
 
 
-def _newest_base() -> Path:
+def _base() -> Path:
     """What image/build-base keeps."""
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "oncegate-image"
-    cache = Path(os.environ.get("ONCEGATE_IMAGE_CACHE", home))
-    return max(cache.glob("base-*.tar"), key=lambda file: file.stat().st_mtime)
+    named = subprocess.run([BASE_FILE], capture_output=True, text=True, check=True)
+    return Path(named.stdout.strip())
