@@ -98,6 +98,11 @@ class SimulatedBoard:
         """Frames that no acknowledgement has come for."""
         return len(self._kept)
 
+    @property
+    def acknowledged_up_to(self) -> int:
+        """No frame up to this one waits for its acknowledgement."""
+        return (self._kept[0].sequence if self._kept else self._sequence + 1) - 1
+
     async def run(self, stop: asyncio.Event, interval_seconds: float) -> None:
         loop = asyncio.get_running_loop()
         loop.add_reader(self._master, self._read)

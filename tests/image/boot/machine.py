@@ -58,6 +58,7 @@ class Machine:
         stick: Path | None = None,
         host_port: int | None = None,
         bare: BareDebian | None = None,
+        write_log: Path | None = None,
     ) -> None:
         self.card = card
         self.kind = kind
@@ -79,11 +80,13 @@ class Machine:
             "-chardev", f"file,id=con,path={self.console}",
         ]  # fmt: skip
         if bare is not None:
-            kind_arguments = _virt(bare.kernel, bare.initrd, bare.disk, "root=/dev/vda")
+            drive = _drive(bare.disk)
+            kind_arguments = _virt(bare.kernel, bare.initrd, drive, "root=/dev/vda")
         elif kind == "raspi3b":
             kind_arguments = self._raspi(folder)
         else:
-            kind_arguments = self._slot_in_virt(folder, slot)
+            drive = _drive(card.file) if write_log is None else _logged(card.file, write_log)
+            kind_arguments = self._slot_in_virt(folder, slot, drive)
         if stick is not None:
             common += ["-drive", f"file={stick},format=raw,if=none,id=stick"]
             common += ["-device", "usb-storage,drive=stick"]
@@ -176,12 +179,12 @@ class Machine:
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 255, "", f"no answer in {seconds} s")
 
-    def _slot_in_virt(self, folder: Path, slot: str) -> list[str]:
+    def _slot_in_virt(self, folder: Path, slot: str, drive: list[str]) -> list[str]:
         kernel = self.card.extract(slot, "/boot/Image.gz", folder / "Image.gz")
         initrd = self.card.extract(slot, "/boot/initrd.img", folder / "initrd.img")
         part = {"A": 2, "B": 3}[slot]
         root = f"root=PARTUUID=4f6e6365-0{part} ro rootwait rauc.slot={slot}"
-        return _virt(kernel, initrd, self.card.file, root)
+        return _virt(kernel, initrd, drive, root)
 
     def _raspi(self, folder: Path) -> list[str]:
         loader, tree = folder / "u-boot.bin", folder / "board.dtb"
@@ -198,13 +201,31 @@ class Machine:
         ]  # fmt: skip
 
 
-def _virt(kernel: Path, initrd: Path, disk: Path, root: str) -> list[str]:
+def _drive(disk: Path) -> list[str]:
+    """What the guest is told to be written is in the file."""
+    return [
+        "-drive", f"file={disk},format=raw,if=none,id=sd,cache=directsync",
+        "-device", "virtio-blk-pci,drive=sd",
+    ]  # fmt: skip
+
+
+def _logged(disk: Path, log: Path) -> list[str]:
+    """A disk that has a cache, so that the guest sends flushes; they and all writes are logged."""
+    log.touch()
+    return [
+        "-blockdev", f"driver=file,node-name=card,filename={disk}",
+        "-blockdev", f"driver=file,node-name=log,filename={log}",
+        "-blockdev", "driver=blklogwrites,node-name=sd,file=card,log=log,log-sector-size=512",
+        "-device", "virtio-blk-pci,drive=sd,write-cache=on",
+    ]  # fmt: skip
+
+
+def _virt(kernel: Path, initrd: Path, drive: list[str], root: str) -> list[str]:
     return [
         "-M", "virt", "-cpu", "cortex-a53", "-smp", "2", "-m", "1G",
         "-accel", "tcg,thread=multi", "-kernel", str(kernel), "-initrd", str(initrd),
         "-append", f"{root} console=ttyAMA0 quiet systemd.show_status=true {EXTRA}",
-        "-drive", f"file={disk},format=raw,if=none,id=sd,cache=directsync",
-        "-device", "virtio-blk-pci,drive=sd", "-device", "virtio-net-pci,netdev=n0",
+        *drive, "-device", "virtio-net-pci,netdev=n0",
         "-device", "virtio-rng-pci", "-device", "qemu-xhci",
         "-device", "usb-serial,chardev=ser,always-plugged=on", "-serial", "chardev:con",
     ]  # fmt: skip
@@ -221,11 +242,14 @@ def powered(
     stick: Path | None = None,
     host_port: int | None = None,
     bare: BareDebian | None = None,
+    write_log: Path | None = None,
 ) -> Iterator[Machine]:
-    """A machine that is off when the context ends; with `bare` another disk is in it."""
+    """A machine that is off when the context ends; with `bare` another disk is in it, with
+    `write_log` what it writes to its card is logged (write_log.py)."""
     machine = Machine(
-        card, folder, kind, key=key, slot=slot, stick=stick, host_port=host_port, bare=bare
-    )
+        card, folder, kind,
+        key=key, slot=slot, stick=stick, host_port=host_port, bare=bare, write_log=write_log,
+    )  # fmt: skip
     try:
         yield machine
     finally:

@@ -69,6 +69,11 @@ class Board:
         return self.board.acknowledged
 
     @property
+    def acknowledged_up_to(self) -> int:
+        """The gateway has acknowledged every frame up to this one."""
+        return self.board.acknowledged_up_to
+
+    @property
     def given_up(self) -> int:
         """Frames that the board's memory had no room for."""
         return self.board.given_up

@@ -1,0 +1,178 @@
+"""The power is cut and the card forgets what no flush had followed: no reading is lost or doubled.
+
+`test_power_cuts.py` kills the machine and keeps what its card was given. Here each write and each
+flush of one machine is logged, and cut after cut the data partition is made anew from the log, as a
+card may have kept it. A broker and a bridge on the host go on with it.
+"""
+
+import contextlib
+import os
+import random
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.image.boot.card import DATA_OFFSET, Card
+from tests.image.boot.conftest import PASSWORD, USER
+from tests.image.boot.machine import MQTT, powered
+from tests.image.boot.sensor import Board
+from tests.image.boot.subscriber import Subscriber
+from tests.image.boot.write_log import Partition, WriteLog
+from tests.system.broker_process import free_port, oncegate_command
+
+pytestmark = pytest.mark.timeout(3600)
+CUTS = int(os.environ.get("CUTS", "20"))
+FRAME_SECONDS = 0.2
+LOAD_SECONDS = 180.0
+BRIDGE_USER = "oncegate-bridge"
+QUANTITIES = ("humidity", "pressure", "temperature")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """When the log was so long, the board had the acknowledgement of every frame up to this."""
+
+    log_position: int
+    frames: int
+
+
+def test_a_card_that_forgets_what_was_not_flushed_loses_and_doubles_nothing(
+    card: Card, tmp_path: Path, key: Path
+) -> None:
+    before = tmp_path / "before.img"
+    subprocess.run(["cp", "--sparse=always", card.file, before], check=True)
+    file = tmp_path / "writes.log"
+    promises, frames = written(card, tmp_path, key, file)
+    assert promises[-1].frames * 2 > frames, "the board or the guest is too slow"
+    log = WriteLog(file)
+    partition = Partition(log, before, DATA_OFFSET, tmp_path / "partition.img")
+    chance = random.Random(20261123)  # noqa: S311 - moments, no secret
+    writes_lost = 0
+    for index in sorted(chance.sample(range(len(promises) - 1), CUTS)):
+        promise, next_position = promises[index], promises[index + 1].log_position
+        # Right behind an acknowledgement, or anywhere up to the next one.
+        between = chance.choice((0, next_position - promise.log_position))
+        partition.advance(promise.log_position + chance.randint(0, between))
+        lost, not_flushed = partition.cut(tmp_path / "cut.img", chance)
+        writes_lost += lost
+        received = delivered_from(tmp_path / "cut.img", tmp_path, promise.frames)
+        print(f"after {partition.flushes} flushes {lost} of {not_flushed} writes lost: "
+              f"{promise.frames} frames acknowledged, {len(received) // len(QUANTITIES)} received",
+              flush=True)  # fmt: skip
+        assert set(received.values()) == {1}
+        promised = {
+            ("board-0000002a", 1, sequence, quantity)
+            for sequence in range(1, promise.frames + 1)
+            for quantity in QUANTITIES
+        }
+        assert promised <= set(received)
+        assert max(sequence for _, _, sequence, _ in received) <= frames
+    partition.close()
+    log.close()
+    assert writes_lost
+
+
+def written(card: Card, folder: Path, key: Path, log: Path) -> tuple[list[Promise], int]:
+    """What a machine promised while its writes were logged, and how many frames there were."""
+    promises: list[Promise] = []
+    with powered(card, folder, key=key, write_log=log) as machine:
+        machine.wait_until_healthy()
+        # It has a session and is away: everything is delivered after the cut.
+        with Subscriber(machine.port(MQTT), USER, PASSWORD) as subscriber:
+            assert subscriber.subscribed.wait(60)
+        with Board(machine.serial, FRAME_SECONDS) as board:
+            board.start_measuring()
+            until = time.monotonic() + LOAD_SECONDS
+            while time.monotonic() < until:
+                frames = board.acknowledged_up_to
+                position = log.stat().st_size
+                if frames and (not promises or frames > promises[-1].frames):
+                    promises.append(Promise(position, frames))
+                time.sleep(0.02)
+            machine.cut_power()
+            return promises, board.board.waiting + board.acknowledged
+
+
+def delivered_from(image: Path, folder: Path, frames: int) -> dict[tuple[str, int, int, str], int]:
+    """What a subscriber gets of a data partition as the power cut left it."""
+    checked = subprocess.run(["e2fsck", "-p", image], capture_output=True, text=True, check=False)
+    assert checked.returncode in {0, 1}, checked.stdout
+    with mounted(image, folder / "var") as var:
+        config, port = host_configuration(folder, var)
+        with running("broker", config), Subscriber(port, USER, PASSWORD) as subscriber:
+            with running("bridge", config):
+                subscriber.wait_for(frames * len(QUANTITIES), 60)
+                # What was taken and not acknowledged comes too; then nothing comes any more.
+                count = -1
+                while count < len(subscriber.readings):
+                    count = len(subscriber.readings)
+                    time.sleep(1)
+            return dict(subscriber.readings)
+
+
+def host_configuration(folder: Path, var: Path) -> tuple[Path, int]:
+    """The guest's users with other passwords: sessions belong to names."""
+    port = free_port()
+    passwords, secret = folder / "passwords", folder / "bridge-password"
+    if not passwords.exists():
+        secret.write_text(PASSWORD)
+        secret.chmod(0o600)
+        for user in (USER, BRIDGE_USER):
+            subprocess.run(
+                [*oncegate_command(), "passwd", passwords, user, "--password-stdin"],
+                input=PASSWORD, text=True, check=True, capture_output=True,
+            )  # fmt: skip
+    config = folder / "host.toml"
+    config.write_text(f"""\
+[gateway]
+data_dir = "{var}/lib/oncegate"
+control_dir = "{folder}"
+[access]
+password_file = "{passwords}"
+[[listeners]]
+bind = "127.0.0.1"
+port = {port}
+anonymous = false
+[bridge]
+username = "{BRIDGE_USER}"
+password_file = "{secret}"
+[[serial]]
+name = "board"
+path = "{folder}/unplugged"
+""")
+    return config, port
+
+
+@contextlib.contextmanager
+def mounted(image: Path, folder: Path) -> Iterator[Path]:
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-o", "loop", image, folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@contextlib.contextmanager
+def running(verb: str, config: Path) -> Iterator[None]:
+    """The host's own broker or bridge; what it says is shown where a test fails."""
+    process = subprocess.Popen(
+        [*oncegate_command(), verb, "--config", config],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    reading = threading.Thread(target=lambda lines: [print(line, end="") for line in lines],
+                               args=(process.stdout,))  # fmt: skip
+    reading.start()
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+        reading.join()
+        process.stdout.close()
