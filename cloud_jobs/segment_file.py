@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-import zstandard
+from backports import zstd
 
 from cloud_jobs.event_fields import BadLineError, check_event, columns_of_event, object_of_line
 from cloud_jobs.limits import (
@@ -192,49 +192,49 @@ def _judge_lines(verdict: Verdict, lines: list[bytes], first: int) -> None:
 
 def _decompressed(content: bytes) -> bytes:
     try:
-        frame = zstandard.get_frame_parameters(content)
-    except zstandard.ZstdError as error:
+        size_bytes = zstd.get_frame_info(content).decompressed_size
+    except zstd.ZstdError as error:
         reason = "cut" if len(content) < 18 else "not_zstd"
         raise UntrustedSegmentError(
             reason, f"no zstd frame begins here ({error}): upload the segment again"
         ) from error
-    if not frame.has_checksum:
+    # RFC 8878, 3.1.1.1: magic (4 bytes) | descriptor | window, where the segment is not single
+    descriptor = content[4]
+    if not descriptor & 0x04:
         raise UntrustedSegmentError("no_checksum", "the zstd frame has no content checksum")
-    if frame.window_size > WINDOW_BYTES_MAX:
+    if descriptor & 0x20:
+        window_bytes = size_bytes or 0
+    else:
+        exponent, mantissa = divmod(content[5], 8)
+        window_bytes = (1 << 10 + exponent) // 8 * (8 + mantissa)
+    if window_bytes > WINDOW_BYTES_MAX:
         raise UntrustedSegmentError(
             "too_large",
-            f"the zstd frame asks for a window of {frame.window_size} bytes; "
+            f"the zstd frame asks for a window of {window_bytes} bytes; "
             f"at most {WINDOW_BYTES_MAX} are given",
         )
     return _unpacked(content)
 
 
 def _unpacked(content: bytes) -> bytes:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=WINDOW_BYTES_MAX).decompressobj()
-    parts: list[bytes] = []
-    size_bytes = 0
-    # Small pieces of input bound the output of each call: zstd packs at most 128 KiB into a block
-    # of 4 bytes, so one piece yields at most 8 MiB before the limit is looked at again.
-    for start in range(0, len(content), _PIECE_BYTES):
-        try:
-            part = decompressor.decompress(content[start : start + _PIECE_BYTES])
-        except zstandard.ZstdError as error:
-            raise UntrustedSegmentError(
-                "damaged", f"the zstd frame is damaged ({error}): upload the segment again"
-            ) from error
-        size_bytes += len(part)
-        if size_bytes > SEGMENT_BYTES_MAX:
-            raise UntrustedSegmentError(
-                "too_large", f"more than {SEGMENT_BYTES_MAX} bytes when unpacked"
-            )
-        parts.append(part)
-        if decompressor.eof:
-            if decompressor.unused_data or start + _PIECE_BYTES < len(content):
-                raise UntrustedSegmentError("trailing_bytes", "bytes follow the zstd frame")
-            return b"".join(parts)
-    raise UntrustedSegmentError(
-        "cut", f"the file ends inside the zstd frame, at byte {len(content)}: upload it again"
-    )
+    frame = zstd.ZstdDecompressor()
+    try:
+        text = frame.decompress(content, SEGMENT_BYTES_MAX + 1)
+    except zstd.ZstdError as error:
+        raise UntrustedSegmentError(
+            "damaged", f"the zstd frame is damaged ({error}): upload the segment again"
+        ) from error
+    if len(text) > SEGMENT_BYTES_MAX:
+        raise UntrustedSegmentError(
+            "too_large", f"more than {SEGMENT_BYTES_MAX} bytes when unpacked"
+        )
+    if not frame.eof:
+        raise UntrustedSegmentError(
+            "cut", f"the file ends inside the zstd frame, at byte {len(content)}: upload it again"
+        )
+    if frame.unused_data:
+        raise UntrustedSegmentError("trailing_bytes", "bytes follow the zstd frame")
+    return text
 
 
 def _lines_of(text: bytes) -> list[bytes]:

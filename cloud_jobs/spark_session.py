@@ -78,7 +78,7 @@ def _start(
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         _check_java()
-        # Workers must be this very Python: another one has neither zstandard nor this package.
+        # Workers must be this very Python: another one has neither zstd nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     with contextlib.nullcontext() if submitted else jars_or_the_fetching(cache) as jars:
         is_fetching = jars is None and not submitted

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import zstandard
+from backports import zstd
 
 from gateway.history.names import SegmentName, segment_name_of
 from gateway.history.segment import FORMAT, VERSION
@@ -21,7 +21,7 @@ from gateway.history.settings import SEGMENT_BYTES_MAX
 FILE_BYTES_MAX = SEGMENT_BYTES_MAX + (1 << 20)
 """Of the compressed file: zstd adds 0.4 % at the most to what it cannot compress."""
 
-_WINDOW_BYTES_MAX = 1 << 27
+_WINDOW_LOG_MAX = 27
 """zstd's own limit for a decoder that was not told otherwise (128 MiB); a writer uses 2 MiB."""
 
 
@@ -121,17 +121,14 @@ def check_chain(segments: Iterable[Segment]) -> None:
 
 
 def _decompressed(data: bytes) -> bytes:
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES_MAX)
+    limits: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_MAX}
+    frame = zstd.ZstdDecompressor(options=limits)
     try:
-        text = decompressor.stream_reader(data).read(SEGMENT_BYTES_MAX + 1)
-        if len(text) > SEGMENT_BYTES_MAX:
-            raise DamagedSegment(f"more than {SEGMENT_BYTES_MAX} bytes uncompressed")
-        # The size is harmless now. A stream reader takes a frame that was cut for the whole of
-        # it and does not show what follows; this one tells both.
-        frame = decompressor.decompressobj()
-        frame.decompress(data)
-    except zstandard.ZstdError as problem:
+        text = frame.decompress(data, SEGMENT_BYTES_MAX + 1)
+    except zstd.ZstdError as problem:
         raise DamagedSegment(f"not a zstd frame: {problem}") from problem
+    if len(text) > SEGMENT_BYTES_MAX:
+        raise DamagedSegment(f"more than {SEGMENT_BYTES_MAX} bytes uncompressed")
     if not frame.eof or frame.unused_data:
         raise DamagedSegment("not one whole zstd frame")
     return text

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import zstandard
+from backports import zstd
 
 Event = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def json_line(value: object) -> bytes:
 
 
 def compressed(text: bytes, *, checksum: bool = True) -> bytes:
-    return zstandard.ZstdCompressor(level=3, write_checksum=checksum).compress(text)
+    return zstd.compress(text, options={zstd.CompressionParameter.checksum_flag: int(checksum)})
 
 
 def segment_name(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import orjson
-import zstandard
+from backports import zstd
 
 from gateway.history.chain import Chain, Head
 from gateway.history.names import SegmentName
@@ -30,6 +30,8 @@ FIRST: Final = 41
 BOOT: Final = "0f3a5c7e9b1d2f40"
 
 Verify = Callable[[SegmentName, bytes], Segment]
+
+_CHECKED: dict[int, int] = {zstd.CompressionParameter.checksum_flag: 1}
 
 
 def _lines() -> list[bytes]:
@@ -152,7 +154,7 @@ def _packed(text: Text) -> bytes:
         closing = None
     if isinstance(closing, dict):
         footer = bytearray(orjson.dumps(closing | {"sha256": hashlib.sha256(body).hexdigest()}))
-    frame = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(body + footer + b"\n"))
+    frame = bytearray(zstd.compress(body + footer + b"\n", options=_CHECKED))
     for at, bits in text.frame_changes:
         frame[at % len(frame)] ^= bits
     return bytes(frame) + text.behind

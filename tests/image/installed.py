@@ -73,7 +73,7 @@ def test_the_arm64_program_runs_compiled(suite: str, tmp_path: Path) -> None:
     emulated = ("chroot", root, "/usr/bin/qemu-aarch64-static", "/usr/lib/oncegate/bin/python3")
     said = run(*emulated, "-P", "/usr/lib/oncegate/bin/oncegate", "--version")
     assert said == "oncegate 0.1.0 (core: compiled)\n"
-    modules = "uvloop, obstore, systemd.daemon, argon2, cbor2, orjson, zstandard, httptools"
+    modules = "uvloop, obstore, systemd.daemon, argon2, cbor2, orjson, backports.zstd, httptools"
     compiled = "cobs.cobs._cobs_ext, pydantic_core, gmqtt, serial"
     run(*emulated, "-c", f"import {modules}, {compiled}, gateway.core.broker")
 

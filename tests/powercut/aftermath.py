@@ -1,13 +1,12 @@
 """What must be true of Oncegate's data once a campaign is over and every client has finished."""
 
 import asyncio
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import zstandard
+from backports import zstd
 
 from tests.powercut.subjects import Oncegate
 from tests.system.session_log import Deliveries, deliveries_of
@@ -64,5 +63,5 @@ def _segments_of(data_directory: Path) -> Iterator[tuple[dict[str, Any], str]]:
         key=lambda path: int(path.name.split(".")[2]),
     )
     for path in paths:
-        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
-            yield json.loads(next(io.TextIOWrapper(plain, "utf-8"))), path.name.split(".")[4]
+        with zstd.open(path, "rt", encoding="utf-8") as lines:
+            yield json.loads(next(lines)), path.name.split(".")[4]

@@ -5,7 +5,6 @@ the segments can check that each message was received once, released once and de
 """
 
 import contextlib
-import io
 import json
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import zstandard
+from backports import zstd
 
 from gateway.store.journal_files import FOLDER_NAME, journal_files, sequence_of
 from tests.system.broker_process import oncegate_command
@@ -132,8 +131,8 @@ def _last_sequence(segment: Path) -> int:
 
 def _events_of(data_directory: Path) -> Iterator[dict[str, Any]]:
     for path in sorted(_segments(data_directory), key=_last_sequence):
-        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as plain:
-            for line in io.TextIOWrapper(plain, "utf-8"):
+        with zstd.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
                 record = json.loads(line)
                 if "event" in record:
                     yield record
