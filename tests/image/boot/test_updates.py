@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from tests.image.boot.bundle_server import ADDRESS, BundleServer
 from tests.image.boot.card import Card
 from tests.image.boot.machine import PAGE, Machine, powered
-from tests.image.boot.updates import MOUNT, UPDATE, install, stick_with_bundle
+from tests.image.boot.updates import MOUNT, UPDATE, bundle_of, install, stick_with
 
 pytestmark = pytest.mark.timeout(3600)
 IDENTITY = (
@@ -35,7 +36,7 @@ def updated(card: Card, image: Path, tmp_path: Path, key: Path) -> Updated:
     def updated(
         version: str, *removed: str, install: Callable[[Machine], None] = install_and_power_off
     ) -> Iterator[tuple[Machine, str]]:
-        stick = stick_with_bundle(image, tmp_path, version, removed)
+        stick = stick_with(bundle_of(image, tmp_path, version, removed))
         with powered(card, tmp_path, key=key, stick=stick) as machine:
             machine.wait_until_up()
             machine.run(MOUNT)
@@ -49,6 +50,10 @@ def updated(card: Card, image: Path, tmp_path: Path, key: Path) -> Updated:
 
 def install_and_power_off(machine: Machine) -> None:
     install(machine)
+    power_off_for_slot_b(machine)
+
+
+def power_off_for_slot_b(machine: Machine) -> None:
     machine.power_off()
     environment = machine.card.environment()
     assert (environment["BOOT_ORDER"], environment["BOOT_B_LEFT"]) == ("B A", "3")
@@ -69,10 +74,21 @@ def card_of(machine: Machine) -> dict[str, Any]:
     return facts
 
 
-def test_an_update_is_tried_and_kept_and_data_and_identity_stay(
-    card: Card, updated: Updated
+def test_an_update_from_the_web_is_tried_and_kept_and_data_and_identity_stay(
+    card: Card, image: Path, tmp_path: Path, key: Path
 ) -> None:
-    with updated("2.0") as (machine, before):
+    with (
+        BundleServer(bundle_of(image, tmp_path, "2.0"), tmp_path) as server,
+        powered(card, tmp_path, key=key, host_port=server.port) as machine,
+    ):
+        machine.wait_until_up()
+        before = machine.run(IDENTITY)
+        server.trust(machine)
+        install(machine, ADDRESS)
+        # Read in parts while it was written: nothing has the size of a bundle beside the slot.
+        assert server.requests > 10
+        power_off_for_slot_b(machine)
+    with powered(card, tmp_path, "raspi3b", key=key) as machine:
         machine.wait_for_console("Slot B is kept")
         machine.wait_until_up()
         assert "rauc.slot=B" in machine.run("cat /proc/cmdline")

@@ -23,7 +23,7 @@ from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
 from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
-from tests.image.boot.updates import MOUNT, UPDATE, install, stick_with_bundle
+from tests.image.boot.updates import MOUNT, UPDATE, bundle_of, install, stick_with
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0
@@ -52,7 +52,7 @@ def test_from_the_image_to_the_table(
     card = flashed(image, tmp_path, told)
     card.put("gateway.toml", provisioning_file(key) + UPLOAD)
     told.say("gateway.toml written to the partition ONCEGATE")
-    stick = stick_with_bundle(image, tmp_path, NEXT, ())
+    stick = stick_with(bundle_of(image, tmp_path, NEXT))
     subscriber = Subscriber(0, USER, PASSWORD)
     with (
         served_bucket(monkeypatch) as bucket,

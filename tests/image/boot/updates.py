@@ -7,14 +7,15 @@ from pathlib import Path
 
 from tests.image.boot.machine import Machine
 
+STICK = "/run/stick/update.raucb"
 MOUNT = "mkdir -p /run/stick && mount -o ro /dev/sda /run/stick"
-UPDATE = "oncegate update /run/stick/update.raucb"
+UPDATE = f"oncegate update {STICK}"
 RELEASE = "/usr/lib/oncegate-release"
 IMAGE = Path(__file__).resolve().parents[3] / "image"
 
 
-def stick_with_bundle(image: Path, folder: Path, version: str, removed: tuple[str, ...]) -> Path:
-    """A USB stick (ext4, no partitions) with `update.raucb`; its slot lacks the files `removed`."""
+def bundle_of(image: Path, folder: Path, version: str, removed: tuple[str, ...] = ()) -> Path:
+    """`update.raucb`, alone in a folder; its slot lacks the files `removed`."""
     slot = folder / "slot.ext4"
     made = image.with_name(image.name.removesuffix(".img") + ".slot.ext4")
     subprocess.run(["cp", "--sparse=always", made, slot], check=True)
@@ -23,15 +24,20 @@ def stick_with_bundle(image: Path, folder: Path, version: str, removed: tuple[st
     subprocess.run(
         ["debugfs", "-w", "-f", "-", slot], input=commands.encode(), capture_output=True, check=True
     )
-    contents = folder / "stick"
-    contents.mkdir()
-    subprocess.run([IMAGE / "bundle", slot, contents / "update.raucb"], check=True)
+    bundle = folder / "bundle" / "update.raucb"
+    bundle.parent.mkdir()
+    subprocess.run([IMAGE / "bundle", slot, bundle], check=True)
     slot.unlink()
-    stick = folder / "stick.img"
+    return bundle
+
+
+def stick_with(bundle: Path) -> Path:
+    """A USB stick (ext4, no partitions) with the bundle, which is gone from its folder."""
+    stick = bundle.parent.with_name("stick.img")
     with stick.open("wb") as file:
         file.truncate(512 << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", contents, stick], check=True)
-    shutil.rmtree(contents)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", bundle.parent, stick], check=True)
+    shutil.rmtree(bundle.parent)
     return stick
 
 
@@ -45,8 +51,8 @@ def release_of(folder: Path, slot: Path, version: str) -> Path:
     return release
 
 
-def install(machine: Machine) -> str:
-    """Install the mounted stick's bundle beside slot A; returns what was said of it."""
-    said = machine.run(UPDATE, seconds=900)
+def install(machine: Machine, source: str = STICK) -> str:
+    """Install a bundle, that of the mounted stick, beside slot A; returns what was said of it."""
+    said = machine.run(f"oncegate update {source}", seconds=900)
     assert "is installed in slot B and waits for a restart" in said
     return said
