@@ -38,7 +38,7 @@ def updated(card: Card, image: Path, tmp_path: Path, key: Path) -> Updated:
     ) -> Iterator[tuple[Machine, str]]:
         stick = stick_with(bundle_of(image, tmp_path, version, removed))
         with powered(card, tmp_path, key=key, stick=stick) as machine:
-            machine.wait_until_up()
+            machine.wait_until_healthy()
             machine.run(MOUNT)
             before = machine.run(IDENTITY)
             install(machine)
@@ -81,7 +81,7 @@ def test_an_update_from_the_web_is_tried_and_kept_and_data_and_identity_stay(
         BundleServer(bundle_of(image, tmp_path, "2.0"), tmp_path) as server,
         powered(card, tmp_path, key=key, host_port=server.port) as machine,
     ):
-        machine.wait_until_up()
+        machine.wait_until_healthy()
         before = machine.run(IDENTITY)
         server.trust(machine)
         install(machine, ADDRESS)

@@ -103,9 +103,10 @@ def delivered_from(image: Path, folder: Path, frames: int) -> dict[tuple[str, in
     checked = subprocess.run(["e2fsck", "-p", image], capture_output=True, text=True, check=False)
     assert checked.returncode in {0, 1}, checked.stdout
     with mounted(image, folder / "var") as var:
-        config, port = host_configuration(folder, var)
-        with running("broker", config), Subscriber(port, USER, PASSWORD) as subscriber:
-            with running("bridge", config):
+        config, port = host_configuration(folder)
+        data = var / "lib" / "oncegate"
+        with running("broker", config, data), Subscriber(port, USER, PASSWORD) as subscriber:
+            with running("bridge", config, data / "bridge"):
                 subscriber.wait_for(frames * len(QUANTITIES), 60)
                 # What was taken and not acknowledged comes too; then nothing comes any more.
                 count = -1
@@ -115,7 +116,7 @@ def delivered_from(image: Path, folder: Path, frames: int) -> dict[tuple[str, in
             return dict(subscriber.readings)
 
 
-def host_configuration(folder: Path, var: Path) -> tuple[Path, int]:
+def host_configuration(folder: Path) -> tuple[Path, int]:
     """The guest's users with other passwords: sessions belong to names."""
     port = free_port()
     passwords, secret = folder / "passwords", folder / "bridge-password"
@@ -130,7 +131,6 @@ def host_configuration(folder: Path, var: Path) -> tuple[Path, int]:
     config = folder / "host.toml"
     config.write_text(f"""\
 [gateway]
-data_dir = "{var}/lib/oncegate"
 control_dir = "{folder}"
 [access]
 password_file = "{passwords}"
@@ -159,10 +159,10 @@ def mounted(image: Path, folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def running(verb: str, config: Path) -> Iterator[None]:
+def running(verb: str, config: Path, data: Path) -> Iterator[None]:
     """The host's own broker or bridge; what it says is shown where a test fails."""
     process = subprocess.Popen(
-        [*oncegate_command(), verb, "--config", config],
+        [*oncegate_command(), verb, "--config", config, "--data-dir", data],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     assert process.stdout is not None
