@@ -7,6 +7,7 @@ host's loopback, where a test asks for it.
 """
 
 import contextlib
+import re
 import socket
 import subprocess
 import time
@@ -25,6 +26,8 @@ EXTRA = "oncegate.watchdog=off"
 """Opening the watchdog of the emulated Pi resets it."""
 EXTRA_ON_PI = f"{EXTRA} oncegate.healthy_within=300"
 """A slot that is not healthy is given up after five minutes, not ten."""
+
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 
 def block_stat(block: str) -> str:
@@ -101,9 +104,9 @@ class Machine:
         return self._ports[guest]
 
     def text(self) -> str:
-        """The console so far."""
+        """The console so far, without its colours."""
         with contextlib.suppress(FileNotFoundError):
-            return self.console.read_text(errors="replace")
+            return _COLOURS.sub("", self.console.read_text(errors="replace"))
         return ""
 
     def wait_for_console(self, wanted: str, seconds: float = BOOT_SECONDS_MAX) -> float:
