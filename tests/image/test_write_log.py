@@ -63,6 +63,18 @@ def test_the_log_is_taken_up_to_a_position_and_on_from_there(tmp_path: Path) -> 
     assert cut(partition, tmp_path, 1)[::SECTOR_BYTES] == b"ab------"
 
 
+def test_the_most_is_at_stake_right_before_a_flush(tmp_path: Path) -> None:
+    first, second, flush = entry(8, sector(b"a")), entry(9, sector(b"b")), entry(0, flags=FLUSH)
+    partition_of(tmp_path, flush, first, flush, flush, first, second, flush)
+    log = WriteLog(tmp_path / "writes.log")
+    begin = SECTOR_BYTES + len(flush) + len(first)
+    assert log.positions_before_flushes() == [
+        begin,
+        begin + 2 * len(flush) + len(first) + len(second),
+    ]
+    log.close()
+
+
 def test_an_entry_that_was_not_written_whole_ends_the_log(tmp_path: Path) -> None:
     flush = entry(0, flags=FLUSH)
     partition, end = partition_of(tmp_path, entry(8, sector(b"a")), flush, entry(9, b"", 0, 5))

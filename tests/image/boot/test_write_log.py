@@ -53,11 +53,9 @@ def test_a_card_that_forgets_what_was_not_flushed_loses_and_doubles_nothing(
     partition = Partition(log, before, DATA_OFFSET, tmp_path / "partition.img")
     chance = random.Random(20261123)  # noqa: S311 - moments, no secret
     writes_lost = 0
-    for index in sorted(chance.sample(range(len(promises) - 1), CUTS)):
-        promise, next_position = promises[index], promises[index + 1].log_position
-        # Right behind an acknowledgement, or anywhere up to the next one.
-        between = chance.choice((0, next_position - promise.log_position))
-        partition.advance(promise.log_position + chance.randint(0, between))
+    for position in positions_of_cuts(log, promises, chance):
+        promise = [each for each in promises if each.log_position <= position][-1]
+        partition.advance(position)
         lost, not_flushed = partition.cut(tmp_path / "cut.img", chance)
         writes_lost += lost
         received = delivered_from(tmp_path / "cut.img", tmp_path, promise.frames)
@@ -75,6 +73,14 @@ def test_a_card_that_forgets_what_was_not_flushed_loses_and_doubles_nothing(
     partition.close()
     log.close()
     assert writes_lost
+
+
+def positions_of_cuts(log: WriteLog, promises: list[Promise], chance: random.Random) -> list[int]:
+    """Half of them right behind acknowledgements, half right before flushes."""
+    acknowledged = [each.log_position for each in promises]
+    risky = [each for each in log.positions_before_flushes() if each >= acknowledged[0]]
+    half = CUTS // 2
+    return sorted(chance.sample(acknowledged, half) + chance.sample(risky, CUTS - half))
 
 
 def written(card: Card, folder: Path, key: Path, log: Path) -> tuple[list[Promise], int]:

@@ -14,6 +14,7 @@ import random
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 SECTOR_BYTES = 512
@@ -55,6 +56,15 @@ class WriteLog:
                 return
             yield entry
             at = entry.ends_at
+
+    def positions_before_flushes(self) -> list[int]:
+        """Where the most that can get lost is written."""
+        entries = list(self.entries())
+        return [
+            before.ends_at
+            for before, entry in pairwise(entries)
+            if entry.flags & _FLUSH and not before.flags & _FLUSH
+        ]
 
     def data(self, entry: Entry) -> bytes:
         return os.pread(self._file, entry.length, entry.data_at)
