@@ -71,8 +71,15 @@ def test_a_card_that_forgets_what_was_not_flushed_loses_and_doubles_nothing(
         assert promised <= set(received)
         assert max(sequence for _, _, sequence, _ in received) <= frames
     partition.close()
-    log.close()
     assert writes_lost
+    # A card that had lied about its flushes would have been found out.
+    partition = Partition(log, before, DATA_OFFSET, tmp_path / "partition.img")
+    partition.advance(promises[len(promises) // 2].log_position)
+    partition.cut(tmp_path / "cut.img", chance)
+    with pytest.raises(AssertionError, match=r"\d+ readings of \d+"):
+        delivered_from(tmp_path / "cut.img", tmp_path, promises[-1].frames, seconds=15)
+    partition.close()
+    log.close()
 
 
 def positions_of_cuts(log: WriteLog, promises: list[Promise], chance: random.Random) -> list[int]:
@@ -104,8 +111,10 @@ def written(card: Card, folder: Path, key: Path, log: Path) -> tuple[list[Promis
             return promises, board.board.waiting + board.acknowledged
 
 
-def delivered_from(image: Path, folder: Path, frames: int) -> dict[tuple[str, int, int, str], int]:
-    """What a subscriber gets of a data partition as the power cut left it."""
+def delivered_from(
+    image: Path, folder: Path, frames: int, *, seconds: float = 60
+) -> dict[tuple[str, int, int, str], int]:
+    """What a subscriber gets of a data partition as the power cut left it, at least `frames`."""
     checked = subprocess.run(["e2fsck", "-p", image], capture_output=True, text=True, check=False)
     assert checked.returncode in {0, 1}, checked.stdout
     with mounted(image, folder / "var") as var:
@@ -113,7 +122,7 @@ def delivered_from(image: Path, folder: Path, frames: int) -> dict[tuple[str, in
         data = var / "lib" / "oncegate"
         with running("broker", config, data), Subscriber(port, USER, PASSWORD) as subscriber:
             with running("bridge", config, data / "bridge"):
-                subscriber.wait_for(frames * len(QUANTITIES), 60)
+                subscriber.wait_for(frames * len(QUANTITIES), seconds)
                 # What was taken and not acknowledged comes too; then nothing comes any more.
                 count = -1
                 while count < len(subscriber.readings):
