@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -141,7 +142,9 @@ async def shown(address: str, folder: Path) -> tuple[bytes, str]:
 
 def update(machine: Machine, told: Told) -> None:
     machine.run(MOUNT)
-    told.say(f"{UPDATE}:\n{install(machine)}")
+    # Each tenth of the copy is enough to look at.
+    said = re.sub(r"(?m)^ *\d*[1-9]% Copying image to rootfs.1\n", "", install(machine))
+    told.say(f"{UPDATE}:\n{said}")
     machine.power_off()
     told.say("restart")
 
