@@ -45,7 +45,7 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 MORE: Final = "more"
 """The reason in a row that stands for many."""
 
-_PIECE_BYTES: Final = 256
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
 
 
@@ -200,7 +200,8 @@ def _decompressed(content: bytes) -> bytes:
         ) from error
     # RFC 8878, 3.1.1.1: magic (4 bytes) | descriptor | window, where the segment is not single
     descriptor = content[4]
-    if not descriptor & 0x04:
+    # A skippable frame (3.1.2) has another magic, a length there, and no checksum.
+    if not content.startswith(_ZSTD_MAGIC) or not descriptor & 0x04:
         raise UntrustedSegmentError("no_checksum", "the zstd frame has no content checksum")
     if descriptor & 0x20:
         window_bytes = size_bytes or 0

@@ -147,6 +147,10 @@ BREAKS: dict[str, tuple[str, Callable[[], Segment]]] = {
         "digest",
         lambda: sealed(numbered([opened()], 1), first_sequence=1, footer={"sha256": "0" * 64}),
     ),
+    "a skippable frame": (
+        "no_checksum",
+        lambda: renamed_for(b"\x50\x2a\x4d\x18\x04\0\0\0abcd"),
+    ),
     "a footer that is no JSON": ("footer", lambda: _with_last_line(b"{\n")),
     "a last line without its end": ("footer", lambda: _with_last_line(b"{}")),
     "a header that says another gateway than the name": (
