@@ -208,7 +208,7 @@ def test_a_user_who_is_no_longer_in_the_file_is_let_in_no_more(card: Card) -> No
         ('[device]\nhostname = "Cabinet 7"\n', "[device] hostname"),
         ('[device]\nhostnam = "a"\n', 'did you mean "hostname"?'),
         ('[device]\nssh_keys = ["-----BEGIN OPENSSH PRIVATE KEY-----"]\n', "a public key"),
-        ('[wifi]\nssid = "a"\npassword = "longenough"\n', "[wifi] country is missing"),
+        ('[wifi]\ncountry = "DE"\npassword = "longenough"\n', "[wifi] ssid is missing"),
         ('[wifi]\ncountry="DE"\nssid = "a"\npassword = "short"\n', "[wifi] password is set"),
         ('[wifi]\ncountry="DE"\nssid = "a"\npassword = ""\n', "is not stored for this ssid"),
         ('[[users]]\nname = "a"\npassword = "short"\n', "[[users]] (number 1) password is set"),

@@ -1,4 +1,5 @@
-"""`provision`: takes gateway.toml from the boot partition, once for each change of it.
+"""`provision`: takes gateway.toml from the boot partition, once for each change of it, and before
+the first time what Raspberry Pi Imager left beside it.
 
 The order is what a power cut needs: settings are durable on the data partition before a secret
 leaves the boot partition, and what was taken is written down last.
@@ -10,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncegate_device import wiping
+from oncegate_device import imager, wiping
 from oncegate_device.places import Places, Writable, remounted, write
 from oncegate_device.settings import Own, store
 from oncegate_device.wanted import FILE_BYTES_MAX, NETWORK, Wanted, WantedError, read
@@ -28,8 +29,10 @@ def provision(
     """
     with writable(places.boot):
         wiping.finish(places.file)
+        imager.finish(places.boot)
         try:
-            text = _text_of(places.file)
+            before = _text_of(places.file)
+            text, lines = _with_imager_s(before, places)
             wanted = read(text, places.file.name)
             store(wanted, places, own)
         except WantedError as error:
@@ -40,18 +43,43 @@ def provision(
             _report(lines, places, is_taken=False)
             raise
         blanked = wiping.without_secrets(text)
-        lines = list(_done(wanted, secrets_taken=blanked != text))
-        if blanked != text:
+        lines = [*_done(wanted, secrets_taken=blanked != text), *lines]
+        if blanked != before:
             wiping.replace(places.file, blanked.encode())
+        imager.wipe(places.boot)
         _report(lines, places, is_taken=True)
     digest = hashlib.sha256(blanked.encode()).hexdigest()
     write(places.device / "gateway.toml.sha256", f"{digest}  {places.file}\n", 0o644)
     return lines
 
 
+def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
+    """gateway.toml with what Imager set, and lines about it.
+
+    Raises:
+        WantedError: one of the two cannot be used.
+    """
+    if not imager.is_there(places.boot):
+        return text, []
+    read(text, places.file.name)
+    found = imager.read(places.boot)
+    together = imager.joined(text, found.tables)
+    lines = list(found.notes)
+    if together != text:
+        lines.append("What Raspberry Pi Imager set stands in gateway.toml now")
+    elif found.tables:
+        lines.append("What Raspberry Pi Imager set was not taken: gateway.toml says it itself")
+    return together, lines
+
+
 def _text_of(file: Path) -> str:
-    with file.open("rb") as opened:
-        content = opened.read(FILE_BYTES_MAX + 1)
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        # Imager's settings are enough to begin with.
+        file.touch()
+        return ""
     if len(content) > FILE_BYTES_MAX:
         raise WantedError(
             [f"{file.name}: longer than {FILE_BYTES_MAX} bytes: is it the right one?"]

@@ -118,10 +118,11 @@ def _store_wifi(wifi: Wifi | None, device: Path) -> None:
         return
     psk = _psk_of(wifi) if wifi.password else _stored_psk_of(wifi, device)
     # The ssid in hexadecimal needs no quotes. The key made of both opens this network only.
+    country = f"country={wifi.country}\n" if wifi.country else ""
     text = (
-        f"ctrl_interface=/run/wpa_supplicant\ncountry={wifi.country}\n"
-        f"network={{\n    ssid={wifi.ssid.encode().hex()}\n    psk={psk}\n"
-        "    key_mgmt=WPA-PSK WPA-PSK-SHA256\n    ieee80211w=1\n}\n"
+        f"ctrl_interface=/run/wpa_supplicant\n{country}"
+        f"network={{\n    ssid={wifi.ssid.encode().hex()}\n    scan_ssid={wifi.hidden:d}\n"
+        f"    psk={psk}\n    key_mgmt=WPA-PSK WPA-PSK-SHA256\n    ieee80211w=1\n}}\n"
     )
     write(file, text, 0o600)
 

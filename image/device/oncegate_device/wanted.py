@@ -74,7 +74,10 @@ class Wifi(Section):
 
     ssid: Annotated[str, Text(r"[^\0\r\n]{1,32}", "the network's name, 1 to 32 characters")]
     password: Annotated[str, _WIFI_PASSWORD]
-    country: Annotated[str, Text(r"[A-Z]{2}", 'a country in two letters, like "DE"')]
+    country: Annotated[str, Text(r"[A-Z]{2}", 'a country in two letters, like "DE"')] | None = None
+    """None: the channels that are open everywhere."""
+    hidden: bool = False
+    """The network does not say its name: it is asked for."""
 
     @model_validator(mode="after")
     def _fits_into_a_beacon(self) -> "Wifi":
@@ -124,12 +127,8 @@ def read(text: str, name: str) -> Wanted:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise WantedError([f"{name}: is not TOML: {error}: look for a missing quote"]) from None
     own = {key: tables.pop(key) for key in list(tables) if key in DeviceFile.model_fields}
-    problems = _problems_of_owned(tables, name)
-    device = DeviceFile()
-    try:
-        device = DeviceFile.model_validate(own)
-    except ValidationError as error:
-        problems += [_line_of(details, name) for details in error.errors()]
+    device, problems = checked_device_file(own, name)
+    problems = _problems_of_owned(tables, name) + problems
     completed = completed_for_image(tables, has_users=bool(own.get("users")))
     try:
         Configuration.model_validate(completed)
@@ -141,6 +140,14 @@ def read(text: str, name: str) -> Wanted:
     if problems:
         raise WantedError(problems)
     return Wanted(device.device, device.wifi, device.users, device.upload_environment, completed)
+
+
+def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
+    """The sections that are not the gateway's, and a line for each mistake in them."""
+    try:
+        return DeviceFile.model_validate(tables), []
+    except ValidationError as error:
+        return DeviceFile(), [_line_of(details, name) for details in error.errors()]
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:

@@ -33,8 +33,8 @@ def without_secrets(text: str) -> str:
         return text
     lines, section = [], ""
     for line in text.splitlines(keepends=True):
-        header = _HEADER.match(line)
-        section = header[1] if header else section
+        header = section_of(line)
+        section = header or section
         pair = None if header else _PAIR.match(line)
         is_secret = pair and _is_secret(section, pair[1].split("=")[0].strip(" \t\"'"))
         lines.append(f'{pair[1]}""{pair[3]}' if pair and is_secret else line)
@@ -55,6 +55,19 @@ def replace(path: Path, content: bytes) -> None:
     _write(path.with_suffix(".new"), content)
     path.rename(path.with_suffix(".was"))
     finish(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a file and overwrite what stood in it; a cut leaves it or what `finish` completes."""
+    if path.exists():
+        path.rename(path.with_suffix(".was"))
+    finish(path)
+
+
+def section_of(line: str) -> str | None:
+    """The table that a line of TOML begins."""
+    header = _HEADER.match(line)
+    return header[1] if header else None
 
 
 def finish(path: Path) -> None:

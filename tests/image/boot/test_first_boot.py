@@ -10,6 +10,8 @@ from tests.image.boot.conftest import PASSWORD, SERVICES
 from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
+from tests.image.test_imager import NETWORK_CONFIG, PSK, SSID, USER_DATA
+from tests.image.test_provisioning import KEY
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -34,6 +36,26 @@ def test_a_flashed_card_boots_to_a_gateway_that_carries_a_sensor_s_readings_once
         machine.power_off()
     assert PASSWORD.encode() not in card.file.read_bytes()[:DATA_OFFSET]
     assert b"moved from gateway.toml" in card.get("gateway-report.txt")
+
+
+def test_a_card_takes_what_imager_s_dialogs_were_told(
+    image: Path, tmp_path: Path, key: Path
+) -> None:
+    card = Card(image, tmp_path / "card.img")
+    public = key.with_suffix(".pub").read_text().strip()
+    card.put("user-data", USER_DATA.replace(KEY, public))
+    card.put("network-config", NETWORK_CONFIG)
+    card.put("meta-data", "instance-id: rpi-imager-1790623015181\n")
+    with powered(card, tmp_path, key=key) as machine:
+        machine.wait_until_up()
+        assert machine.run("hostname") == "cabinet-7"
+        network = machine.run("cat /etc/wpa_supplicant/wpa_supplicant-wlan0.conf")
+        assert f"psk={PSK}" in network.split()
+        assert f"ssid={SSID.encode().hex()}" in network.split()
+        machine.power_off()
+    assert not {"user-data", "network-config", "meta-data"} & set(card.names())
+    assert b'hostname = "cabinet-7"' in card.get("gateway.toml")
+    assert PSK.encode() not in card.file.read_bytes()[:DATA_OFFSET]
 
 
 def page_of(machine: Machine) -> str:

@@ -1,0 +1,221 @@
+"""What a person set in Raspberry Pi Imager's dialogs: the hostname, SSH keys and the Wi-Fi network.
+
+Imager leaves it on the boot partition in cloud-init's formats (`init_format` in os_list.json).
+Here it becomes lines of gateway.toml, which stays the one file that says what a card is.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from oncegate_device import wiping
+from oncegate_device.toml_text import text_of
+from oncegate_device.wanted import FILE_BYTES_MAX, WantedError, checked_device_file
+
+USER_DATA, NETWORK_CONFIG = "user-data", "network-config"
+FILES = (USER_DATA, NETWORK_CONFIG, "meta-data")
+
+_SETTINGS = "Raspberry Pi Imager"
+_MEND = "delete the file and use gateway.toml, or flash again"
+
+
+class _Read(BaseModel):
+    """Of a table the keys that are taken; cloud-init has hundreds."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def _tables_of_list(value: Any) -> Any:
+    # `users: [default]` is cloud-init's word for the distribution's own user.
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else ()
+
+
+def _tables_of_table(value: Any) -> Any:
+    # `renderer: networkd` stands beside the interfaces.
+    if not isinstance(value, Mapping):
+        return {}
+    return {name: each for name, each in value.items() if isinstance(each, Mapping)}
+
+
+class _User(_Read):
+    ssh_authorized_keys: tuple[str, ...] = ()
+    passwd: str = ""
+
+
+class _UserData(_Read):
+    """https://docs.cloud-init.io/en/latest/reference/modules.html"""
+
+    hostname: str = ""
+    users: Annotated[tuple[_User, ...], BeforeValidator(_tables_of_list)] = ()
+
+
+class _AccessPoint(_Read):
+    password: str = ""
+    hidden: bool = False
+
+
+class _Interface(_Read):
+    country: str = Field("", alias="regulatory-domain")
+    access_points: dict[str, _AccessPoint] = Field(alias="access-points", default_factory=dict)
+
+
+class _Network(_Read):
+    """Netplan's version 2: https://netplan.readthedocs.io/en/stable/netplan-yaml/"""
+
+    wifis: Annotated[dict[str, _Interface], BeforeValidator(_tables_of_table)] = Field(
+        default_factory=dict
+    )
+
+
+_Model = TypeVar("_Model", bound=_Read)
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """What was set, as tables of gateway.toml, and what a gateway does not take, in words."""
+
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def is_there(boot: Path) -> bool:
+    """Whether Imager left anything, or a cut left something of it."""
+    return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
+
+
+def finish(boot: Path) -> None:
+    """Complete what a cut interrupted in `wipe`."""
+    for name in FILES:
+        wiping.finish(boot / name)
+
+
+def read(boot: Path) -> Set:
+    """Imager's files; empty where there are none.
+
+    Raises:
+        WantedError: a file is not what Imager writes.
+    """
+    data = _read(boot / USER_DATA, _UserData)
+    keys = [key.strip() for user in data.users for key in user.ssh_authorized_keys]
+    device = {
+        **({"hostname": data.hostname.lower()} if data.hostname else {}),
+        **({"ssh_keys": keys} if keys else {}),
+    }
+    networks = [
+        _wifi(interface, ssid, point)
+        for interface in _read(boot / NETWORK_CONFIG, _Network).wifis.values()
+        for ssid, point in interface.access_points.items()
+    ]
+    notes = []
+    if any(user.passwd for user in data.users):
+        notes.append("Imager's user and password were not taken: root logs in, with an SSH key")
+    if len(networks) > 1:
+        notes.append(f"{NETWORK_CONFIG} has {len(networks)} networks: the first counts")
+    tables = {
+        **({"device": device} if device else {}),
+        **({"wifi": networks[0]} if networks else {}),
+    }
+    return Set(tables, tuple(notes))
+
+
+def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
+    """A valid gateway.toml with what it does not say itself; its comments stay.
+
+    A network is taken whole or not at all: one file's password is none for the other's network.
+
+    Raises:
+        WantedError: a value that would be taken cannot be used.
+    """
+    said = tomllib.loads(text)
+    missing = {name: table for name, table in tables.items() if name not in said}
+    if "device" in tables and "device" in said:
+        device = {key: v for key, v in tables["device"].items() if key not in said["device"]}
+        missing |= {"device": device} if device else {}
+    if not missing:
+        return text
+    _, problems = checked_device_file(missing, _SETTINGS)
+    if "wifi" in missing and not missing["wifi"]["password"]:
+        problems.append(
+            f"{_SETTINGS}: [wifi] has no password: a gateway joins no network without one"
+        )
+    if problems:
+        raise WantedError(problems)
+    return _with(text, said, missing)
+
+
+def wipe(boot: Path) -> None:
+    """Overwrite and remove Imager's files: they hold the network's key and a password's hash."""
+    for name in FILES:
+        wiping.remove(boot / name)
+
+
+def _read(file: Path, model: type[_Model]) -> _Model:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return model()
+    if len(content) > FILE_BYTES_MAX:
+        raise WantedError([f"{file.name}: longer than {FILE_BYTES_MAX} bytes: {_MEND}"])
+    try:
+        # Makes tables, lists and texts, nothing else: a network called "no" or "0123" is a text.
+        tables = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f"line {mark.line + 1} " if mark is not None else ""
+        raise WantedError([f"{file.name}: {line}is not YAML: {_MEND}"]) from None
+    if isinstance(tables, Mapping) and isinstance(tables.get("network"), Mapping):
+        tables = tables["network"]
+    try:
+        return model.model_validate(tables or {})
+    except ValidationError as error:
+        places = (".".join(str(part) for part in each["loc"]) for each in error.errors())
+        raise WantedError(
+            [f"{file.name}: {place} is not as Imager writes it: {_MEND}" for place in places]
+        ) from None
+
+
+def _wifi(interface: _Interface, ssid: str, point: _AccessPoint) -> dict[str, Any]:
+    return {
+        **({"country": interface.country.upper()} if interface.country else {}),
+        "ssid": _decoded(ssid),
+        "password": point.password,
+        **({"hidden": True} if point.hidden else {}),
+    }
+
+
+def _decoded(ssid: str) -> str:
+    r"""Imager may write the bytes of an SSID one by one; YAML reads "\xc3\xbc" as two letters."""
+    try:
+        return ssid.encode("latin-1").decode()
+    except UnicodeError:
+        return ssid
+
+
+def _with(text: str, said: dict[str, Any], missing: dict[str, dict[str, Any]]) -> str:
+    wanted = said | {name: said.get(name, {}) | table for name, table in missing.items()}
+    try:
+        lines = "".join(_lines_with(text, missing))
+        if tomllib.loads(lines) == wanted:
+            return lines
+    except tomllib.TOMLDecodeError:
+        pass
+    return "# Written again without its comments, to add what Imager set.\n" + text_of(wanted)
+
+
+def _lines_with(text: str, missing: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Keys below the header of their table; tables that are not there yet at the end."""
+    left = dict(missing)
+    for line in text.splitlines(keepends=True):
+        yield line if line.endswith("\n") else f"{line}\n"
+        section = wiping.section_of(line)
+        if section in left:
+            _, _, pairs = text_of({section: left.pop(section)}).partition("\n")
+            yield pairs.rstrip("\n") + "\n"
+    if left:
+        yield f"\n# Set in Raspberry Pi Imager.\n{text_of(left)}"
