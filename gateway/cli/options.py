@@ -58,12 +58,20 @@ def file_of(config: Path | None) -> Path | None:
 def configuration_of(config: Path | None, **overrides: object) -> "Configuration":
     """The configuration, for a verb that begins. Raises CommandFailed with a line for each
     mistake."""
+    from gateway.cli.in_child import in_child
     from gateway.configuration import ConfigurationError
 
-    try:
-        return read_configuration(config, **overrides)
-    except ConfigurationError as error:
-        raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None
+    def read() -> "Configuration | ConfigurationError":
+        try:
+            return read_configuration(config, **overrides)
+        except ConfigurationError as error:
+            return error
+
+    # What checks a configuration takes more memory than what was checked, and is not needed again.
+    outcome = in_child(read)
+    if isinstance(outcome, ConfigurationError):
+        raise CommandFailed(outcome.problems, exit_code=EXIT_CONFIGURATION)
+    return outcome
 
 
 def read_configuration(config: Path | None, **overrides: object) -> "Configuration":

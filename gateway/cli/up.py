@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,11 +91,10 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
             doors.append(door)
             continue
         port = free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
-        doors.append(door.model_copy(update={"port": port}))
+        doors.append(replace(door, port=port))
     page = configuration.api
     port = free_port(page.bind, page.port, what="the page", mend=API_MEND)
-    update = {"listeners": tuple(doors), "api": page.model_copy(update={"port": port})}
-    return configuration.model_copy(update=update)
+    return replace(configuration, listeners=tuple(doors), api=replace(page, port=port))
 
 
 def environment_of(
@@ -105,11 +105,11 @@ def environment_of(
     environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
     environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
     environment["ONCEGATE_LISTENERS"] = json.dumps(
-        [door.model_dump(mode="json", exclude_none=True) for door in configuration.listeners]
+        [door.as_table() for door in configuration.listeners]
     )
     if as_services:
         return environment
-    if "seal_after" not in configuration.session_log.model_fields_set:
+    if "seal_after" not in configuration.session_log.given:
         environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
     if not configuration.serial:
         board = {"name": "board", "path": str(_board_link(configuration)), "framing": "board"}

@@ -2,16 +2,14 @@
 documentation."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from gateway.configuration.problems import shown
-from gateway.configuration.quantities import Quantity
-from gateway.configuration.sections import Configuration, Section
+from gateway.configuration.quantities import Quantity, is_never
+from gateway.configuration.sections import Configuration, Section, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class Key:
 
 def keys(configuration: Configuration) -> Iterator[Key]:
     """All keys in the order of the sections; those of lists of tables once for each table."""
-    for section in Configuration.model_fields:
+    for section in keys_of(Configuration):
         value = getattr(configuration, section)
         if isinstance(value, Section):
             yield from _keys_of(f"[{section}]", value)
@@ -35,10 +33,10 @@ def keys(configuration: Configuration) -> Iterator[Key]:
             yield from _keys_of(f"[[{section}]] {number}", table)
 
 
-def text_of(field: FieldInfo, value: Any) -> str:
-    """A field's value as a file would have it; `-` where there is none."""
-    quantity = next((item for item in field.metadata if isinstance(item, Quantity)), None)
-    if quantity is not None:
+def text_of(key: Field[Any], value: Any) -> str:
+    """A key's value as a file would have it; `-` where there is none."""
+    quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
+    if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
         return text if isinstance(value, int) and text == str(value) else f'"{text}"'
     if value is None:
@@ -46,7 +44,15 @@ def text_of(field: FieldInfo, value: Any) -> str:
     return shown(str(value) if isinstance(value, Path) else value)
 
 
-def _keys_of(prefix: str, section: BaseModel) -> Iterator[Key]:
-    for key, field in type(section).model_fields.items():
-        text = text_of(field, getattr(section, key))
-        yield Key(f"{prefix} {key}", text, key in section.model_fields_set)
+def _keys_of(prefix: str, section: Section) -> Iterator[Key]:
+    known = keys_of(type(section))
+    for key in fields(section):
+        if key.name in known:
+            text = text_of(key, getattr(section, key.name))
+            yield Key(f"{prefix} {key.name}", text, key.name in section.given)
+
+
+def _notes_of(written: Any) -> Iterator[Any]:
+    """What `Annotated` says of a type, also where it stands beside None."""
+    for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
+        yield from getattr(part, "__metadata__", ())

@@ -10,25 +10,24 @@ connected to.
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, ValidationError
 
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.problems import (
     ConfigurationError,
     Location,
-    keys_of,
-    lines_of,
+    section_at,
     shown,
     suggestion,
 )
-from gateway.configuration.sections import Configuration
+from gateway.configuration.sections import Configuration, keys_of
 
 # A configuration is written by hand; a larger file is the wrong file.
 FILE_BYTES_MAX = 1 << 20
 COMMAND_LINE = "the command line"
+LISTS = ("listeners", "serial")
 _PREFIX = "ONCEGATE_"
 
 
@@ -53,10 +52,9 @@ def load(
     def source_of(location: Location) -> str:
         return sources.get(tuple(location[:2])) or sources.get(tuple(location[:1])) or file_name
 
-    try:
-        return Configuration.model_validate(tables)
-    except ValidationError as error:
-        raise ConfigurationError(lines_of(error, source_of)) from None
+    from gateway.configuration.checking import configuration_of  # noqa: PLC0415
+
+    return configuration_of(tables, source_of)
 
 
 def _listen_at(tables: dict[str, Any], sources: dict[Location, str], address: object) -> None:
@@ -73,13 +71,13 @@ def _listen_at(tables: dict[str, Any], sources: dict[Location, str], address: ob
 def variables() -> dict[str, Location]:
     """Every environment variable of the configuration and the place that it sets."""
     places: dict[str, Location] = {}
-    for section, field in Configuration.model_fields.items():
-        model = field.annotation
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            for key in model.model_fields:
-                places[f"{_PREFIX}{section}_{key}".upper()] = (section, key)
-        else:
-            places[f"{_PREFIX}{section}".upper()] = (section,)
+    for name in keys_of(Configuration):
+        section = section_at(name)
+        if name in LISTS:
+            places[f"{_PREFIX}{name}".upper()] = (name,)
+            continue
+        for key in keys_of(section):
+            places[f"{_PREFIX}{name}_{key}".upper()] = (name, key)
     return places
 
 
@@ -109,13 +107,13 @@ def _add_environment(
     tables: dict[str, Any], sources: dict[Location, str], environment: Mapping[str, str]
 ) -> None:
     places = variables()
-    sections = tuple(f"{_PREFIX}{name}_".upper() for name in Configuration.model_fields)
+    sections = tuple(f"{_PREFIX}{name}_".upper() for name in keys_of(Configuration))
     problems = []
     for name in sorted(environment):
         if name in places:
             location = places[name]
             value = _value_of(environment[name])
-            if isinstance(value, str) and location[0] in ("listeners", "serial"):
+            if isinstance(value, str) and location[0] in LISTS:
                 problems.append(
                     f"{name} = {shown(value)} is not TOML: use [{{ key = value, ... }}, ...]"
                 )
@@ -153,18 +151,9 @@ def _as_text_where_due(location: Location, value: object, text: str) -> object:
     """A password `12345` or a path `2024` is a text even though TOML would read a number."""
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value
-    field = _field_at(location)
-    wants_text = field is not None and ("str" in field or "Path" in field)
-    return text if wants_text else value
-
-
-def _field_at(location: Location) -> str | None:
-    model = Configuration.model_fields[str(location[0])].annotation
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        return None
-    if location[1] not in keys_of(location[:1]):
-        return None
-    return str(model.model_fields[str(location[1])].annotation)
+    section = section_at(str(location[0]))
+    written_type = next(str(key.type) for key in fields(section) if key.name == location[1])
+    return text if "str" in written_type or "Path" in written_type else value
 
 
 def _set(

@@ -11,12 +11,16 @@ they say.
 import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
-
+from gateway.configuration import sections
 from gateway.configuration.sections import Configuration, Listener, Section, Serial
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 _SHOWN_CHARACTERS_MAX = 60
 _TABLES: dict[str, type[Section]] = {"listeners": Listener, "serial": Serial}
@@ -37,11 +41,14 @@ class ConfigurationError(Exception):
     """The configuration cannot be used; `problems` has one line for each mistake."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
+        super().__init__(problems)
         self.problems = tuple(problems)
 
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
 
-def lines_of(error: ValidationError, source_of: Callable[[Location], str]) -> list[str]:
+
+def lines_of(error: "ValidationError", source_of: Callable[[Location], str]) -> list[str]:
     """One line for each finding; `source_of` names where the value at a location came from."""
     return [
         _line_of(details, source_of(details["loc"]))
@@ -53,8 +60,6 @@ def lines_of(error: ValidationError, source_of: Callable[[Location], str]) -> li
 
 def shown(value: object) -> str:
     """A value as the file would have it, cut to a length that fits in a line."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Path):
         value = str(value)
     try:
@@ -67,15 +72,14 @@ def shown(value: object) -> str:
 
 def keys_of(location: Location) -> set[str]:
     """The keys that are known at the table at `location`."""
-    if not location:
-        return set(Configuration.model_fields)
-    section = str(location[0])
-    if section in _TABLES:
-        return set(_TABLES[section].model_fields)
-    model = Configuration.model_fields[section].annotation
-    if isinstance(model, type) and issubclass(model, BaseModel):
-        return set(model.model_fields)
-    return set()
+    return set(sections.keys_of(section_at(str(location[0])) if location else Configuration))
+
+
+def section_at(name: str) -> type[Section]:
+    """The class of a section, or of each table of a list of tables."""
+    types: dict[str, Any] = {each.name: each.type for each in fields(Configuration)} | _TABLES
+    section: type[Section] = types[name]
+    return section
 
 
 def suggestion(unknown: str, known: Iterable[str]) -> str:
@@ -103,7 +107,7 @@ def place_of(location: Location) -> str:
     return " ".join([head, ".".join(str(part) for part in rest)]).strip()
 
 
-def _line_of(details: ErrorDetails, source: str) -> str:
+def _line_of(details: "ErrorDetails", source: str) -> str:
     location, kind, value = details["loc"], details["type"], details["input"]
     if kind == "extra_forbidden":
         mend = suggestion(str(location[-1]), keys_of(location[:-1]))
@@ -114,13 +118,13 @@ def _line_of(details: ErrorDetails, source: str) -> str:
     allowed = _allowed_of(details)
     if not location:
         return f"{source}: use {allowed}"
-    if kind == "not_allowed" and isinstance(value, BaseModel | dict):
+    if kind == "not_allowed" and isinstance(value, dict):
         return f"{source}: {place_of(location)}: use {allowed}"
     given = "is set" if location[-1] in _SECRET_KEYS else f"= {shown(value)}"
     return f"{source}: {place_of(location)} {given} is not allowed: use {allowed}"
 
 
-def _allowed_of(details: ErrorDetails) -> str:
+def _allowed_of(details: "ErrorDetails") -> str:
     kind, context = details["type"], details.get("ctx", {})
     if kind == "not_allowed":
         return str(context["allowed"])

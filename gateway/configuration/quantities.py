@@ -5,14 +5,18 @@ Each class here annotates one field of a section. It parses the written value, r
 of range with a sentence that says what is allowed, and writes a value back the way a person
 would. A bare number is refused where a unit belongs: nobody should have to guess whether 30 means
 seconds.
+
+pydantic is imported where something is checked: a service that only uses the values is 8 MB smaller
+without it (docs/decisions/0075-*.md).
 """
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import GetCoreSchemaHandler
-from pydantic_core import PydanticCustomError, core_schema
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import PydanticCustomError, core_schema
 
 NEVER = "never"
 
@@ -31,8 +35,10 @@ _BYTES_OF_UNIT = {
 _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([A-Za-z]{1,3})", re.ASCII)
 
 
-def refusal(allowed: str) -> PydanticCustomError:
+def refusal(allowed: str) -> "PydanticCustomError":
     """The error that a value is not one of those that `allowed` describes."""
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415
+
     return PydanticCustomError("not_allowed", "{allowed}", {"allowed": allowed})
 
 
@@ -64,8 +70,10 @@ class Quantity:
         return str(value)
 
     def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
+        self, source: Any, handler: "GetCoreSchemaHandler"
+    ) -> "core_schema.CoreSchema":
+        from pydantic_core import core_schema  # noqa: PLC0415
+
         return core_schema.no_info_plain_validator_function(self.value_of)
 
 
@@ -96,6 +104,11 @@ class Duration(Quantity):
 
     def text_of(self, value: Any) -> str:
         return duration_text(value)
+
+
+def is_never(quantity: Quantity) -> bool:
+    """Whether None is a duration of it, "never"."""
+    return isinstance(quantity, Duration) and quantity.never
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +171,19 @@ class Text(Quantity):
         if not isinstance(written, str) or re.fullmatch(self.pattern, written) is None:
             raise refusal(self.allowed)
         return written
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of the file, as a tuple of at least `minimum` items."""
+
+    minimum: int = 0
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: "GetCoreSchemaHandler"
+    ) -> "core_schema.CoreSchema":
+        # A list is what TOML has; in strict mode a tuple would be the only one.
+        schema = cast("core_schema.TupleSchema", handler(source))
+        schema["strict"] = False
+        schema["min_length"] = self.minimum
+        return schema

@@ -1,14 +1,15 @@
-"""The sections of the configuration file, one model each, with every key, default and limit.
+"""The sections of the configuration file, one class each, with every key, default and limit.
 
 A key's name is the attribute's name. Durations are seconds (float, None for `"never"`), sizes are
-bytes (int), paths are `Path`. The models are immutable and refuse keys that they do not know. Why
-each default is what it is stands in `docs/configuration.md`; a test keeps the two in step.
+bytes (int), paths are `Path`. Immutable; `gateway.configuration.checking` makes them of what a
+person wrote. Why each default is what it is stands in `docs/configuration.md`; a test keeps the two
+in step.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gateway.configuration.addresses import (
     BindAddress,
@@ -22,7 +23,7 @@ from gateway.configuration.addresses import (
     host_and_port_of,
     is_loopback,
 )
-from gateway.configuration.quantities import Duration, Size, Text, Whole, refusal
+from gateway.configuration.quantities import Duration, Items, Size, Text, Whole, refusal
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
@@ -52,13 +53,28 @@ GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this mach
 Secret = Annotated[str, Text(r"[^\0]{1,1024}", "a text of 1 to 1024 characters")]
 
 
-class Section(BaseModel):
-    """What all sections share: immutable, unknown keys refused, nothing converted behind one's
-    back."""
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """What all sections share."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    given: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """The keys that somebody wrote; the others have their defaults."""
+
+    @classmethod
+    def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A table with the defaults that follow from its own keys."""
+        return written
+
+    def check(self) -> None:
+        """Raise `refusal` where values that are allowed each do not fit together."""
 
 
+def keys_of(section: type[Section]) -> tuple[str, ...]:
+    """The keys of a section in the order of the file."""
+    return tuple(each.name for each in fields(section) if each.name != "given")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gateway(Section):
     """Who this gateway is and where it keeps what must survive."""
 
@@ -79,6 +95,7 @@ class Gateway(Section):
         return (self.control_dir or self.data_dir) / STATUS_SOCKET
 
 
+@dataclass(frozen=True, kw_only=True)
 class Listener(Section):
     """One door of the broker."""
 
@@ -88,20 +105,27 @@ class Listener(Section):
     anonymous: bool = True
     allow_anonymous_network: bool = False
     path: Annotated[Path, SocketPath()] | None = None
-    origins: Annotated[tuple[Annotated[str, Origin()], ...], Field(strict=False)] = ()
+    origins: Annotated[tuple[Annotated[str, Origin()], ...], Items()] = ()
     proxy_protocol: bool = False
     tls: dict[str, Any] | None = None
     max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
 
-    @model_validator(mode="before")
     @classmethod
-    def _has_its_protocols_port(cls, written: Any) -> Any:
-        if isinstance(written, dict) and written.get("protocol") == "websocket":
-            return {"port": WEBSOCKET_PORT} | written
+    def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        if written.get("protocol") == "websocket":
+            return {"port": WEBSOCKET_PORT, **written}
         return written
 
-    @model_validator(mode="after")
-    def _is_a_door_this_version_can_open(self) -> "Listener":
+    def as_table(self) -> dict[str, Any]:
+        """The listener as a file would have it, for another process of this gateway."""
+        values = ((key, getattr(self, key)) for key in keys_of(Listener))
+        return {
+            key: str(value) if isinstance(value, Path) else value
+            for key, value in values
+            if value is not None
+        }
+
+    def check(self) -> None:
         if self.tls is not None:
             raise refusal("no tls: TLS is not available in this version")
         if self.origins and self.protocol != "websocket":
@@ -118,7 +142,6 @@ class Listener(Section):
                 "anonymous = false with [access] password_file, because "
                 f"{self._who_reaches_it}; allow_anonymous_network = true opens it to everyone"
             )
-        return self
 
     @property
     def is_reached_from_network(self) -> bool:
@@ -142,6 +165,7 @@ class Listener(Section):
         return self.protocol == "mqtt" and not self.proxy_protocol
 
 
+@dataclass(frozen=True, kw_only=True)
 class Mqtt(Section):
     """The limits of sessions and packets, under the names that brokers' operators know."""
 
@@ -170,14 +194,13 @@ class Mqtt(Section):
     maximum_qos: Annotated[int, Whole(0, 2)] = 2
     retain_available: bool = True
     message_size_limit: Annotated[int, Size(0, 256 * MIB)] = 0
-    protocol_versions: Annotated[
-        tuple[Annotated[int, Whole(3, 5)], ...], Field(strict=False, min_length=1)
-    ] = (3, 4, 5)
+    protocol_versions: Annotated[tuple[Annotated[int, Whole(3, 5)], ...], Items(1)] = (3, 4, 5)
     allow_zero_length_clientid: bool = True
     allow_control_characters: bool = False
     sys_interval: Annotated[float | None, Duration(1, 86400, never=True)] = 10.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Limits(Section):
     """What the broker may gather before it writes, and how much it may keep."""
 
@@ -188,6 +211,7 @@ class Limits(Section):
     max_journal: Annotated[int, Size(MIB, TIB)] = GIB
 
 
+@dataclass(frozen=True, kw_only=True)
 class Disk(Section):
     """How the room of the disk is shared out. None: as its file system is large."""
 
@@ -197,12 +221,14 @@ class Disk(Section):
     reserve: Annotated[int, Size(0, GIB)] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Access(Section):
     """Who may connect."""
 
     password_file: Annotated[Path, FilePath()] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Hooks(Section):
     """A program of the operator's that watches the broker."""
 
@@ -218,15 +244,15 @@ class Hooks(Section):
     ) = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class SessionLog(Section):
     """What is written down for the cloud, and when a segment is closed."""
 
-    payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Field(strict=False)] = (
-        "sensors/#",
-    )
+    payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Items()] = ("sensors/#",)
     seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Upload(Section):
     """Where sealed segments go."""
 
@@ -234,6 +260,7 @@ class Upload(Section):
     sent_keep: Annotated[int, Size(0, TIB)] = 256 * MIB
 
 
+@dataclass(frozen=True, kw_only=True)
 class Bridge(Section):
     """The sensors' way into the broker."""
 
@@ -248,6 +275,7 @@ class Bridge(Section):
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
 
 
+@dataclass(frozen=True, kw_only=True)
 class Serial(Section):
     """One serial port and what speaks on it."""
 
@@ -265,12 +293,11 @@ class Serial(Section):
     ) = None
     framing: Literal["board", "nmea", "json", "key_value", "csv"] = "board"
     baud_rate: Annotated[int, Whole(50, 4_000_000)] = 115_200
-    columns: Annotated[tuple[Column, ...], Field(strict=False)] = ()
-    units: dict[str, str] = Field(default_factory=dict)
+    columns: Annotated[tuple[Column, ...], Items()] = ()
+    units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
 
-    @model_validator(mode="after")
-    def _names_one_port(self) -> "Serial":
+    def check(self) -> None:
         if (self.path is None) == (self.usb is None):
             raise refusal("either path or usb, and not both: one of them says which port it is")
         if (self.framing == "csv") != bool(self.columns):
@@ -279,9 +306,9 @@ class Serial(Section):
             raise refusal('no device with framing = "board": boards name themselves')
         if self.framing != "board" and (self.device or self.name).startswith("board-"):
             raise refusal('another device: names that begin with "board-" belong to boards')
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class Api(Section):
     """The status page and the REST interface."""
 
@@ -294,11 +321,12 @@ class Api(Section):
         return not is_loopback(self.bind)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Configuration(Section):
     """The whole configuration; immutable, in range, converted."""
 
     gateway: Gateway = Gateway()
-    listeners: Annotated[tuple[Listener, ...], Field(strict=False, min_length=1)] = (Listener(),)
+    listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
     mqtt: Mqtt = Mqtt()
     limits: Limits = Limits()
     disk: Disk = Disk()
@@ -307,7 +335,7 @@ class Configuration(Section):
     session_log: SessionLog = SessionLog()
     upload: Upload = Upload()
     bridge: Bridge = Bridge()
-    serial: Annotated[tuple[Serial, ...], Field(strict=False)] = ()
+    serial: Annotated[tuple[Serial, ...], Items()] = ()
     api: Api = Api()
 
     @property
@@ -334,8 +362,7 @@ class Configuration(Section):
         own = self.mqtt.max_awaiting_rel if self.bridge.broker is None else BRIDGE_WINDOW
         return min(BRIDGE_WINDOW, own)
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> "Configuration":
+    def check(self) -> None:
         doors = [door.place for door in self.listeners if door.path or door.port]
         for place in doors:
             if doors.count(place) > 1:
@@ -359,4 +386,3 @@ class Configuration(Section):
                 raise refusal(f'one [[serial]] with name = "{name}", not several')
         if self.access.password_file is None and not all(door.anonymous for door in self.listeners):
             raise refusal("[access] password_file where a listener has anonymous = false")
-        return self

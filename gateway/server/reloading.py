@@ -1,6 +1,7 @@
 """What a configuration means for the core's limits, and what a new one changes."""
 
 from gateway.configuration import Configuration
+from gateway.configuration.sections import keys_of
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.space.budget import Limits as SpaceLimits
 
@@ -51,12 +52,12 @@ def changes_between(before: Configuration, after: Configuration) -> tuple[list[s
     """Return the keys that changed and take effect now, and those that need a restart."""
     changed: list[str] = []
     needs_restart: list[str] = []
-    for name in type(before).model_fields:
+    for name in keys_of(Configuration):
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
         if name in APPLIED_AT_ONCE:
-            keys = type(old).model_fields
+            keys = keys_of(type(old))
             changed += [f"{name}.{key}" for key in keys if getattr(old, key) != getattr(new, key)]
         else:
             needs_restart.append(name)

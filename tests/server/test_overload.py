@@ -1,6 +1,7 @@
 """More comes in than goes out: to the disk, or to those who read slowly."""
 
 import asyncio
+import dataclasses
 import socket
 import time
 
@@ -40,7 +41,7 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
 ) -> None:
     broker = await start({})
     shell = broker.running.shell
-    limits = shell.batch_limits.model_copy(update={"max_uncommitted": 64 * KIB})
+    limits = dataclasses.replace(shell.batch_limits, max_uncommitted=64 * KIB)
     shell.batch_limits = shell.committer.limits = limits
     calm = await log_in(broker, "calm", clean=True)
     calm.send(subscribe(1, ("calm", 0)))

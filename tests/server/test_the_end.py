@@ -38,7 +38,7 @@ class Ending:
             Broker(state, self.recorder, CoreLimits(), False, []),
             self.store,
             self.opened.recovered,
-            Limits.model_validate({"lazy_commit_delay": "0s"}),
+            Limits(lazy_commit_delay=0.0),
             WallClock(),
             spoken=spoken,
             failed=lambda failure: None,

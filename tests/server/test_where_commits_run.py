@@ -54,7 +54,7 @@ class Commits:
             self.broker,
             store,
             opened.recovered,
-            Limits.model_validate({"lazy_commit_delay": "0s"}),
+            Limits(lazy_commit_delay=0.0),
             WallClock(),
             spoken=self.spoken.set,
             failed=self.failures.append,

@@ -68,11 +68,9 @@ class World:
             self.timeline,
             self.disk,
             _limits_of(plan),
-            BatchLimits().model_copy(
-                update={
-                    "commit_delay": manners.commit_delay_seconds,
-                    "checkpoint_interval": manners.checkpoint_interval_seconds,
-                }
+            BatchLimits(
+                commit_delay=manners.commit_delay_seconds,
+                checkpoint_interval=manners.checkpoint_interval_seconds,
             ),
             broker_class=broker_class,
             booted=self._booted,

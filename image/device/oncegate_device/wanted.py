@@ -9,11 +9,11 @@ import tomllib
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from gateway.configuration.problems import lines_of, shown, suggestion
+from gateway.configuration.checking import configuration_of
+from gateway.configuration.problems import ConfigurationError, shown, suggestion
 from gateway.configuration.quantities import Text, refusal
-from gateway.configuration.sections import Configuration, Section
 
 FILE_BYTES_MAX = 64 << 10
 """Bytes: written by hand; a larger file is the wrong file."""
@@ -60,6 +60,12 @@ class WantedError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
+
+
+class Section(BaseModel):
+    """Unknown keys are refused, nothing is converted behind one's back."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Device(Section):
@@ -131,9 +137,9 @@ def read(text: str, name: str) -> Wanted:
     problems = _problems_of_owned(tables, name) + problems
     completed = completed_for_image(tables, has_users=bool(own.get("users")))
     try:
-        Configuration.model_validate(completed)
-    except ValidationError as error:
-        problems += lines_of(error, lambda _: name)
+        configuration_of(completed, lambda _: name)
+    except ConfigurationError as error:
+        problems += error.problems
     names = [user.name for user in device.users]
     for repeated in sorted({each for each in names if names.count(each) > 1}):
         problems.append(f'{name}: [[users]] name = "{repeated}" stands there twice: use it once')

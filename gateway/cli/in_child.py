@@ -1,0 +1,48 @@
+"""Work whose memory is given back: it is done in a process of its own."""
+
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+Result = TypeVar("Result")
+
+
+def in_child(work: Callable[[], Result]) -> Result:
+    """What `work` returns (it has to be picklable), without the modules that it imports.
+
+    The work is done here where a copy of this process cannot be had or fails, and where there are
+    other threads: a copy has none of them, and would wait for ever for a lock that one of them
+    holds.
+    """
+    if threading.active_count() > 1:
+        return work()
+    try:
+        read_end, write_end = os.pipe()
+        child = os.fork()
+    except OSError:
+        return work()
+    if not child:
+        os.close(read_end)
+        _work_and_end(work, write_end)
+    os.close(write_end)
+    with open(read_end, "rb") as pipe:
+        written = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if status:
+        return work()
+    result: Result = pickle.loads(written)  # noqa: S301 - our own copy wrote it
+    return result
+
+
+def _work_and_end(work: Callable[[], Result], write_end: int) -> NoReturn:
+    status = 1
+    try:
+        written = pickle.dumps(work())
+        with open(write_end, "wb") as pipe:
+            pipe.write(written)
+        status = 0
+    finally:
+        # At once: what this process has opened and buffered is its parent's to flush.
+        os._exit(status)
