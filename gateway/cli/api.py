@@ -11,6 +11,7 @@ from gateway.cli.options import (
     VerboseOption,
     configuration_of,
 )
+from gateway.cli.services import PreparedApi
 
 PortOption = Annotated[
     int | None, typer.Option("--port", metavar="PORT", help="Where the page listens: 8080.")
@@ -23,7 +24,7 @@ def api(
     port: PortOption = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
-) -> None:
+) -> PreparedApi:
     """Serve the status page and the REST interface.
 
     It asks the broker through its status socket, which only reads.
@@ -34,10 +35,7 @@ def api(
 
         oncegate api --port 8090 --data-dir /var/lib/oncegate
     """
-    from api.main import serve
     from api.settings import ApiSettings
-    from gateway.cli.processes import report_ready, serve_until_stopped
-    from gateway.service import Service
 
     configuration = configuration_of(config, gateway__data_dir=data_dir, api__port=port)
     settings = ApiSettings(
@@ -45,10 +43,4 @@ def api(
         port=configuration.api.port,
         status_socket=configuration.gateway.status_socket,
     )
-    service = Service()
-    serve_until_stopped(
-        "api",
-        lambda stop: serve(settings, stop, lambda url: report_ready(service), service.alive),
-        verbose=verbose,
-        quiet=quiet,
-    )
+    return PreparedApi(settings=settings, verbose=verbose, quiet=quiet)

@@ -3,15 +3,15 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed, line_of
 from gateway.cli.options import (
-    EXIT_CONFIGURATION,
     ConfigOption,
     DataDirOption,
     QuietOption,
     VerboseOption,
     configuration_of,
 )
+from gateway.cli.services import PreparedBridge
 
 if TYPE_CHECKING:
     from firmware_bridge.settings import BridgeSettings
@@ -26,7 +26,7 @@ def bridge(
     data_dir: DataDirOption = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
-) -> None:
+) -> PreparedBridge:
     """Read the configured serial ports and publish every reading, once.
 
     A reading is on the disk before it is published, and leaves it when the broker has it.
@@ -38,23 +38,8 @@ def bridge(
         ONCEGATE_SERIAL='[{name="gps", usb="1546:01a7", framing="nmea", baud_rate=9600}]' oncegate
         bridge
     """
-    from gateway.cli.processes import report_ready, serve_until_stopped
-    from gateway.service import Service
-
-    settings = bridge_settings_of(configuration_of(config, gateway__data_dir=data_dir))
-
-    from firmware_bridge.main import serve
-    from firmware_bridge.outbox_recovery import OutboxError
-
-    service = Service()
-    serve_until_stopped(
-        "bridge",
-        lambda stop: serve(settings, stop, lambda: report_ready(service), service.alive),
-        verbose=verbose,
-        quiet=quiet,
-        data_dir=settings.data_dir,
-        refusals=(OutboxError,),
-    )
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    return PreparedBridge(settings=bridge_settings_of(configuration), verbose=verbose, quiet=quiet)
 
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":

@@ -1,7 +1,8 @@
 """`oncegate broker`: the MQTT broker."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
+from gateway.cli.configuration_file import read_configuration
 from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -9,11 +10,8 @@ from gateway.cli.options import (
     QuietOption,
     VerboseOption,
     configuration_of,
-    read_configuration,
 )
-
-if TYPE_CHECKING:
-    from gateway.configuration import Configuration
+from gateway.cli.services import PreparedBroker
 
 LISTENER_MEND = "choose another with --listen HOST:PORT, [[listeners]] port or ONCEGATE_LISTENERS"
 
@@ -24,7 +22,7 @@ def broker(
     data_dir: DataDirOption = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
-) -> None:
+) -> PreparedBroker:
     """Run the MQTT broker until SIGTERM or Ctrl-C.
 
     What it has acknowledged is on the disk. It needs no configuration file.
@@ -38,27 +36,15 @@ def broker(
         oncegate broker --config /etc/oncegate/gateway.toml
     """
     from gateway.cli.ports import free_port
-    from gateway.cli.processes import say_ready, serve_until_stopped
 
-    configuration = configuration_of(config, listen=listen, gateway__data_dir=data_dir)
+    overrides = {"listen": listen, "gateway__data_dir": data_dir}
+    configuration = configuration_of(config, **overrides)
     for door in configuration.listeners:
         if door.path is None:
             free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
-
-    from gateway.access.passwords import PasswordFileError
-    from gateway.configuration import ConfigurationError
-    from gateway.server.committer import StoreFailed
-    from gateway.server.main import serve
-    from gateway.store.database import DataDirectoryInUse
-
-    def read_again() -> "Configuration":
-        return read_configuration(config, listen=listen, gateway__data_dir=data_dir)
-
-    serve_until_stopped(
-        "broker",
-        lambda stop: serve(configuration, stop, say_ready, read_again),
+    return PreparedBroker(
+        configuration=configuration,
+        read_again=partial(read_configuration, config, **overrides),
         verbose=verbose,
         quiet=quiet,
-        data_dir=configuration.gateway.data_dir,
-        refusals=(ConfigurationError, DataDirectoryInUse, PasswordFileError, StoreFailed),
     )

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed
-from gateway.cli.options import EXIT_CONFIGURATION, ConfigOption, configuration_of, file_of
+from gateway.cli.configuration_file import file_of
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
+from gateway.cli.options import ConfigOption, configuration_of
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration

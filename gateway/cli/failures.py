@@ -1,6 +1,11 @@
 """What a verb raises where a person has to do something: lines to show and an exit code."""
 
+import sys
 from collections.abc import Sequence
+
+EXIT_FAILED = 1
+EXIT_USAGE = EXIT_CONFIGURATION = 2
+EXIT_INTERRUPTED = 130
 
 
 class CommandFailed(Exception):
@@ -19,3 +24,8 @@ def line_of(error: object) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         return " ".join(error.strerror.split())
     return " ".join(str(error).split())
+
+
+def say(line: str) -> None:
+    """Tell the person at the terminal; standard output is for what was asked for."""
+    print(line, file=sys.stderr)

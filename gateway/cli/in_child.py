@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
@@ -18,6 +19,8 @@ def in_child(work: Callable[[], Result]) -> Result:
     """
     if threading.active_count() > 1:
         return work()
+    # What is still buffered would be written by both.
+    _flush()
     try:
         read_end, write_end = os.pipe()
         child = os.fork()
@@ -40,9 +43,15 @@ def _work_and_end(work: Callable[[], Result], write_end: int) -> NoReturn:
     status = 1
     try:
         written = pickle.dumps(work())
+        _flush()
         with open(write_end, "wb") as pipe:
             pipe.write(written)
         status = 0
     finally:
-        # At once: what this process has opened and buffered is its parent's to flush.
+        # At once: what this process has opened is its parent's to end.
         os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()

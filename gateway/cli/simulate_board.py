@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
 from gateway.cli.options import (
-    EXIT_CONFIGURATION,
     ConfigOption,
     QuietOption,
     VerboseOption,

@@ -15,13 +15,13 @@ import typer
 
 from gateway.cli.api import PortOption
 from gateway.cli.broker import LISTENER_MEND
+from gateway.cli.configuration_file import file_of
 from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
     ListenOption,
     VerboseOption,
     configuration_of,
-    file_of,
 )
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from gateway.cli.options import (
     VerboseOption,
     configuration_of,
 )
+from gateway.cli.services import PreparedUpload
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
@@ -26,7 +27,7 @@ def upload(
     ] = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
-) -> None:
+) -> PreparedUpload:
     """Write the session log into sealed segments and upload them.
 
     A segment is never changed once it is sealed; uploading it twice changes nothing.
@@ -37,27 +38,8 @@ def upload(
 
         oncegate upload --target s3://my-bucket/gateways
     """
-    from gateway.cli.processes import report_ready, serve_until_stopped
-    from gateway.service import Service
-
     configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
-
-    from gateway.history.main import LogInUse, serve
-    from gateway.store.journal_reader import JournalReader
-
-    settings = history_settings_of(configuration)
-    journal = JournalReader(configuration.gateway.data_dir)
-    service = Service()
-    serve_until_stopped(
-        "upload",
-        lambda stop: serve(
-            settings, journal.blobs_after, stop, lambda: report_ready(service), service.alive
-        ),
-        verbose=verbose,
-        quiet=quiet,
-        data_dir=settings.data_dir,
-        refusals=(LogInUse,),
-    )
+    return PreparedUpload(settings=history_settings_of(configuration), verbose=verbose, quiet=quiet)
 
 
 def history_settings_of(configuration: "Configuration") -> "HistorySettings":

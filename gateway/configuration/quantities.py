@@ -6,7 +6,7 @@ of range with a sentence that says what is allowed, and writes a value back the 
 would. A bare number is refused where a unit belongs: nobody should have to guess whether 30 means
 seconds.
 
-pydantic is imported where something is checked: a service that only uses the values is 8 MB smaller
+pydantic is imported where something is checked: a service that only uses the values is smaller
 without it (docs/decisions/0075-*.md).
 """
 

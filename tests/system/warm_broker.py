@@ -18,7 +18,12 @@ import time
 
 from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess
 
-IMPORTED = ("gateway.cli.main", "gateway.cli.broker", "gateway.server.main")
+IMPORTED = (
+    "gateway.cli.main",
+    "gateway.cli.application",
+    "gateway.configuration.checking",
+    "gateway.server.main",
+)
 
 
 class WarmBroker(BrokerProcess):

@@ -1,0 +1,100 @@
+"""The verbs of the command line, and what is typed wrong about them."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from gateway.cli import (
+    api,
+    audit,
+    bench,
+    bridge,
+    broker,
+    check_config,
+    ctl,
+    identity,
+    ingest,
+    passwd,
+    simulate_board,
+    up,
+    update,
+    upload,
+)
+from gateway.cli.failures import EXIT_INTERRUPTED, EXIT_USAGE, line_of, say
+from gateway.cli.services import Prepared
+
+application = typer.Typer(
+    name="oncegate",
+    epilog="Start with:  oncegate up",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+application.command("up")(up.up)
+application.command("broker")(broker.broker)
+application.command("bridge")(bridge.bridge)
+application.command("api")(api.api)
+application.command("upload")(upload.upload)
+application.command("simulate-board")(simulate_board.simulate_board)
+application.command("ingest")(ingest.ingest)
+application.command("audit")(audit.audit)
+application.add_typer(ctl.application, name="ctl")
+application.command("passwd")(passwd.passwd)
+application.command("id")(identity.identity)
+application.command("bench")(bench.bench)
+application.command("update")(update.update)
+application.command("check-config")(check_config.check_config)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        from gateway.server.compiled import COMPILED
+
+        print(
+            f"oncegate {version('oncegate')} (core: {'compiled' if COMPILED else 'plain Python'})"
+        )
+        raise typer.Exit
+
+
+@application.callback()
+def oncegate(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Say which version this is, and whether its core is compiled.",
+        ),
+    ] = False,
+) -> None:
+    """An edge gateway that never loses and never doubles a reading."""
+
+
+def execute(arguments: Sequence[str]) -> int | Prepared:
+    """Do what a verb does, except for a service, which is returned ready to run.
+
+    Raises CommandFailed and what a verb may: OSError, ModuleNotFoundError.
+    """
+    try:
+        outcome = application(arguments, prog_name="oncegate", standalone_mode=False)
+    except typer.TyperException as error:
+        _explain(error)
+        return EXIT_USAGE
+    except typer.Abort:
+        return EXIT_INTERRUPTED
+    return outcome if isinstance(outcome, int | Prepared) else 0
+
+
+def _explain(error: typer.TyperException) -> None:
+    """One line for a command that was typed wrong; none where the help has been shown instead."""
+    message = line_of(error.format_message())
+    if message:
+        # A usage error knows the verb that it belongs to.
+        context: typer.Context | None = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "oncegate"
+        say(f"{command}: {message} (see: {command} --help)")

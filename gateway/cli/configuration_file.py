@@ -1,0 +1,31 @@
+"""Which file the configuration is read from.
+
+Without `--config` it is the one that ONCEGATE_CONFIG names, else /etc/oncegate/gateway.toml where
+that exists, else none: every key has a default.
+"""
+
+import os
+from pathlib import Path
+
+from gateway.configuration import Configuration, load
+
+INSTALLED_FILE = Path("/etc/oncegate/gateway.toml")
+FILE_VARIABLE = "ONCEGATE_CONFIG"
+
+
+def file_of(config: Path | None) -> Path | None:
+    """The configuration file that counts, or None."""
+    if config is not None:
+        return config
+    if os.environ.get(FILE_VARIABLE):
+        return Path(os.environ[FILE_VARIABLE])
+    return INSTALLED_FILE if INSTALLED_FILE.exists() else None
+
+
+def read_configuration(config: Path | None, **overrides: object) -> Configuration:
+    """The configuration; `overrides` are named as in `load`, with `__` for the dot.
+
+    Raises ConfigurationError.
+    """
+    named = {name.replace("__", "."): value for name, value in overrides.items()}
+    return load(file_of(config), os.environ, named)

@@ -1,0 +1,138 @@
+"""The services as they are once a command line and a configuration have been read.
+
+A service is prepared in another process than it runs in, so it can be pickled; and this module
+imports nothing that only reads, as Typer and pydantic do.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from firmware_bridge.settings import BridgeSettings
+
+    from api.settings import ApiSettings
+    from gateway.configuration import Configuration
+    from gateway.history.settings import HistorySettings
+
+SERVICES = frozenset({"broker", "bridge", "api", "upload"})
+"""The verbs that return one, ready to run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared(ABC):
+    """A service that is ready to run until SIGTERM or Ctrl-C."""
+
+    verbose: bool
+    quiet: bool
+
+    @abstractmethod
+    def run(self) -> int:
+        """The exit code, at the end. Raises CommandFailed where it cannot go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBroker(Prepared):
+    """The MQTT broker."""
+
+    configuration: "Configuration"
+    read_again: "Callable[[], Configuration]"
+    """For a reload. Raises ConfigurationError."""
+
+    def run(self) -> int:
+        from gateway.access.passwords import PasswordFileError
+        from gateway.cli.processes import say_ready, serve_until_stopped
+        from gateway.configuration import ConfigurationError
+        from gateway.server.committer import StoreFailed
+        from gateway.server.main import serve
+        from gateway.store.database import DataDirectoryInUse
+
+        serve_until_stopped(
+            "broker",
+            lambda stop: serve(self.configuration, stop, say_ready, self.read_again),
+            verbose=self.verbose,
+            quiet=self.quiet,
+            data_dir=self.configuration.gateway.data_dir,
+            refusals=(ConfigurationError, DataDirectoryInUse, PasswordFileError, StoreFailed),
+        )
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBridge(Prepared):
+    """The serial ports' way into the broker."""
+
+    settings: "BridgeSettings"
+
+    def run(self) -> int:
+        from firmware_bridge.main import serve
+        from firmware_bridge.outbox_recovery import OutboxError
+
+        from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.service import Service
+
+        service = Service()
+        serve_until_stopped(
+            "bridge",
+            lambda stop: serve(self.settings, stop, lambda: report_ready(service), service.alive),
+            verbose=self.verbose,
+            quiet=self.quiet,
+            data_dir=self.settings.data_dir,
+            refusals=(OutboxError,),
+        )
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedApi(Prepared):
+    """The status page and the REST interface."""
+
+    settings: "ApiSettings"
+
+    def run(self) -> int:
+        from api.main import serve
+        from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.service import Service
+
+        service = Service()
+        serve_until_stopped(
+            "api",
+            lambda stop: serve(
+                self.settings, stop, lambda url: report_ready(service), service.alive
+            ),
+            verbose=self.verbose,
+            quiet=self.quiet,
+        )
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedUpload(Prepared):
+    """The session log's exporter and uploader."""
+
+    settings: "HistorySettings"
+
+    def run(self) -> int:
+        from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.history.main import LogInUse, serve
+        from gateway.service import Service
+        from gateway.store.journal_reader import JournalReader
+
+        journal = JournalReader(self.settings.data_dir)
+        service = Service()
+        serve_until_stopped(
+            "upload",
+            lambda stop: serve(
+                self.settings,
+                journal.blobs_after,
+                stop,
+                lambda: report_ready(service),
+                service.alive,
+            ),
+            verbose=self.verbose,
+            quiet=self.quiet,
+            data_dir=self.settings.data_dir,
+            refusals=(LogInUse,),
+        )
+        return 0
