@@ -170,10 +170,11 @@ container: packages-container packages-deb $(UV_VENV)/.ready
 		nice image/container/build $$arch "$$(ls -t dist/oncegate_*~deb13_$$arch.deb | head -1)" dist; \
 	done
 
-# This machine's architecture; not a part of `make test`, for the reason of deb-test.
+# This machine's architecture, or ARCH; not a part of `make test`, for the reason of deb-test.
 container-test: packages-container-test $(VENV)/.ready-test
-	@$(MAKE) container ARCH="$$(dpkg --print-architecture)"
-	@exec $(BIN)/python -m pytest tests/image/container.py $(ARGUMENTS)
+	@arch="$(if $(filter command line,$(origin ARCH)),$(ARCH),$$(dpkg --print-architecture))"; \
+	$(MAKE) container ARCH="$$arch" && \
+	ONCEGATE_CONTAINER_ARCH="$$arch" exec $(BIN)/python -m pytest tests/image/container.py $(ARGUMENTS)
 
 build/wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $(COMPILED_SOURCES) | $(VENV)/.ready-run
 	@echo "Compiling gateway.wire and gateway.core (a minute or two) ..."
