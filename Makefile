@@ -46,7 +46,7 @@ MQTTJS := tests/contract/mqtt_client/mqttjs
 NPM := $(CURDIR)/$(BIN)/npm --prefix $(MQTTJS)
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
-COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
+COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/*/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=

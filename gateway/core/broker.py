@@ -7,24 +7,26 @@ is to do: `take_dirty` (bytes to write now), `take_hand_overs`, `seal` (a batch 
 
 from typing import Final, cast
 
-from gateway.core.acknowledging import Acknowledging
-from gateway.core.arriving import Arriving
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.connecting import Connecting
-from gateway.core.delivering import Deliverer, PageRequest
-from gateway.core.ending import RESTART, Ending
-from gateway.core.facts import CLOSE_REASONS, END_REASONS
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.full_disk import FullDisk
-from gateway.core.handing_over import HandingOver, HandOver
-from gateway.core.holding import Holding
 from gateway.core.limits import SLOW_READER_SECONDS, Limits
 from gateway.core.output import Output, Withheld
-from gateway.core.publishing import Publisher
-from gateway.core.recorder import Recorder
-from gateway.core.retained_replay import RetainedReplay
-from gateway.core.session import (
+from gateway.core.records.layout import CLOSE_REASONS, END_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.admission import Arriving
+from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.rules.connect import Connecting
+from gateway.core.rules.deliver import Deliverer, PageRequest
+from gateway.core.rules.disconnect import RESTART, Ending
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.publish import Publisher
+from gateway.core.rules.qos2_receive import Holding
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.rules.shared_subscriptions import HandingOver, HandOver
+from gateway.core.rules.subscribe import Subscribing
+from gateway.core.rules.system_topics import SystemMessages
+from gateway.core.sessions.session import (
     AUTHENTICATING,
     AWAITING_AUTH,
     AWAITING_CONNECT,
@@ -38,8 +40,6 @@ from gateway.core.session import (
 )
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.subscribing import Subscribing
-from gateway.core.system_messages import SystemMessages
 from gateway.core.timers import (
     AWAIT_REL,
     CONNECT_TIMEOUT,

@@ -6,7 +6,7 @@ writes its newest state, which replaying the journal over it leads to as well (f
 blind).
 """
 
-from gateway.core.session import Delivery, Held, Message, Session, Subscription
+from gateway.core.sessions.session import Delivery, Held, Message, Session, Subscription
 
 
 class Changes:

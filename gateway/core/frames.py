@@ -4,8 +4,8 @@ from typing import Final
 
 from gateway.core.gateway_time import GatewayTime
 from gateway.core.limits import ALIASED_TOPIC_CHARACTERS_MAX
-from gateway.core.session import KEY_SHIFT, RETAIN, Connection, Delivery, Message, Session
-from gateway.core.topic_tree import TopicTree
+from gateway.core.sessions.session import KEY_SHIFT, RETAIN, Connection, Delivery, Message, Session
+from gateway.core.topics.tree import TopicTree
 from gateway.wire.encoder import raw_publish_frame
 from gateway.wire.message_properties import (
     EXPIRY_SECONDS_MAX,

@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from gateway.core.journal import Blob, JournalBatch
+from gateway.core.records.reader import Blob, JournalBatch
 from gateway.disk_errors import is_full
 from gateway.history.chain import Chain, Head
 from gateway.history.durable import check_room

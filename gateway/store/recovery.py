@@ -8,9 +8,9 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.core.journal import Blob
-from gateway.core.replay import Replay, properties_in
-from gateway.core.session import (
+from gateway.core.records.reader import Blob
+from gateway.core.records.replay import Replay, properties_in
+from gateway.core.sessions.session import (
     HAS_PLACE,
     RECEIVED,
     Delivery,

@@ -1,6 +1,6 @@
 """Everything that has to survive a power cut, in a form that can be compared."""
 
-from gateway.core.session import RECEIVED, SENT, Delivery, Message, Session, Will
+from gateway.core.sessions.session import RECEIVED, SENT, Delivery, Message, Session, Will
 from tests.core.harness import Harness
 
 Picture = dict[str, object]

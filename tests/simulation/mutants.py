@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from gateway.core import facts
-from gateway.core.acknowledging import Acknowledging
 from gateway.core.broker import Batch, Broker
-from gateway.core.delivering import Deliverer
-from gateway.core.ending import Ending
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.holding import Holding
 from gateway.core.output import Output
-from gateway.core.packet_buffer import PacketBuffer
-from gateway.core.recorder import Recorder
-from gateway.core.replay import Replay
-from gateway.core.session import RECEIVED, SENT, Connection, Delivery, Message, Session
+from gateway.core.records import layout
+from gateway.core.records.recorder import Recorder
+from gateway.core.records.replay import Replay
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.disconnect import Ending
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.qos2_receive import Holding
+from gateway.core.sessions.packet_buffer import PacketBuffer
+from gateway.core.sessions.session import RECEIVED, SENT, Connection, Delivery, Message, Session
 from gateway.server.committer import Committer
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.store import Store
@@ -140,7 +140,7 @@ def _forgets_received(_: object) -> object:
 def _forgets_held(right: Any) -> object:
     def apply(self: Replay, blob: Any, kind: int, at: int, session: Session | None) -> int:
         end = right(self, blob, kind, at, session)
-        if kind == facts.MESSAGE_HELD and session is not None:
+        if kind == layout.MESSAGE_HELD and session is not None:
             session.inbound.clear()
         return int(end)
 

@@ -3,14 +3,14 @@
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gateway.core.arriving import Arriving
 from gateway.core.broker import Broker
-from gateway.core.ending import Ending
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.handing_over import HandingOver
-from gateway.core.routes import Group
-from gateway.core.session import Connection, Session
+from gateway.core.rules.admission import Arriving
+from gateway.core.rules.disconnect import Ending
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.shared_subscriptions import HandingOver
+from gateway.core.sessions.session import Connection, Session
+from gateway.core.topics.route import Group
 from gateway.wire.packets import Publish
 from tests.simulation.mutants import Mutant, later, later_when_committed, one
 

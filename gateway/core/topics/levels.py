@@ -11,8 +11,8 @@ levels at the end of one pattern at most one can match the topic.
 from typing import Final
 
 from gateway.core.memory import text_bytes_of
-from gateway.core.routes import Group
-from gateway.core.session import Message, Session, Subscription
+from gateway.core.sessions.session import Message, Session, Subscription
+from gateway.core.topics.route import Group
 
 LEVEL_BYTES: Final = 256
 """What a level costs: itself, its name without the characters, its place among its siblings.

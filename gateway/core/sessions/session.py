@@ -12,7 +12,7 @@ from mypy_extensions import mypyc_attr
 
 from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.memory import text_bytes_of
-from gateway.core.packet_buffer import PacketBuffer
+from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet, Publish
 from gateway.wire.topics import is_shared_filter, validate_shared_filter

@@ -9,8 +9,8 @@ from zlib import crc32
 
 from librt.strings import BytesWriter
 
-from gateway.core import facts
-from gateway.core.record_writing import (
+from gateway.core.records import layout
+from gateway.core.records.writing import (
     write_contents,
     write_delivery,
     write_exchange,
@@ -18,7 +18,7 @@ from gateway.core.record_writing import (
     write_u32,
     write_u64,
 )
-from gateway.core.session import (
+from gateway.core.sessions.session import (
     KEY_SHIFT,
     THROUGH_ONE,
     Connection,
@@ -60,7 +60,7 @@ class Recorder:
 
     def blob_bytes(self) -> int:
         """Return the size of the blob that `seal` would return."""
-        return facts.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + facts.CRC.size
+        return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: int) -> bytes:
         """Return what was recorded since the last part, as a blob: the batch stays as it is.
@@ -120,8 +120,8 @@ class Recorder:
         names: bytes,
         records: bytes,
     ) -> bytes:
-        header = facts.BLOB_HEADER.pack(
-            facts.BLOB_MAGIC,
+        header = layout.BLOB_HEADER.pack(
+            layout.BLOB_MAGIC,
             self.store,
             self.boot,
             clock,
@@ -134,7 +134,7 @@ class Recorder:
             self.state.time.time_ms,
         )
         body = b"".join((header, names, records))
-        return body + facts.CRC.pack(crc32(body))
+        return body + layout.CRC.pack(crc32(body))
 
     def _name(self, session: Session) -> int:
         """Return the session's number, and see to it that the blob can tell its client id."""
@@ -142,24 +142,24 @@ class Recorder:
         if session.named_in_batch != self.batch_number:
             session.named_in_batch = self.batch_number
             client_id = session.client_id_bytes
-            self.names += facts.NAME_RECORD.pack(session.number, len(client_id)) + client_id
+            self.names += layout.NAME_RECORD.pack(session.number, len(client_id)) + client_id
         return session.number
 
     # -- sessions
 
     def session_opened(self, session: Session, connection: Connection) -> None:
-        self._connected(facts.SESSION_OPENED, session, connection)
+        self._connected(layout.SESSION_OPENED, session, connection)
         self.state.session_opened(session)
 
     def session_resumed(self, session: Session, connection: Connection) -> None:
-        self._connected(facts.SESSION_RESUMED, session, connection)
+        self._connected(layout.SESSION_RESUMED, session, connection)
         self.state.session_resumed(session)
 
     def _connected(self, kind: int, session: Session, connection: Connection) -> None:
         number = self._name(session)
         address = connection.address.encode()[:255]
         self.records.write(
-            facts.CONNECT_RECORD.pack(
+            layout.CONNECT_RECORD.pack(
                 kind,
                 number,
                 0 if session.durable else 1,
@@ -173,19 +173,19 @@ class Recorder:
 
     def session_closed(self, session: Session, reason: int, time_ms: int) -> None:
         number = self._name(session)
-        self.records.write(facts.REASON_RECORD.pack(facts.SESSION_CLOSED, number, reason))
+        self.records.write(layout.REASON_RECORD.pack(layout.SESSION_CLOSED, number, reason))
         self.lazy = True
         self.state.session_closed(session, time_ms)
 
     def session_ended(self, session: Session, reason: int) -> None:
         number = self._name(session)
-        self.records.write(facts.REASON_RECORD.pack(facts.SESSION_ENDED, number, reason))
+        self.records.write(layout.REASON_RECORD.pack(layout.SESSION_ENDED, number, reason))
         self.lazy = True
         self.state.session_ended(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
         number = self._name(session)
-        self.records.write(facts.EXPIRY_RECORD.pack(facts.EXPIRY_CHANGED, number, expiry_seconds))
+        self.records.write(layout.EXPIRY_RECORD.pack(layout.EXPIRY_CHANGED, number, expiry_seconds))
         self.state.expiry_changed(session, expiry_seconds)
 
     def session_owned(self, session: Session, username: str) -> None:
@@ -193,7 +193,7 @@ class Recorder:
             text = username.encode()
             number = self._name(session)
             self.records.write(
-                facts.OWNED_RECORD.pack(facts.SESSION_OWNED, number, len(text)) + text
+                layout.OWNED_RECORD.pack(layout.SESSION_OWNED, number, len(text)) + text
             )
         self.state.session_owned(session, username)
 
@@ -203,8 +203,8 @@ class Recorder:
         number = self._name(session)
         text = subscription.topic_filter.encode()
         self.records.write(
-            facts.SUBSCRIBED_RECORD.pack(
-                facts.SUBSCRIBED, number, subscription.options, subscription.identifier, len(text)
+            layout.SUBSCRIBED_RECORD.pack(
+                layout.SUBSCRIBED, number, subscription.options, subscription.identifier, len(text)
             )
             + text
         )
@@ -213,7 +213,7 @@ class Recorder:
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
         number = self._name(session)
         text = topic_filter.encode()
-        self.records.write(facts.FILTER_RECORD.pack(facts.UNSUBSCRIBED, number, len(text)) + text)
+        self.records.write(layout.FILTER_RECORD.pack(layout.UNSUBSCRIBED, number, len(text)) + text)
         self.state.unsubscribed(session, topic_filter)
 
     # -- receiving
@@ -223,7 +223,7 @@ class Recorder:
             message = held.message
             session = self._name(held.session)
             records = self.records
-            write_exchange(records, facts.MESSAGE_HELD, session, held.packet_id, message.number)
+            write_exchange(records, layout.MESSAGE_HELD, session, held.packet_id, message.number)
             write_contents(
                 records,
                 message.flags(),
@@ -236,8 +236,8 @@ class Recorder:
     def duplicate_suppressed(self, held: Held) -> None:
         if held.session.durable:
             self.records.write(
-                facts.INBOUND_RECORD.pack(
-                    facts.DUPLICATE_SUPPRESSED,
+                layout.INBOUND_RECORD.pack(
+                    layout.DUPLICATE_SUPPRESSED,
                     self._name(held.session),
                     held.packet_id,
                     held.message.number,
@@ -248,15 +248,15 @@ class Recorder:
         if held.session.durable:
             session = self._name(held.session)
             number = held.message.number
-            write_exchange(self.records, facts.MESSAGE_RELEASED, session, held.packet_id, number)
+            write_exchange(self.records, layout.MESSAGE_RELEASED, session, held.packet_id, number)
             write_u32(self.records, matched)
         self.state.message_released(held)
 
     def message_abandoned(self, held: Held) -> None:
         if held.session.durable:
             self.records.write(
-                facts.INBOUND_RECORD.pack(
-                    facts.MESSAGE_ABANDONED,
+                layout.INBOUND_RECORD.pack(
+                    layout.MESSAGE_ABANDONED,
                     self._name(held.session),
                     held.packet_id,
                     held.message.number,
@@ -269,7 +269,7 @@ class Recorder:
     ) -> None:
         """A message that was not held goes out: it is in the blob before anything refers to it."""
         records = self.records
-        write_head(records, facts.MESSAGE_PUBLISHED, self._name(session))
+        write_head(records, layout.MESSAGE_PUBLISHED, self._name(session))
         records.append(origin)
         write_u32(records, matched)
         write_u64(records, message.number)
@@ -287,7 +287,7 @@ class Recorder:
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
         if delivery.session.durable:
-            write_head(self.records, facts.MESSAGE_QUEUED, self._name(delivery.session))
+            write_head(self.records, layout.MESSAGE_QUEUED, self._name(delivery.session))
             write_u64(self.records, delivery.message_number)
             self._place(delivery)
         self.state.message_queued(delivery, size_bytes)
@@ -296,15 +296,15 @@ class Recorder:
         if delivery.session.durable:
             session = self._name(delivery.session)
             number = delivery.message_number
-            write_exchange(self.records, facts.DELIVERY_STARTED, session, packet_id, number)
+            write_exchange(self.records, layout.DELIVERY_STARTED, session, packet_id, number)
             self._place(delivery)
         self.state.delivery_started(delivery, packet_id)
 
     def delivery_resent(self, delivery: Delivery, pubrel: bool) -> None:
         if delivery.session.durable:
             self.records.write(
-                facts.RESENT_RECORD.pack(
-                    facts.DELIVERY_RESENT,
+                layout.RESENT_RECORD.pack(
+                    layout.DELIVERY_RESENT,
                     self._name(delivery.session),
                     delivery.packet_id,
                     delivery.message_number,
@@ -314,12 +314,12 @@ class Recorder:
 
     def delivery_received(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self._exchange(facts.DELIVERY_RECEIVED, delivery)
+            self._exchange(layout.DELIVERY_RECEIVED, delivery)
         self.state.delivery_received(delivery)
 
     def delivery_completed(self, delivery: Delivery) -> None:
         if delivery.session.durable:
-            self._exchange(facts.DELIVERY_COMPLETED, delivery)
+            self._exchange(layout.DELIVERY_COMPLETED, delivery)
             self.lazy = True
         self.state.delivery_completed(delivery)
 
@@ -343,8 +343,8 @@ class Recorder:
     def delivered_at_qos0(self, delivery: Delivery) -> None:
         if delivery.session.durable:
             self.records.write(
-                facts.QOS0_RECORD.pack(
-                    facts.DELIVERED_AT_QOS0,
+                layout.QOS0_RECORD.pack(
+                    layout.DELIVERED_AT_QOS0,
                     self._name(delivery.session),
                     delivery.message_number,
                     delivery.position,
@@ -356,12 +356,12 @@ class Recorder:
         """A message never entered a durable session's queue."""
         if session.durable:
             self.records.write(
-                facts.DROPPED_RECORD.pack(
-                    facts.MESSAGE_DROPPED,
+                layout.DROPPED_RECORD.pack(
+                    layout.MESSAGE_DROPPED,
                     self._name(session),
                     message_number,
                     reason,
-                    facts.NEVER_QUEUED,
+                    layout.NEVER_QUEUED,
                 )
             )
 
@@ -369,8 +369,8 @@ class Recorder:
         """The front of the queue is dropped."""
         if delivery.session.durable:
             self.records.write(
-                facts.DROPPED_RECORD.pack(
-                    facts.MESSAGE_DROPPED,
+                layout.DROPPED_RECORD.pack(
+                    layout.MESSAGE_DROPPED,
                     self._name(delivery.session),
                     delivery.message_number,
                     reason,
@@ -385,21 +385,21 @@ class Recorder:
         topic = message.topic_field[2:]
         self.record_count += 1
         self.records.write(
-            facts.RETAINED_RECORD.pack(facts.RETAINED_SET, message.number, len(topic)) + topic
+            layout.RETAINED_RECORD.pack(layout.RETAINED_SET, message.number, len(topic)) + topic
         )
         self.state.retained_set(message.topic, message)
 
     def retained_cleared(self, topic: str) -> None:
         text = topic.encode()
         self.record_count += 1
-        self.records.write(facts.CLEARED_RECORD.pack(facts.RETAINED_CLEARED, len(text)) + text)
+        self.records.write(layout.CLEARED_RECORD.pack(layout.RETAINED_CLEARED, len(text)) + text)
         self.state.retained_cleared(topic)
 
     def will_set(self, session: Session, will: Will) -> None:
         topic = will.topic_field[2:]
         self.records.write(
-            facts.WILL_RECORD.pack(
-                facts.WILL_SET,
+            layout.WILL_RECORD.pack(
+                layout.WILL_SET,
                 self._name(session),
                 will.qos | (4 if will.retain else 0),
                 will.delay_seconds,
@@ -416,7 +416,7 @@ class Recorder:
 
     def will_cleared(self, session: Session, reason: int) -> None:
         number = self._name(session)
-        self.records.write(facts.REASON_RECORD.pack(facts.WILL_CLEARED, number, reason))
+        self.records.write(layout.REASON_RECORD.pack(layout.WILL_CLEARED, number, reason))
         self.lazy = True
         self.state.will_cleared(session)
 
@@ -432,8 +432,8 @@ class Recorder:
         first = subject.encode("utf-8", "replace")[:1000]
         second = detail.encode("utf-8", "replace")[:1000]
         self.records.write(
-            facts.OBSERVED_RECORD.pack(
-                facts.OBSERVED, number, facts.OBSERVATIONS.index(event), len(first), len(second)
+            layout.OBSERVED_RECORD.pack(
+                layout.OBSERVED, number, layout.OBSERVATIONS.index(event), len(first), len(second)
             )
         )
         self.records.write(first)
@@ -444,8 +444,8 @@ class Recorder:
         first = version.encode()[:255]
         second = previous_boot.encode()[:255]
         self.records.write(
-            facts.BROKER_STARTED_RECORD.pack(
-                facts.BROKER_STARTED, facts.RECOVERIES.index(recovery), len(first), len(second)
+            layout.BROKER_STARTED_RECORD.pack(
+                layout.BROKER_STARTED, layout.RECOVERIES.index(recovery), len(first), len(second)
             )
         )
         self.records.write(first)
@@ -453,11 +453,11 @@ class Recorder:
 
     def broker_stopped(self) -> None:
         self.record_count += 1
-        self.records.write(facts.BROKER_STOPPED_RECORD.pack(facts.BROKER_STOPPED))
+        self.records.write(layout.BROKER_STOPPED_RECORD.pack(layout.BROKER_STOPPED))
 
 
 def properties_of(message: Message) -> bytes:
-    """Return the properties section of a MESSAGE (see `facts`)."""
+    """Return the properties section of a MESSAGE (see `layout`)."""
     if not message.forwarded and not message.expires_ms:
         return b""
-    return facts.EXPIRES.pack(message.expires_ms) + message.forwarded
+    return layout.EXPIRES.pack(message.expires_ms) + message.forwarded

@@ -10,7 +10,7 @@ from typing import Final
 
 from gateway.core.limits import Limits
 from gateway.core.output import Output
-from gateway.core.session import CLOSED, Connection, PutOff, Session
+from gateway.core.sessions.session import CLOSED, Connection, PutOff, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.violation import QUOTA_EXCEEDED

@@ -7,9 +7,10 @@ a topic that is published again costs one dictionary lookup. Shared subscription
 
 from typing import Final
 
-from gateway.core.levels import Levels, Missing, Node
 from gateway.core.memory import text_bytes_of
-from gateway.core.routes import (
+from gateway.core.sessions.session import Message, Session, Subscription, names_group
+from gateway.core.topics.levels import Levels, Missing, Node
+from gateway.core.topics.route import (
     Group,
     Route,
     add_group,
@@ -17,7 +18,6 @@ from gateway.core.routes import (
     is_system_topic,
     memory_bytes_of,
 )
-from gateway.core.session import Message, Session, Subscription, names_group
 from gateway.core.work import Work
 
 # Not Final: tests make it small enough to be reached.

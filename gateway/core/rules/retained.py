@@ -8,14 +8,14 @@ slice at a time, as fast as the client reads.
 
 from typing import Final
 
-from gateway.core.asked import Asked, Found
-from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
-from gateway.core.recorder import Recorder
-from gateway.core.retained_walk import RetainedWalk
-from gateway.core.session import CONNECTED, Connection, Message, Session, Subscription
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.subscribe_request import Asked, Found
+from gateway.core.sessions.session import CONNECTED, Connection, Message, Session, Subscription
 from gateway.core.state import State
 from gateway.core.timers import RETAINED, Timer, Timers
+from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
 SLICE_MESSAGES: int = 500

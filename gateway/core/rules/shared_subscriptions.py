@@ -6,11 +6,18 @@ that are on disk only are read before the batch that ends the session is sealed,
 the new entries are one transaction.
 """
 
-from gateway.core.arriving import Arriving
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.recorder import Recorder
-from gateway.core.session import KEY_SHIFT, SHARED, Delivery, Message, Session, Subscription
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.admission import Arriving
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.sessions.session import (
+    KEY_SHIFT,
+    SHARED,
+    Delivery,
+    Message,
+    Session,
+    Subscription,
+)
 from gateway.core.state import State
 
 

@@ -6,15 +6,14 @@ withheld for the first never reaches the second.
 
 from typing import Final
 
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.ending import TAKEOVER, Ending
-from gateway.core.facts import END_REASONS, WILL_CLEAR_REASONS
-from gateway.core.full_disk import DISK_FULL, FullDisk
 from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX, Limits
 from gateway.core.output import Output
-from gateway.core.recorder import Recorder
-from gateway.core.routes import is_system_topic
-from gateway.core.session import (
+from gateway.core.records.layout import END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.rules.disconnect import TAKEOVER, Ending
+from gateway.core.rules.full_disk import DISK_FULL, FullDisk
+from gateway.core.sessions.session import (
     AUTHENTICATING,
     AWAITING_AUTH,
     CONNECTED,
@@ -26,6 +25,7 @@ from gateway.core.session import (
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer, Timers
+from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
     BAD_USER_NAME_OR_PASSWORD,

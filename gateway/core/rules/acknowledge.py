@@ -6,10 +6,10 @@ with the next batch, and opens the window for what waits. Each method returns wh
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
 from gateway.core.output import Output
-from gateway.core.recorder import Recorder
-from gateway.core.session import RECEIVED, STATE_NAMES, Connection, Delivery, Session
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.sessions.session import RECEIVED, STATE_NAMES, Connection, Delivery, Session
 from gateway.core.statistics import Statistics
 from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
 from gateway.wire.encoder import encode

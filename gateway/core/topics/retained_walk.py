@@ -6,8 +6,8 @@ was cut off since holds nothing any more; a message that was retained since went
 
 from typing import Final
 
-from gateway.core.levels import Node
-from gateway.core.session import Message
+from gateway.core.sessions.session import Message
+from gateway.core.topics.levels import Node
 
 BELOW: Final = -1
 """The depth of all levels below a `#`."""

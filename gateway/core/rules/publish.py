@@ -1,23 +1,23 @@
 """From a publisher into the broker: QoS 0 and 1, and wills.
 
-What holds for every PUBLISH is decided in `arriving`, QoS 2 has `holding`; from `fan_out` on all go
+What holds for every PUBLISH is decided in `admission`, QoS 2 has `qos2_receive`; from `fan_out` on all go
 the same way.
 """
 
 from typing import Final
 
-from gateway.core.arriving import Arriving
-from gateway.core.delivering import Deliverer
-from gateway.core.facts import ORIGINS, WILL_CLEAR_REASONS
-from gateway.core.fan_out import FanOut
-from gateway.core.holding import Holding
 from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.output import Output
-from gateway.core.recorder import Recorder
-from gateway.core.routes import Route
-from gateway.core.session import Connection, Message, Session
+from gateway.core.records.layout import ORIGINS, WILL_CLEAR_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.admission import Arriving
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.qos2_receive import Holding
+from gateway.core.sessions.session import Connection, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
+from gateway.core.topics.route import Route
 from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBACK

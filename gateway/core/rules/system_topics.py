@@ -9,9 +9,9 @@ all that this one did.
 from gateway.core.frames import NO_ALIAS, Frames
 from gateway.core.limits import Limits
 from gateway.core.output import Output
-from gateway.core.session import RETAIN, Message, Session, Subscription
+from gateway.core.sessions.session import RETAIN, Message, Session, Subscription
 from gateway.core.statistics import Statistics
-from gateway.core.topic_tree import TopicTree
+from gateway.core.topics.tree import TopicTree
 from gateway.wire.topics import matches
 from gateway.wire.values import topic_field_of
 

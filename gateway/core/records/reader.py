@@ -7,8 +7,8 @@ checks the CRC first and every length after it: a damaged blob is reported, neve
 from struct import error as StructError
 from zlib import crc32
 
-from gateway.core import facts
-from gateway.core.session import THROUGH_ONE
+from gateway.core.records import layout
+from gateway.core.sessions.session import THROUGH_ONE
 
 EventValue = int | str | bytes | bool | None
 Event = dict[str, EventValue]
@@ -22,14 +22,14 @@ class Blob:
     """A blob taken apart: its header, the names of its sessions and where its records lie."""
 
     def __init__(self, data: bytes) -> None:
-        if len(data) < facts.BLOB_HEADER_1.size + facts.CRC.size:
+        if len(data) < layout.BLOB_HEADER_1.size + layout.CRC.size:
             raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
-        self.has_gateway_time = data[:4] == facts.BLOB_MAGIC
-        if not self.has_gateway_time and data[:4] != facts.BLOB_MAGIC_1:
-            raise DamagedBlob(f"begins with {data[:4]!r}, expected {facts.BLOB_MAGIC!r}")
-        if crc32(data[:-4]) != facts.CRC.unpack(data[-4:])[0]:
+        self.has_gateway_time = data[:4] == layout.BLOB_MAGIC
+        if not self.has_gateway_time and data[:4] != layout.BLOB_MAGIC_1:
+            raise DamagedBlob(f"begins with {data[:4]!r}, expected {layout.BLOB_MAGIC!r}")
+        if crc32(data[:-4]) != layout.CRC.unpack(data[-4:])[0]:
             raise DamagedBlob("the CRC does not match the contents")
-        fields = facts.BLOB_HEADER_1.unpack_from(data)
+        fields = layout.BLOB_HEADER_1.unpack_from(data)
         self.data = data
         self.store = bytes(fields[1]).hex()
         self.boot = bytes(fields[2]).hex()
@@ -42,15 +42,15 @@ class Blob:
         names_bytes: int = fields[8]
         self.gateway_ms = self.time_ms
         """Gateway time; of a blob of the first format wall time, which deadlines were made of."""
-        self.names_at = facts.BLOB_HEADER_1.size
+        self.names_at = layout.BLOB_HEADER_1.size
         if self.has_gateway_time:
-            self.names_at = facts.BLOB_HEADER.size
-            if len(data) < self.names_at + facts.CRC.size:
+            self.names_at = layout.BLOB_HEADER.size
+            if len(data) < self.names_at + layout.CRC.size:
                 raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
-            self.gateway_ms = facts.BLOB_HEADER.unpack_from(data)[10]
+            self.gateway_ms = layout.BLOB_HEADER.unpack_from(data)[10]
         self.records_at = self.names_at + names_bytes
         self.records_end = self.records_at + int(fields[9])
-        if self.records_end + facts.CRC.size != len(data):
+        if self.records_end + layout.CRC.size != len(data):
             raise DamagedBlob("the lengths in the header do not add up to the blob's length")
         try:
             self.names = self._names()
@@ -66,8 +66,8 @@ class Blob:
         names: dict[int, str] = {}
         at = self.names_at
         while at < self.records_at:
-            number, length = facts.NAME_RECORD.unpack_from(self.data, at)
-            at += facts.NAME_RECORD.size
+            number, length = layout.NAME_RECORD.unpack_from(self.data, at)
+            at += layout.NAME_RECORD.size
             names[number] = self.data[at : at + length].decode()
             at += length
         return names
@@ -80,7 +80,7 @@ class JournalBatch:
         self.number = blob.number
         self.store = blob.store
         self.boot = blob.boot
-        self.clock: str = facts.CLOCKS[blob.clock]
+        self.clock: str = layout.CLOCKS[blob.clock]
         self.time_ms = blob.time_ms
         self.first_sequence = blob.first_sequence
         self.events = events
@@ -121,31 +121,31 @@ class _Reader:
     def next_event(self) -> Event:
         """Read one record."""
         kind = self.data[self.at]
-        if kind in (facts.RETAINED_SET, facts.RETAINED_CLEARED):
+        if kind in (layout.RETAINED_SET, layout.RETAINED_CLEARED):
             return self._retained(kind)
-        if kind == facts.BROKER_STARTED:
+        if kind == layout.BROKER_STARTED:
             return self._started()
-        if kind == facts.BROKER_STOPPED:
-            self.at += facts.BROKER_STOPPED_RECORD.size
+        if kind == layout.BROKER_STOPPED:
+            self.at += layout.BROKER_STOPPED_RECORD.size
             return {"event": "broker_stopped"}
-        if kind == facts.OBSERVED:
+        if kind == layout.OBSERVED:
             return self._observed()
         number = int.from_bytes(self.data[self.at + 1 : self.at + 5], "little")
         event: Event = {"event": "", "session": number, "client_id": self.blob.names[number]}
-        if kind <= facts.UNSUBSCRIBED:
+        if kind <= layout.UNSUBSCRIBED:
             self._session_record(kind, event)
-        elif kind in (facts.MESSAGE_HELD, facts.MESSAGE_PUBLISHED):
+        elif kind in (layout.MESSAGE_HELD, layout.MESSAGE_PUBLISHED):
             self._message_record(kind, event)
-        elif kind in (facts.WILL_SET, facts.WILL_CLEARED):
+        elif kind in (layout.WILL_SET, layout.WILL_CLEARED):
             self._will_record(kind, event)
-        elif kind == facts.SESSION_OWNED:
-            fields = facts.OWNED_RECORD.unpack_from(self.data, self.at)
-            self.at += facts.OWNED_RECORD.size
+        elif kind == layout.SESSION_OWNED:
+            fields = layout.OWNED_RECORD.unpack_from(self.data, self.at)
+            self.at += layout.OWNED_RECORD.size
             event["event"] = "session_owned"
             event["username"] = self.text(fields[2])
-        elif kind == facts.EXPIRY_CHANGED:
-            fields = facts.EXPIRY_RECORD.unpack_from(self.data, self.at)
-            self.at += facts.EXPIRY_RECORD.size
+        elif kind == layout.EXPIRY_CHANGED:
+            fields = layout.EXPIRY_RECORD.unpack_from(self.data, self.at)
+            self.at += layout.EXPIRY_RECORD.size
             event["event"] = "session_expiry_changed"
             event["session_expiry_seconds"] = fields[2]
         else:
@@ -154,47 +154,49 @@ class _Reader:
 
     def _session_record(self, kind: int, event: Event) -> None:
         data = self.data
-        if kind in (facts.SESSION_OPENED, facts.SESSION_RESUMED):
-            fields = facts.CONNECT_RECORD.unpack_from(data, self.at)
-            self.at += facts.CONNECT_RECORD.size
-            event["event"] = "session_opened" if kind == facts.SESSION_OPENED else "session_resumed"
+        if kind in (layout.SESSION_OPENED, layout.SESSION_RESUMED):
+            fields = layout.CONNECT_RECORD.unpack_from(data, self.at)
+            self.at += layout.CONNECT_RECORD.size
+            event["event"] = (
+                "session_opened" if kind == layout.SESSION_OPENED else "session_resumed"
+            )
             event["clean"] = bool(fields[2])
             event["protocol"] = fields[3]
             event["keep_alive_seconds"] = fields[4]
             event["session_expiry_seconds"] = fields[5]
             event["address"] = self.text(fields[6])
-        elif kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
-            fields = facts.REASON_RECORD.unpack_from(data, self.at)
-            self.at += facts.REASON_RECORD.size
-            closed = kind == facts.SESSION_CLOSED
+        elif kind in (layout.SESSION_CLOSED, layout.SESSION_ENDED):
+            fields = layout.REASON_RECORD.unpack_from(data, self.at)
+            self.at += layout.REASON_RECORD.size
+            closed = kind == layout.SESSION_CLOSED
             event["event"] = "session_closed" if closed else "session_ended"
-            event["reason"] = (facts.CLOSE_REASONS if closed else facts.END_REASONS)[fields[2]]
-        elif kind == facts.SUBSCRIBED:
-            fields = facts.SUBSCRIBED_RECORD.unpack_from(data, self.at)
-            self.at += facts.SUBSCRIBED_RECORD.size
+            event["reason"] = (layout.CLOSE_REASONS if closed else layout.END_REASONS)[fields[2]]
+        elif kind == layout.SUBSCRIBED:
+            fields = layout.SUBSCRIBED_RECORD.unpack_from(data, self.at)
+            self.at += layout.SUBSCRIBED_RECORD.size
             event["event"] = "subscribed"
             event["filter"] = self.text(fields[4])
             event["qos"] = fields[2] & 3
-        elif kind == facts.UNSUBSCRIBED:
-            fields = facts.FILTER_RECORD.unpack_from(data, self.at)
-            self.at += facts.FILTER_RECORD.size
+        elif kind == layout.UNSUBSCRIBED:
+            fields = layout.FILTER_RECORD.unpack_from(data, self.at)
+            self.at += layout.FILTER_RECORD.size
             event["event"] = "unsubscribed"
             event["filter"] = self.text(fields[2])
         else:
             raise KeyError(f"unknown record kind {kind}")
 
     def _message_record(self, kind: int, event: Event) -> None:
-        if kind == facts.MESSAGE_HELD:
-            fields = facts.HELD_RECORD.unpack_from(self.data, self.at)
-            self.at += facts.HELD_RECORD.size
+        if kind == layout.MESSAGE_HELD:
+            fields = layout.HELD_RECORD.unpack_from(self.data, self.at)
+            self.at += layout.HELD_RECORD.size
             event["event"] = "message_held"
             event["packet_id"] = fields[2]
             message = fields[3:]
         else:
-            fields = facts.PUBLISHED_RECORD.unpack_from(self.data, self.at)
-            self.at += facts.PUBLISHED_RECORD.size
+            fields = layout.PUBLISHED_RECORD.unpack_from(self.data, self.at)
+            self.at += layout.PUBLISHED_RECORD.size
             event["event"] = "message_published"
-            event["origin"] = facts.ORIGINS[fields[2]]
+            event["origin"] = layout.ORIGINS[fields[2]]
             event["matched"] = fields[3]
             message = fields[4:]
         number, flags, topic_bytes, payload_bytes, properties_bytes = message
@@ -208,54 +210,54 @@ class _Reader:
     def _step_record(self, kind: int, event: Event) -> None:
         data, at = self.data, self.at
         if kind in _INBOUND_NAMES:
-            fields = facts.INBOUND_RECORD.unpack_from(data, at)
-            self.at += facts.INBOUND_RECORD.size
+            fields = layout.INBOUND_RECORD.unpack_from(data, at)
+            self.at += layout.INBOUND_RECORD.size
             event["event"] = _INBOUND_NAMES[kind]
             event["packet_id"], event["message"] = fields[2:]
-        elif kind == facts.MESSAGE_RELEASED:
-            fields = facts.RELEASED_RECORD.unpack_from(data, at)
-            self.at += facts.RELEASED_RECORD.size
+        elif kind == layout.MESSAGE_RELEASED:
+            fields = layout.RELEASED_RECORD.unpack_from(data, at)
+            self.at += layout.RELEASED_RECORD.size
             event["event"] = "message_released"
             event["packet_id"], event["message"], event["matched"] = fields[2:]
-        elif kind == facts.MESSAGE_QUEUED:
-            fields = facts.QUEUED_RECORD.unpack_from(data, at)
-            self.at += facts.QUEUED_RECORD.size + _key_bytes(fields[3])
+        elif kind == layout.MESSAGE_QUEUED:
+            fields = layout.QUEUED_RECORD.unpack_from(data, at)
+            self.at += layout.QUEUED_RECORD.size + _key_bytes(fields[3])
             event["event"] = "message_queued"
             event["message"], event["qos"], event["position"] = fields[2], fields[3] & 3, fields[4]
-        elif kind == facts.DELIVERY_STARTED:
-            fields = facts.STARTED_RECORD.unpack_from(data, at)
-            self.at += facts.STARTED_RECORD.size + _key_bytes(fields[4])
+        elif kind == layout.DELIVERY_STARTED:
+            fields = layout.STARTED_RECORD.unpack_from(data, at)
+            self.at += layout.STARTED_RECORD.size + _key_bytes(fields[4])
             event["event"] = "delivery_started"
             event["packet_id"], event["message"] = fields[2], fields[3]
             event["qos"], event["position"] = fields[4] & 3, fields[5]
-        elif kind == facts.DELIVERY_RESENT:
-            fields = facts.RESENT_RECORD.unpack_from(data, at)
-            self.at += facts.RESENT_RECORD.size
+        elif kind == layout.DELIVERY_RESENT:
+            fields = layout.RESENT_RECORD.unpack_from(data, at)
+            self.at += layout.RESENT_RECORD.size
             event["event"] = "delivery_resent"
             event["packet_id"], event["message"] = fields[2], fields[3]
             event["packet"] = "pubrel" if fields[4] else "publish"
-        elif kind == facts.DELIVERED_AT_QOS0:
-            fields = facts.QOS0_RECORD.unpack_from(data, at)
-            self.at += facts.QOS0_RECORD.size
+        elif kind == layout.DELIVERED_AT_QOS0:
+            fields = layout.QOS0_RECORD.unpack_from(data, at)
+            self.at += layout.QOS0_RECORD.size
             event["event"] = "delivery_completed"
             event["packet_id"], event["message"] = 0, fields[2]
-        elif kind == facts.MESSAGE_DROPPED:
-            fields = facts.DROPPED_RECORD.unpack_from(data, at)
-            self.at += facts.DROPPED_RECORD.size
+        elif kind == layout.MESSAGE_DROPPED:
+            fields = layout.DROPPED_RECORD.unpack_from(data, at)
+            self.at += layout.DROPPED_RECORD.size
             event["event"] = "message_dropped"
-            event["message"], event["reason"] = fields[2], facts.DROP_REASONS[fields[3]]
+            event["message"], event["reason"] = fields[2], layout.DROP_REASONS[fields[3]]
         else:
             raise KeyError(f"unknown record kind {kind}")
 
     def _will_record(self, kind: int, event: Event) -> None:
-        if kind == facts.WILL_CLEARED:
-            fields = facts.REASON_RECORD.unpack_from(self.data, self.at)
-            self.at += facts.REASON_RECORD.size
+        if kind == layout.WILL_CLEARED:
+            fields = layout.REASON_RECORD.unpack_from(self.data, self.at)
+            self.at += layout.REASON_RECORD.size
             event["event"] = "will_cleared"
-            event["reason"] = facts.WILL_CLEAR_REASONS[fields[2]]
+            event["reason"] = layout.WILL_CLEAR_REASONS[fields[2]]
             return
-        fields = facts.WILL_RECORD.unpack_from(self.data, self.at)
-        self.at += facts.WILL_RECORD.size
+        fields = layout.WILL_RECORD.unpack_from(self.data, self.at)
+        self.at += layout.WILL_RECORD.size
         event["event"] = "will_set"
         event["topic"] = self.text(fields[5])
         event["qos"] = fields[2] & 3
@@ -264,18 +266,18 @@ class _Reader:
         self.at += fields[6] + fields[7]
 
     def _retained(self, kind: int) -> Event:
-        if kind == facts.RETAINED_SET:
-            fields = facts.RETAINED_RECORD.unpack_from(self.data, self.at)
-            self.at += facts.RETAINED_RECORD.size
+        if kind == layout.RETAINED_SET:
+            fields = layout.RETAINED_RECORD.unpack_from(self.data, self.at)
+            self.at += layout.RETAINED_RECORD.size
             return {"event": "retained_set", "topic": self.text(fields[2]), "message": fields[1]}
-        fields = facts.CLEARED_RECORD.unpack_from(self.data, self.at)
-        self.at += facts.CLEARED_RECORD.size
+        fields = layout.CLEARED_RECORD.unpack_from(self.data, self.at)
+        self.at += layout.CLEARED_RECORD.size
         return {"event": "retained_cleared", "topic": self.text(fields[1])}
 
     def _observed(self) -> Event:
-        fields = facts.OBSERVED_RECORD.unpack_from(self.data, self.at)
-        self.at += facts.OBSERVED_RECORD.size
-        kind = facts.OBSERVATIONS[fields[2]]
+        fields = layout.OBSERVED_RECORD.unpack_from(self.data, self.at)
+        self.at += layout.OBSERVED_RECORD.size
+        kind = layout.OBSERVATIONS[fields[2]]
         event: Event = {"event": kind}
         if fields[1]:
             event["session"] = fields[1]
@@ -294,9 +296,9 @@ class _Reader:
         return event
 
     def _started(self) -> Event:
-        fields = facts.BROKER_STARTED_RECORD.unpack_from(self.data, self.at)
-        self.at += facts.BROKER_STARTED_RECORD.size
-        event: Event = {"event": "broker_started", "recovery": facts.RECOVERIES[fields[1]]}
+        fields = layout.BROKER_STARTED_RECORD.unpack_from(self.data, self.at)
+        self.at += layout.BROKER_STARTED_RECORD.size
+        event: Event = {"event": "broker_started", "recovery": layout.RECOVERIES[fields[1]]}
         event["version"] = self.text(fields[2])
         event["previous_boot"] = self.text(fields[3]) or None
         return event
@@ -304,14 +306,14 @@ class _Reader:
 
 def _key_bytes(flags: int) -> int:
     """Return how many bytes of a subscription's key follow a delivery's record."""
-    return facts.KEY.size if flags & THROUGH_ONE else 0
+    return layout.KEY.size if flags & THROUGH_ONE else 0
 
 
 _INBOUND_NAMES = {
-    facts.DUPLICATE_SUPPRESSED: "duplicate_suppressed",
-    facts.MESSAGE_ABANDONED: "message_abandoned",
-    facts.DELIVERY_RECEIVED: "delivery_received",
-    facts.DELIVERY_COMPLETED: "delivery_completed",
+    layout.DUPLICATE_SUPPRESSED: "duplicate_suppressed",
+    layout.MESSAGE_ABANDONED: "message_abandoned",
+    layout.DELIVERY_RECEIVED: "delivery_received",
+    layout.DELIVERY_COMPLETED: "delivery_completed",
 }
 _SUBJECT_FIELDS = {
     "limit_hit": "limit",

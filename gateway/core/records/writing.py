@@ -1,6 +1,6 @@
 """The records of every message, written field by field.
 
-They are those of `facts` (`HELD_RECORD` and so on, which read them). Compiled, a BytesWriter takes
+They are those of `layout` (`HELD_RECORD` and so on, which read them). Compiled, a BytesWriter takes
 an integer as it is; a Struct would have each one made an object first, which costs ten times as
 much and is a tenth of what the broker does. Rare records are packed.
 """

@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from gateway.core.asked import Asked
-from gateway.core.full_disk import DISK_FULL
 from gateway.core.limits import WILD_PATTERNS_MAX, Limits
 from gateway.core.output import Output
-from gateway.core.recorder import Recorder
-from gateway.core.retained_replay import RetainedReplay
-from gateway.core.routes import is_system_topic
-from gateway.core.session import Connection, Session, Subscription
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.full_disk import DISK_FULL
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.rules.subscribe_request import Asked
+from gateway.core.rules.system_topics import SystemMessages
+from gateway.core.sessions.session import Connection, Session, Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
-from gateway.core.system_messages import SystemMessages
+from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     NO_SUBSCRIPTION_EXISTED,
     QUOTA_EXCEEDED,

@@ -8,7 +8,6 @@ Messages are started in the order of the queue and resent in the order they were
 
 from typing import Final
 
-from gateway.core.facts import DROP_REASONS
 from gateway.core.frames import NO_ALIAS, Frames
 from gateway.core.limits import (
     FORWARDED_BYTES_MAX,
@@ -17,8 +16,9 @@ from gateway.core.limits import (
     Limits,
 )
 from gateway.core.output import Output
-from gateway.core.recorder import Recorder
-from gateway.core.session import (
+from gateway.core.records.layout import DROP_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.session import (
     RECEIVED,
     RETAIN,
     SENT,

@@ -14,7 +14,7 @@ shared subscription, and bit 4: it came through one subscription whose key (CRC-
 follows the record.
 
 Facts change the state (`state.State` applies them); observations only tell what happened. The
-recorder writes them, `replay` applies them again after a restart, `journal` reads them for the
+recorder writes them, `replay` applies them again after a restart, `reader` reads them for the
 session log.
 """
 

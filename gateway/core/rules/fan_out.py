@@ -1,12 +1,12 @@
 """From one message to all its receivers: targets, shared subscriptions, the retained message."""
 
-from gateway.core.delivering import Deliverer
 from gateway.core.limits import Limits
-from gateway.core.recorder import Recorder
-from gateway.core.routes import Group, Route, Target
-from gateway.core.session import QOS, RETAIN, Message, Session
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.sessions.session import QOS, RETAIN, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
+from gateway.core.topics.route import Group, Route, Target
 from gateway.core.work import DELIVERY_UNITS
 
 

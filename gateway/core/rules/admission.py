@@ -6,14 +6,14 @@ recorded. Errors of the peer are returned, with what was expected.
 
 from typing import Final
 
-from gateway.core.facts import ORIGINS
 from gateway.core.incoming import Incoming
 from gateway.core.limits import Limits
-from gateway.core.recorder import Recorder
-from gateway.core.routes import Route
-from gateway.core.session import Connection, Message, Session
+from gateway.core.records.layout import ORIGINS
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.session import Connection, Message, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
+from gateway.core.topics.route import Route
 from gateway.core.violation import (
     NOT_AUTHORIZED,
     PAYLOAD_FORMAT_INVALID,

@@ -4,18 +4,18 @@ The fact with its packet identifier and its contents is durable before PUBREC (m
 4.3: the message itself is stored). The release and every queue entry stand in one batch.
 """
 
-from gateway.core.arriving import Arriving
-from gateway.core.delivering import EXPIRED
-from gateway.core.facts import DROP_REASONS
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
 from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX, Limits
 from gateway.core.output import Output
-from gateway.core.recorder import Recorder
-from gateway.core.routes import is_system_topic
-from gateway.core.session import Connection, Held, Session
+from gateway.core.records.layout import DROP_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.admission import Arriving
+from gateway.core.rules.deliver import EXPIRED
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.sessions.session import Connection, Held, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
+from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     NO_MATCHING_SUBSCRIBERS,
     PACKET_ID_NOT_FOUND,

@@ -7,16 +7,16 @@ or a clean start says so.
 
 from typing import Final
 
-from gateway.core.delivering import Deliverer
-from gateway.core.facts import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
 from gateway.core.gateway_time import GatewayTime
-from gateway.core.handing_over import HandingOver
 from gateway.core.limits import Limits
 from gateway.core.output import Output
-from gateway.core.publishing import Publisher
-from gateway.core.recorder import Recorder
-from gateway.core.retained_replay import RetainedReplay
-from gateway.core.session import (
+from gateway.core.records.layout import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.publish import Publisher
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.rules.shared_subscriptions import HandingOver
+from gateway.core.sessions.session import (
     CLOSED,
     CONNECTED,
     EXPIRY_NEVER,

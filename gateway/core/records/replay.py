@@ -7,9 +7,9 @@ speaks of may have ended later in the journal.
 
 from collections.abc import Callable
 
-from gateway.core import facts
-from gateway.core.journal import Blob
-from gateway.core.session import (
+from gateway.core.records import layout
+from gateway.core.records.reader import Blob
+from gateway.core.sessions.session import (
     HAS_PLACE,
     KEY_SHIFT,
     THROUGH_ONE,
@@ -73,38 +73,38 @@ class Replay:
 
     def _apply_record(self, blob: Blob, kind: int, at: int) -> int:
         data = blob.data
-        if kind == facts.RETAINED_SET:
-            _, number, size = facts.RETAINED_RECORD.unpack_from(data, at)
-            end = at + facts.RETAINED_RECORD.size + int(size)
+        if kind == layout.RETAINED_SET:
+            _, number, size = layout.RETAINED_RECORD.unpack_from(data, at)
+            end = at + layout.RETAINED_RECORD.size + int(size)
             message = self.messages.get(number) or self.load(number)
             if message is not None:
                 self.state.retained_set(message.topic, message)
             return end
-        if kind == facts.RETAINED_CLEARED:
-            _, size = facts.CLEARED_RECORD.unpack_from(data, at)
-            end = at + facts.CLEARED_RECORD.size + int(size)
+        if kind == layout.RETAINED_CLEARED:
+            _, size = layout.CLEARED_RECORD.unpack_from(data, at)
+            end = at + layout.CLEARED_RECORD.size + int(size)
             self.state.retained_cleared(data[end - size : end].decode())
             return end
-        if kind == facts.OBSERVED:
-            fields = facts.OBSERVED_RECORD.unpack_from(data, at)
-            return at + facts.OBSERVED_RECORD.size + int(fields[3]) + int(fields[4])
-        if kind == facts.BROKER_STARTED:
-            fields = facts.BROKER_STARTED_RECORD.unpack_from(data, at)
+        if kind == layout.OBSERVED:
+            fields = layout.OBSERVED_RECORD.unpack_from(data, at)
+            return at + layout.OBSERVED_RECORD.size + int(fields[3]) + int(fields[4])
+        if kind == layout.BROKER_STARTED:
+            fields = layout.BROKER_STARTED_RECORD.unpack_from(data, at)
             self.state.time.run_began(blob.gateway_ms, self.next_message)
-            return at + facts.BROKER_STARTED_RECORD.size + int(fields[2]) + int(fields[3])
-        if kind == facts.BROKER_STOPPED:
-            return at + facts.BROKER_STOPPED_RECORD.size
+            return at + layout.BROKER_STARTED_RECORD.size + int(fields[2]) + int(fields[3])
+        if kind == layout.BROKER_STOPPED:
+            return at + layout.BROKER_STOPPED_RECORD.size
         number = int.from_bytes(data[at + 1 : at + 5], "little")
         session = self.state.numbers.get(number)
-        if kind <= facts.UNSUBSCRIBED:
+        if kind <= layout.UNSUBSCRIBED:
             return self._apply_session_record(blob, kind, at, number, session)
-        if kind in (facts.SESSION_OWNED, facts.EXPIRY_CHANGED):
+        if kind in (layout.SESSION_OWNED, layout.EXPIRY_CHANGED):
             return self._apply_property_record(blob, kind, at, session)
-        if kind in (facts.WILL_SET, facts.WILL_CLEARED):
+        if kind in (layout.WILL_SET, layout.WILL_CLEARED):
             return self._apply_will_record(blob, kind, at, number, session)
-        if kind in (facts.MESSAGE_HELD, facts.MESSAGE_PUBLISHED):
+        if kind in (layout.MESSAGE_HELD, layout.MESSAGE_PUBLISHED):
             return self._apply_message_record(blob, kind, at, session)
-        if kind in (facts.MESSAGE_RELEASED, facts.MESSAGE_ABANDONED, facts.DUPLICATE_SUPPRESSED):
+        if kind in (layout.MESSAGE_RELEASED, layout.MESSAGE_ABANDONED, layout.DUPLICATE_SUPPRESSED):
             return self._apply_inbound_record(blob, kind, at, session)
         return self._apply_delivery_record(blob, kind, at, session)
 
@@ -112,9 +112,9 @@ class Replay:
         self, blob: Blob, kind: int, at: int, number: int, session: Session | None
     ) -> int:
         data, state = blob.data, self.state
-        if kind in (facts.SESSION_OPENED, facts.SESSION_RESUMED):
-            fields = facts.CONNECT_RECORD.unpack_from(data, at)
-            if kind == facts.SESSION_OPENED:
+        if kind in (layout.SESSION_OPENED, layout.SESSION_RESUMED):
+            fields = layout.CONNECT_RECORD.unpack_from(data, at)
+            if kind == layout.SESSION_OPENED:
                 # Also one whose row a cut checkpoint wrote: the client id is its from here on.
                 session = session or Session(number, blob.names[number], not fields[2])
                 state.session_opened(session)
@@ -123,24 +123,24 @@ class Replay:
             if session is not None:
                 session.protocol = fields[3]
                 session.expiry_seconds = fields[5]
-            return at + facts.CONNECT_RECORD.size + int(fields[6])
-        if kind in (facts.SESSION_CLOSED, facts.SESSION_ENDED):
-            if session is not None and kind == facts.SESSION_CLOSED:
+            return at + layout.CONNECT_RECORD.size + int(fields[6])
+        if kind in (layout.SESSION_CLOSED, layout.SESSION_ENDED):
+            if session is not None and kind == layout.SESSION_CLOSED:
                 state.session_closed(session, blob.gateway_ms)
             elif session is not None:
                 state.session_ended(session)
-            elif kind == facts.SESSION_ENDED:
+            elif kind == layout.SESSION_ENDED:
                 state.changes.ended.append(number)
-            return at + facts.REASON_RECORD.size
-        if kind == facts.SUBSCRIBED:
-            _, _, options, identifier, size = facts.SUBSCRIBED_RECORD.unpack_from(data, at)
-            end = at + facts.SUBSCRIBED_RECORD.size + int(size)
+            return at + layout.REASON_RECORD.size
+        if kind == layout.SUBSCRIBED:
+            _, _, options, identifier, size = layout.SUBSCRIBED_RECORD.unpack_from(data, at)
+            end = at + layout.SUBSCRIBED_RECORD.size + int(size)
             topic_filter = data[end - size : end].decode()
             if session is not None:
                 state.subscribed(session, Subscription(topic_filter, options, identifier))
             return end
-        _, _, size = facts.FILTER_RECORD.unpack_from(data, at)
-        end = at + facts.FILTER_RECORD.size + int(size)
+        _, _, size = layout.FILTER_RECORD.unpack_from(data, at)
+        end = at + layout.FILTER_RECORD.size + int(size)
         if session is not None:
             state.unsubscribed(session, data[end - size : end].decode())
         return end
@@ -149,19 +149,19 @@ class Replay:
         self, blob: Blob, kind: int, at: int, session: Session | None
     ) -> int:
         data, state = blob.data, self.state
-        if kind == facts.EXPIRY_CHANGED:
+        if kind == layout.EXPIRY_CHANGED:
             if session is not None:
-                state.expiry_changed(session, facts.EXPIRY_RECORD.unpack_from(data, at)[2])
-            return at + facts.EXPIRY_RECORD.size
-        _, _, size = facts.OWNED_RECORD.unpack_from(data, at)
-        end = at + facts.OWNED_RECORD.size + int(size)
+                state.expiry_changed(session, layout.EXPIRY_RECORD.unpack_from(data, at)[2])
+            return at + layout.EXPIRY_RECORD.size
+        _, _, size = layout.OWNED_RECORD.unpack_from(data, at)
+        end = at + layout.OWNED_RECORD.size + int(size)
         if session is not None:
             state.session_owned(session, data[end - size : end].decode())
         return end
 
     def _apply_message_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
         data = blob.data
-        record = facts.HELD_RECORD if kind == facts.MESSAGE_HELD else facts.PUBLISHED_RECORD
+        record = layout.HELD_RECORD if kind == layout.MESSAGE_HELD else layout.PUBLISHED_RECORD
         fields = record.unpack_from(data, at)
         number, flags, topic_bytes, payload_bytes, properties_bytes = fields[-5:]
         topic_at = at + record.size
@@ -185,16 +185,18 @@ class Replay:
         self.messages[number] = message
         self.next_message = max(self.next_message, number + 1)
         self.state.next_message_number = max(self.state.next_message_number, number + 1)
-        if kind == facts.MESSAGE_HELD and session is not None:
+        if kind == layout.MESSAGE_HELD and session is not None:
             held = Held(session, fields[2], message, self.now)
             held.stored = True  # by a checkpoint that was cut, perhaps
             self.state.message_held(held)
         return end
 
     def _apply_inbound_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
-        record = facts.RELEASED_RECORD if kind == facts.MESSAGE_RELEASED else facts.INBOUND_RECORD
+        record = (
+            layout.RELEASED_RECORD if kind == layout.MESSAGE_RELEASED else layout.INBOUND_RECORD
+        )
         fields = record.unpack_from(blob.data, at)
-        if kind != facts.DUPLICATE_SUPPRESSED and session is not None:
+        if kind != layout.DUPLICATE_SUPPRESSED and session is not None:
             held = session.inbound.get(fields[2])
             if held is not None:
                 self.messages[held.message.number] = held.message
@@ -205,37 +207,37 @@ class Replay:
         self, blob: Blob, kind: int, at: int, session: Session | None
     ) -> int:
         data = blob.data
-        if kind == facts.MESSAGE_QUEUED:
-            _, _, number, flags, position = facts.QUEUED_RECORD.unpack_from(data, at)
-            end, flags = _with_key(data, at + facts.QUEUED_RECORD.size, flags)
+        if kind == layout.MESSAGE_QUEUED:
+            _, _, number, flags, position = layout.QUEUED_RECORD.unpack_from(data, at)
+            end, flags = _with_key(data, at + layout.QUEUED_RECORD.size, flags)
             if session is not None and position >= session.next_position:
                 self._queue(session, number, flags, position)
             return end
-        if kind == facts.DELIVERY_STARTED:
-            _, _, packet_id, number, flags, position = facts.STARTED_RECORD.unpack_from(data, at)
-            end, flags = _with_key(data, at + facts.STARTED_RECORD.size, flags)
+        if kind == layout.DELIVERY_STARTED:
+            _, _, packet_id, number, flags, position = layout.STARTED_RECORD.unpack_from(data, at)
+            end, flags = _with_key(data, at + layout.STARTED_RECORD.size, flags)
             if session is not None:
                 self._start(session, packet_id, number, flags, position)
             return end
-        if kind in (facts.DELIVERY_RECEIVED, facts.DELIVERY_COMPLETED):
-            fields = facts.OUTBOUND_RECORD.unpack_from(data, at)
+        if kind in (layout.DELIVERY_RECEIVED, layout.DELIVERY_COMPLETED):
+            fields = layout.OUTBOUND_RECORD.unpack_from(data, at)
             delivery = session.outbound.get(fields[2]) if session is not None else None
-            if delivery is not None and kind == facts.DELIVERY_RECEIVED:
+            if delivery is not None and kind == layout.DELIVERY_RECEIVED:
                 self.state.delivery_received(delivery)
             elif delivery is not None:
                 self.state.delivery_completed(delivery)
-            return at + facts.OUTBOUND_RECORD.size
-        if kind == facts.DELIVERED_AT_QOS0:
-            _, _, number, position = facts.QOS0_RECORD.unpack_from(data, at)
+            return at + layout.OUTBOUND_RECORD.size
+        if kind == layout.DELIVERED_AT_QOS0:
+            _, _, number, position = layout.QOS0_RECORD.unpack_from(data, at)
             self._skip(session, number, position)
-            return at + facts.QOS0_RECORD.size
-        if kind == facts.MESSAGE_DROPPED:
-            _, _, number, _, position = facts.DROPPED_RECORD.unpack_from(data, at)
-            if position != facts.NEVER_QUEUED:
+            return at + layout.QOS0_RECORD.size
+        if kind == layout.MESSAGE_DROPPED:
+            _, _, number, _, position = layout.DROPPED_RECORD.unpack_from(data, at)
+            if position != layout.NEVER_QUEUED:
                 self._skip(session, number, position)
-            return at + facts.DROPPED_RECORD.size
-        if kind == facts.DELIVERY_RESENT:
-            return at + facts.RESENT_RECORD.size
+            return at + layout.DROPPED_RECORD.size
+        if kind == layout.DELIVERY_RESENT:
+            return at + layout.RESENT_RECORD.size
         raise AssertionError(f"a recorder of this version never writes record kind {kind}")
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
@@ -267,14 +269,14 @@ class Replay:
     def _apply_will_record(
         self, blob: Blob, kind: int, at: int, number: int, session: Session | None
     ) -> int:
-        if kind == facts.WILL_CLEARED:
+        if kind == layout.WILL_CLEARED:
             owner = self.state.wills.get(number)
             if owner is not None:
                 self.state.will_cleared(owner)
-            return at + facts.REASON_RECORD.size
-        fields = facts.WILL_RECORD.unpack_from(blob.data, at)
+            return at + layout.REASON_RECORD.size
+        fields = layout.WILL_RECORD.unpack_from(blob.data, at)
         flags, delay, expiry, topic_bytes, payload_bytes, properties_bytes = fields[2:]
-        topic_at = at + facts.WILL_RECORD.size
+        topic_at = at + layout.WILL_RECORD.size
         payload_at = topic_at + int(topic_bytes)
         properties_at = payload_at + int(payload_bytes)
         end = properties_at + int(properties_bytes)
@@ -305,10 +307,10 @@ def _with_key(data: bytes, end: int, flags: int) -> tuple[int, int]:
     """Return where a delivery's record ends, and its flags with the key that may follow it."""
     if not flags & THROUGH_ONE:
         return end, flags
-    key: int = facts.KEY.unpack_from(data, end)[0]
-    return end + facts.KEY.size, flags | key << KEY_SHIFT
+    key: int = layout.KEY.unpack_from(data, end)[0]
+    return end + layout.KEY.size, flags | key << KEY_SHIFT
 
 
 def properties_in(section: bytes) -> tuple[int, bytes]:
     """Return when a message expires and its properties, from their section of a MESSAGE."""
-    return facts.EXPIRES.unpack_from(section)[0], section[facts.EXPIRES.size :]
+    return layout.EXPIRES.unpack_from(section)[0], section[layout.EXPIRES.size :]

@@ -7,7 +7,7 @@ from typing import Final
 
 from gateway.core.limits import Limits
 from gateway.core.memory import text_bytes_of
-from gateway.core.session import Session, Subscription
+from gateway.core.sessions.session import Session, Subscription
 
 SYSTEM: Final = "$SYS"
 """The first level of the topics that are the broker's own (section 4.7.2)."""
