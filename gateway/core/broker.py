@@ -26,7 +26,7 @@ from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import HandingOver, HandOver
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.rules.system_topics import SystemMessages
-from gateway.core.sessions.session import (
+from gateway.core.sessions.connection import (
     AUTHENTICATING,
     AWAITING_AUTH,
     AWAITING_CONNECT,
@@ -34,10 +34,9 @@ from gateway.core.sessions.session import (
     CONNECTED,
     Connection,
     ConnectionShare,
-    Delivery,
-    Message,
-    Session,
 )
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import (

@@ -12,8 +12,8 @@ from mypy_extensions import i64
 
 from gateway.core.frames import NO_ALIAS
 from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.connection import CLOSED, Connection
 from gateway.core.sessions.packet_buffer import PacketBuffer
-from gateway.core.sessions.session import CLOSED, Connection
 from gateway.wire import kinds
 
 CONNACK_BYTE: Final = kinds.CONNACK << 4

@@ -11,7 +11,7 @@ from gateway.access.authentication import PASSWORD_CHECKS_MAX, Authenticator, Ex
 from gateway.access.passwords import PasswordFile
 from gateway.core.broker import Broker
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.sessions.session import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
 from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 
 EXCHANGES_MAX = 1_000

@@ -10,16 +10,9 @@ from pathlib import Path
 
 from gateway.core.records.reader import Blob
 from gateway.core.records.replay import Replay, properties_in
-from gateway.core.sessions.session import (
-    HAS_PLACE,
-    RECEIVED,
-    Delivery,
-    Held,
-    Message,
-    Session,
-    Subscription,
-    Will,
-)
+from gateway.core.sessions.message import HAS_PLACE, RECEIVED, Delivery, Held, Message, Will
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.store import clock_row
 from gateway.store.journal_files import FOLDER_NAME

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from gateway.core.changes import Changes
-from gateway.core.sessions.session import Delivery, Message, Session
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.disk_errors import is_full
 from gateway.private_files import open_private
 from gateway.store import database, formats, migration

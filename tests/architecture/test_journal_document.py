@@ -13,15 +13,10 @@ import pytest
 from gateway.core.records import layout
 from gateway.core.records.reader import Blob, Event, decode
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.session import (
-    Connection,
-    Delivery,
-    Held,
-    Message,
-    Session,
-    Subscription,
-    Will,
-)
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Delivery, Held, Message, Will
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.store.database import migrate
 from gateway.store.journal_files import FRAME, HEADER_BYTES

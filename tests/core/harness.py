@@ -10,7 +10,8 @@ from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.records.layout import CLOCKS
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.session import CLOSED, Connection, Session
+from gateway.core.sessions.connection import CLOSED, Connection
+from gateway.core.sessions.session import Session
 from gateway.store.journal import FILE_BYTES
 from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.sessions.session import AWAITING_AUTH
+from gateway.core.sessions.connection import AWAITING_AUTH
 from gateway.wire.packets import (
     Auth,
     Connack,

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.limits import WILD_PATTERNS_MAX, Limits
-from gateway.core.sessions.session import Message, Session, Subscription
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.core.topics import levels as levels_module
 from gateway.core.topics import tree as tree_module

@@ -3,7 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.sessions.session import Message, Session, Subscription
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.topics.tree import TopicTree
 from gateway.wire.topics import matches

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway.core.rules.authenticate import AuthenticationAnswer
-from gateway.core.sessions.session import AUTHENTICATING, CLOSED
+from gateway.core.sessions.connection import AUTHENTICATING, CLOSED
 from gateway.core.violation import CONTINUE_AUTHENTICATION
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec, Pubrel

@@ -9,7 +9,9 @@ from typing import Final
 
 from gateway.core.limits import Limits
 from gateway.core.rules.authenticate import AuthenticationRequest
-from gateway.core.sessions.session import CLOSED, CONNECTED, RECEIVED, SENT, Session
+from gateway.core.sessions.connection import CLOSED, CONNECTED
+from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.session import Session
 from gateway.core.state import place_bytes_of
 from tests.core.harness import Harness
 from tests.core.picture import Picture, picture_of

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from gateway.core.records import layout
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.session import Delivery, Held, Message, Session
+from gateway.core.sessions.message import Delivery, Held, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 
 SYNCHRONISED = layout.CLOCKS.index("synchronised")

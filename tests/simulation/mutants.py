@@ -21,8 +21,10 @@ from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Ending
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.qos2_receive import Holding
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import RECEIVED, SENT, Delivery, Message
 from gateway.core.sessions.packet_buffer import PacketBuffer
-from gateway.core.sessions.session import RECEIVED, SENT, Connection, Delivery, Message, Session
+from gateway.core.sessions.session import Session
 from gateway.server.committer import Committer
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.store import Store

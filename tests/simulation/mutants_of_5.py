@@ -9,7 +9,8 @@ from gateway.core.rules.admission import Arriving
 from gateway.core.rules.disconnect import Ending
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.shared_subscriptions import HandingOver
-from gateway.core.sessions.session import Connection, Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Group
 from gateway.wire.packets import Publish
 from tests.simulation.mutants import Mutant, later, later_when_committed, one

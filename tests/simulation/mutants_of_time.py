@@ -6,7 +6,7 @@ from gateway.core.frames import Frames
 from gateway.core.gateway_time import SYNCHRONISED, GatewayTime, Outage
 from gateway.core.records.recorder import Recorder
 from gateway.core.records.replay import Replay
-from gateway.core.sessions.session import Message
+from gateway.core.sessions.message import Message
 from gateway.server.clock import WallClock
 from tests.simulation.clocks import VirtualTime
 from tests.simulation.mutants import one

@@ -6,7 +6,8 @@ was ever committed, replayed from the first. Wherever a checkpoint was cut, this
 
 from gateway.core.records.reader import Blob
 from gateway.core.records.replay import Replay
-from gateway.core.sessions.session import Delivery, Message, Session
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.store.store import Store
 from tests.simulation.violation import require

@@ -9,7 +9,8 @@ import pytest
 
 from gateway.core.limits import Limits
 from gateway.core.rules import deliver
-from gateway.core.sessions.session import RECEIVED, SENT, Session
+from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.session import Session
 from gateway.wire.packets import (
     Connect,
     Puback,

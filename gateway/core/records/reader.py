@@ -8,7 +8,7 @@ from struct import error as StructError
 from zlib import crc32
 
 from gateway.core.records import layout
-from gateway.core.sessions.session import THROUGH_ONE
+from gateway.core.sessions.message import THROUGH_ONE
 
 EventValue = int | str | bytes | bool | None
 Event = dict[str, EventValue]

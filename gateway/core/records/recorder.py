@@ -18,17 +18,10 @@ from gateway.core.records.writing import (
     write_u32,
     write_u64,
 )
-from gateway.core.sessions.session import (
-    KEY_SHIFT,
-    THROUGH_ONE,
-    Connection,
-    Delivery,
-    Held,
-    Message,
-    Session,
-    Subscription,
-    Will,
-)
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import KEY_SHIFT, THROUGH_ONE, Delivery, Held, Message, Will
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 
 

@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 from gateway.core.records import layout
 from gateway.core.records.reader import Blob
-from gateway.core.sessions.session import (
+from gateway.core.sessions.message import (
     HAS_PLACE,
     KEY_SHIFT,
     THROUGH_ONE,
     Delivery,
     Held,
     Message,
-    Session,
-    Subscription,
     Will,
 )
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.wire.values import topic_field_of
 

@@ -9,7 +9,9 @@ from typing import Final
 from gateway.core.output import Output
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.deliver import Deliverer
-from gateway.core.sessions.session import RECEIVED, STATE_NAMES, Connection, Delivery, Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import RECEIVED, STATE_NAMES, Delivery
+from gateway.core.sessions.session import Session
 from gateway.core.statistics import Statistics
 from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
 from gateway.wire.encoder import encode

@@ -10,7 +10,9 @@ from gateway.core.incoming import Incoming
 from gateway.core.limits import Limits
 from gateway.core.records.layout import ORIGINS
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.session import Connection, Message, Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.topics.route import Route

@@ -4,7 +4,7 @@ A user name with a password takes one question. Enhanced authentication (5.0 sec
 many as its method wants: each AUTH of the client is one.
 """
 
-from gateway.core.sessions.session import Connection
+from gateway.core.sessions.connection import Connection
 
 
 class AuthenticationRequest:

@@ -13,15 +13,9 @@ from gateway.core.records.recorder import Recorder
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.rules.disconnect import TAKEOVER, Ending
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
-from gateway.core.sessions.session import (
-    AUTHENTICATING,
-    AWAITING_AUTH,
-    CONNECTED,
-    EXPIRY_NEVER,
-    Connection,
-    Session,
-    Will,
-)
+from gateway.core.sessions.connection import AUTHENTICATING, AWAITING_AUTH, CONNECTED, Connection
+from gateway.core.sessions.message import Will
+from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer, Timers

@@ -18,15 +18,9 @@ from gateway.core.limits import (
 from gateway.core.output import Output
 from gateway.core.records.layout import DROP_REASONS
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.session import (
-    RECEIVED,
-    RETAIN,
-    SENT,
-    Connection,
-    Delivery,
-    Message,
-    Session,
-)
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import RECEIVED, RETAIN, SENT, Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.statistics import Statistics
 from gateway.wire.kinds import PUBREL
 

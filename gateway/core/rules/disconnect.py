@@ -16,14 +16,8 @@ from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import HandingOver
-from gateway.core.sessions.session import (
-    CLOSED,
-    CONNECTED,
-    EXPIRY_NEVER,
-    NO_TIMER,
-    Connection,
-    Session,
-)
+from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
 from gateway.core.statistics import Statistics
 from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer, Timers
 from gateway.core.violation import (

@@ -3,7 +3,8 @@
 from gateway.core.limits import Limits
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.deliver import Deliverer
-from gateway.core.sessions.session import QOS, RETAIN, Message, Session
+from gateway.core.sessions.message import QOS, RETAIN, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.topics.route import Group, Route, Target

@@ -10,7 +10,8 @@ from typing import Final
 
 from gateway.core.limits import Limits
 from gateway.core.output import Output
-from gateway.core.sessions.session import CLOSED, Connection, PutOff, Session
+from gateway.core.sessions.connection import CLOSED, Connection, PutOff
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.violation import QUOTA_EXCEEDED

@@ -1,7 +1,7 @@
 """From a publisher into the broker: QoS 0 and 1, and wills.
 
-What holds for every PUBLISH is decided in `admission`, QoS 2 has `qos2_receive`; from `fan_out` on all go
-the same way.
+What holds for every PUBLISH is decided in `admission`, QoS 2 has `qos2_receive`; from `fan_out` on
+all go the same way.
 """
 
 from typing import Final
@@ -14,7 +14,9 @@ from gateway.core.rules.admission import Arriving
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.qos2_receive import Holding
-from gateway.core.sessions.session import Connection, Message, Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.topics.route import Route

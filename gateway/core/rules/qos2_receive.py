@@ -12,7 +12,9 @@ from gateway.core.records.recorder import Recorder
 from gateway.core.rules.admission import Arriving
 from gateway.core.rules.deliver import EXPIRED
 from gateway.core.rules.fan_out import FanOut
-from gateway.core.sessions.session import Connection, Held, Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Held
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.topics.route import is_system_topic

@@ -12,7 +12,10 @@ from gateway.core.limits import Limits
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.subscribe_request import Asked, Found
-from gateway.core.sessions.session import CONNECTED, Connection, Message, Session, Subscription
+from gateway.core.sessions.connection import CONNECTED, Connection
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.core.timers import RETAINED, Timer, Timers
 from gateway.core.topics.retained_walk import RetainedWalk

@@ -10,14 +10,9 @@ from gateway.core.frames import Frames
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.admission import Arriving
 from gateway.core.rules.fan_out import FanOut
-from gateway.core.sessions.session import (
-    KEY_SHIFT,
-    SHARED,
-    Delivery,
-    Message,
-    Session,
-    Subscription,
-)
+from gateway.core.sessions.message import KEY_SHIFT, SHARED, Delivery, Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 
 

@@ -9,7 +9,9 @@ from gateway.core.rules.full_disk import DISK_FULL
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.subscribe_request import Asked
 from gateway.core.rules.system_topics import SystemMessages
-from gateway.core.sessions.session import Connection, Session, Subscription
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.topics.route import is_system_topic

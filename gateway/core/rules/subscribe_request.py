@@ -1,6 +1,7 @@
 """A SUBSCRIBE that is being worked on: a slice at a time where it asks for much."""
 
-from gateway.core.sessions.session import Message, Subscription
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.wire.packets import Subscribe
 from gateway.wire.packets import Subscription as WantedSubscription

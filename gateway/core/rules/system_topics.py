@@ -9,7 +9,9 @@ all that this one did.
 from gateway.core.frames import NO_ALIAS, Frames
 from gateway.core.limits import Limits
 from gateway.core.output import Output
-from gateway.core.sessions.session import RETAIN, Message, Session, Subscription
+from gateway.core.sessions.message import RETAIN, Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.statistics import Statistics
 from gateway.core.topics.tree import TopicTree
 from gateway.wire.topics import matches

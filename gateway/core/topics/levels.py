@@ -11,7 +11,9 @@ levels at the end of one pattern at most one can match the topic.
 from typing import Final
 
 from gateway.core.memory import text_bytes_of
-from gateway.core.sessions.session import Message, Session, Subscription
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.route import Group
 
 LEVEL_BYTES: Final = 256

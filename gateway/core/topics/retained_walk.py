@@ -6,7 +6,7 @@ was cut off since holds nothing any more; a message that was retained since went
 
 from typing import Final
 
-from gateway.core.sessions.session import Message
+from gateway.core.sessions.message import Message
 from gateway.core.topics.levels import Node
 
 BELOW: Final = -1

@@ -7,7 +7,8 @@ from typing import Final
 
 from gateway.core.limits import Limits
 from gateway.core.memory import text_bytes_of
-from gateway.core.sessions.session import Session, Subscription
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 
 SYSTEM: Final = "$SYS"
 """The first level of the topics that are the broker's own (section 4.7.2)."""

@@ -8,7 +8,9 @@ a topic that is published again costs one dictionary lookup. Shared subscription
 from typing import Final
 
 from gateway.core.memory import text_bytes_of
-from gateway.core.sessions.session import Message, Session, Subscription, names_group
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription, names_group
 from gateway.core.topics.levels import Levels, Missing, Node
 from gateway.core.topics.route import (
     Group,
