@@ -115,11 +115,11 @@ Mutate = Callable[[Harness], None]
 
 
 def _forget_entry(harness: Harness) -> None:
-    harness.broker.holding.fan_out.deliver = lambda *_: None  # type: ignore[method-assign]
+    harness.broker.qos2_receive.fan_out.deliver = lambda *_: None  # type: ignore[method-assign]
 
 
 def _deliver_twice(harness: Harness) -> None:
-    fan_out = harness.broker.holding.fan_out
+    fan_out = harness.broker.qos2_receive.fan_out
     once = fan_out.deliver
 
     def twice(*arguments: object) -> None:

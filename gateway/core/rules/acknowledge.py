@@ -6,13 +6,11 @@ with the next batch, and opens the window for what waits. Each method returns wh
 
 from typing import Final
 
-from gateway.core.output import Output
-from gateway.core.records.recorder import Recorder
+from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import RECEIVED, STATE_NAMES, Delivery
 from gateway.core.sessions.session import Session
-from gateway.core.statistics import Statistics
 from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBREL
@@ -25,13 +23,11 @@ REFUSED: Final = "refused_by_receiver"
 class Acknowledging:
     """What a subscriber's answer to a PUBLISH or PUBREL sets off."""
 
-    def __init__(
-        self, recorder: Recorder, output: Output, deliverer: Deliverer, statistics: Statistics
-    ) -> None:
-        self.recorder = recorder
-        self.output = output
+    def __init__(self, core: Core, deliverer: Deliverer) -> None:
+        self.recorder = core.recorder
+        self.output = core.output
         self.deliverer = deliverer
-        self.statistics = statistics
+        self.statistics = core.statistics
 
     def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
         """PUBACK ends a QoS 1 delivery (section 4.3.2)."""

@@ -6,15 +6,12 @@ recorded. Errors of the peer are returned, with what was expected.
 
 from typing import Final
 
+from gateway.core.core import Core
 from gateway.core.incoming import Incoming
-from gateway.core.limits import Limits
 from gateway.core.records.layout import ORIGINS
-from gateway.core.records.recorder import Recorder
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
 from gateway.core.topics.route import Route
 from gateway.core.violation import (
     NOT_AUTHORIZED,
@@ -35,20 +32,14 @@ FROM_CLIENT: Final = ORIGINS.index("client")
 FROM_GATEWAY: Final = ORIGINS.index("gateway")
 
 
-class Arriving:
+class Admission:
     """Decides about a PUBLISH before its QoS does."""
 
-    def __init__(
-        self,
-        state: State,
-        recorder: Recorder,
-        limits: Limits,
-        statistics: Statistics,
-    ) -> None:
-        self.state = state
-        self.recorder = recorder
-        self.limits = limits
-        self.statistics = statistics
+    def __init__(self, core: Core) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.limits = core.limits
+        self.statistics = core.statistics
         self.incoming = Incoming()
 
     def violation_of(self, connection: Connection, packet: Publish) -> Violation | None:

@@ -6,19 +6,16 @@ withheld for the first never reaches the second.
 
 from typing import Final
 
-from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX, Limits
-from gateway.core.output import Output
+from gateway.core.core import Core
+from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX
 from gateway.core.records.layout import END_REASONS, WILL_CLEAR_REASONS
-from gateway.core.records.recorder import Recorder
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.rules.disconnect import TAKEOVER, Ending
+from gateway.core.rules.disconnect import TAKEOVER, Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
 from gateway.core.sessions.connection import AUTHENTICATING, AWAITING_AUTH, CONNECTED, Connection
 from gateway.core.sessions.message import Will
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
-from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer, Timers
+from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
@@ -72,26 +69,21 @@ class Connecting:
 
     def __init__(
         self,
-        state: State,
-        recorder: Recorder,
-        output: Output,
-        ending: Ending,
+        core: Core,
+        disconnecting: Disconnecting,
         full_disk: FullDisk,
-        limits: Limits,
-        statistics: Statistics,
-        timers: Timers,
         authenticates: bool,
         methods: list[str],
     ) -> None:
-        self.state = state
-        self.recorder = recorder
-        self.output = output
-        self.ending = ending
-        self.deliverer = ending.deliverer
+        self.state = core.state
+        self.recorder = core.recorder
+        self.output = core.output
+        self.disconnecting = disconnecting
+        self.deliverer = disconnecting.deliverer
         self.full_disk = full_disk
-        self.limits = limits
-        self.statistics = statistics
-        self.timers = timers
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.timers = core.timers
         self.authenticates = authenticates
         """There are passwords to check user names against."""
         self.methods = methods
@@ -323,7 +315,7 @@ class Connecting:
             # [MQTT5-3.1.2-24] what is too large is not sent, and the close is the answer
             self.output.push(connection, connack)
         self.output.close(connection)
-        self.ending.forget(connection)
+        self.disconnecting.forget(connection)
 
     def _admit(
         self, connection: Connection, packet: Connect, data: bytes | None, now: float
@@ -344,11 +336,11 @@ class Connecting:
             return None
         if before is not None and before.connection is not None:
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
-            self.ending.end(before.connection, TAKEOVER, now)
+            self.disconnecting.end(before.connection, TAKEOVER, now)
             before = self.state.sessions.get(packet.client_id)
         if before is not None and packet.clean_start:
             # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
-            self.ending.end_session(before, CLEAN_START, now)
+            self.disconnecting.end_session(before, CLEAN_START, now)
             before = None
         connection.state = CONNECTED
         # Keep-alive counts from here: the time a password check took is not the client's silence.
@@ -361,7 +353,7 @@ class Connecting:
         if 0 < connection.maximum_packet_size_bytes < len(connack):
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
         self._set_will(session, packet)
-        pending = self.ending.end_is_pending(session.client_id)
+        pending = self.disconnecting.end_is_pending(session.client_id)
         if session.durable or pending or session.will is not None:
             self.output.withhold(connection, connack)
         else:

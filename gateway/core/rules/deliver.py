@@ -8,20 +8,17 @@ Messages are started in the order of the queue and resent in the order they were
 
 from typing import Final
 
-from gateway.core.frames import NO_ALIAS, Frames
+from gateway.core.core import Core
+from gateway.core.frames import NO_ALIAS
 from gateway.core.limits import (
     FORWARDED_BYTES_MAX,
     QUEUE_PAGE_MESSAGES,
     WAITING_IN_MEMORY_MESSAGES,
-    Limits,
 )
-from gateway.core.output import Output
 from gateway.core.records.layout import DROP_REASONS
-from gateway.core.records.recorder import Recorder
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import RECEIVED, RETAIN, SENT, Delivery, Message
 from gateway.core.sessions.session import Session
-from gateway.core.statistics import Statistics
 from gateway.wire.kinds import PUBREL
 
 QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
@@ -48,19 +45,12 @@ class PageRequest:
 class Deliverer:
     """Everything that happens between a matched message and its acknowledgement."""
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        output: Output,
-        frames: Frames,
-        limits: Limits,
-        statistics: Statistics,
-    ) -> None:
-        self.recorder = recorder
-        self.frames = frames
-        self.output = output
-        self.limits = limits
-        self.statistics = statistics
+    def __init__(self, core: Core) -> None:
+        self.recorder = core.recorder
+        self.frames = core.frames
+        self.output = core.output
+        self.limits = core.limits
+        self.statistics = core.statistics
         self.page_requests: list[PageRequest] = []
 
     # -- messages in

@@ -7,19 +7,15 @@ or a clean start says so.
 
 from typing import Final
 
-from gateway.core.gateway_time import GatewayTime
-from gateway.core.limits import Limits
-from gateway.core.output import Output
+from gateway.core.core import Core
 from gateway.core.records.layout import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
-from gateway.core.records.recorder import Recorder
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
-from gateway.core.rules.shared_subscriptions import HandingOver
+from gateway.core.rules.shared_subscriptions import Redistribution
 from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
 from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
-from gateway.core.statistics import Statistics
-from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer, Timers
+from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer
 from gateway.core.violation import (
     ADMINISTRATIVE_ACTION,
     KEEP_ALIVE_TIMEOUT,
@@ -54,32 +50,27 @@ DISCONNECT_CODES: Final = {
 """What a 5.0 client is told when the broker ends its connection (section 4.13)."""
 
 
-class Ending:
+class Disconnecting:
     """Ends connections and sessions."""
 
     def __init__(
         self,
-        recorder: Recorder,
-        output: Output,
+        core: Core,
         deliverer: Deliverer,
         publisher: Publisher,
-        handing_over: HandingOver,
+        redistribution: Redistribution,
         retained_replay: RetainedReplay,
-        limits: Limits,
-        statistics: Statistics,
-        timers: Timers,
-        time: GatewayTime,
     ) -> None:
-        self.recorder = recorder
-        self.output = output
+        self.recorder = core.recorder
+        self.output = core.output
         self.deliverer = deliverer
         self.publisher = publisher
-        self.handing_over = handing_over
+        self.redistribution = redistribution
         self.retained_replay = retained_replay
-        self.limits = limits
-        self.statistics = statistics
-        self.timers = timers
-        self.time = time
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.time = core.time
         self.ended: set[str] = set()
         """Clients whose durable session ends in the batch that is being collected."""
         self.ended_sealed: set[str] = set()
@@ -181,7 +172,7 @@ class Ending:
             connection.let_go()
             self.timers.forget_connection(connection)
             self.retained_replay.forget(connection)
-            self.publisher.arriving.incoming.forget(connection)
+            self.publisher.admission.incoming.forget(connection)
             self.statistics.connections_open -= 1
             if connection.share is not None:
                 connection.share.connections_open -= 1
@@ -205,7 +196,7 @@ class Ending:
         """Discard a session for a reason of END_REASONS; a will that waited is published."""
         if session.will is not None:
             self.publisher.publish_will(session, now)
-        self.handing_over.begin(session, now)
+        self.redistribution.begin(session, now)
         self.recorder.state.work.spent += FILTER_UNITS * len(session.subscriptions)
         self.recorder.session_ended(session, reason)
         self.timers.forget_session(session)

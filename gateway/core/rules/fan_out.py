@@ -1,12 +1,9 @@
 """From one message to all its receivers: targets, shared subscriptions, the retained message."""
 
-from gateway.core.limits import Limits
-from gateway.core.records.recorder import Recorder
+from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.sessions.message import QOS, RETAIN, Message
 from gateway.core.sessions.session import Session
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
 from gateway.core.topics.route import Group, Route, Target
 from gateway.core.work import DELIVERY_UNITS
 
@@ -14,19 +11,12 @@ from gateway.core.work import DELIVERY_UNITS
 class FanOut:
     """Hands messages to the deliverer, once for each receiver."""
 
-    def __init__(
-        self,
-        state: State,
-        recorder: Recorder,
-        deliverer: Deliverer,
-        limits: Limits,
-        statistics: Statistics,
-    ) -> None:
-        self.state = state
-        self.recorder = recorder
+    def __init__(self, core: Core, deliverer: Deliverer) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
         self.deliverer = deliverer
-        self.limits = limits
-        self.statistics = statistics
+        self.limits = core.limits
+        self.statistics = core.statistics
 
     def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
         """Give a message to everyone its topic reaches, and keep it if it says so."""

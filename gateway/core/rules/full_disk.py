@@ -8,12 +8,9 @@ read any more.
 
 from typing import Final
 
-from gateway.core.limits import Limits
-from gateway.core.output import Output
+from gateway.core.core import Core
 from gateway.core.sessions.connection import CLOSED, Connection, PutOff
 from gateway.core.sessions.session import Session
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
 from gateway.core.violation import QUOTA_EXCEEDED
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect, Puback, Publish, Pubrec
@@ -29,13 +26,11 @@ MANY: Final = 100
 class FullDisk:
     """Decides about what needs the disk while `Limits.disk_full`."""
 
-    def __init__(
-        self, state: State, output: Output, limits: Limits, statistics: Statistics
-    ) -> None:
-        self.state = state
-        self.output = output
-        self.limits = limits
-        self.statistics = statistics
+    def __init__(self, core: Core) -> None:
+        self.state = core.state
+        self.output = core.output
+        self.limits = core.limits
+        self.statistics = core.statistics
         self.waiting: list[Connection] = []
         """Connections with a PUBLISH that waits for room."""
         self._open_count = MANY
@@ -58,7 +53,7 @@ class FullDisk:
         return True
 
     def _needs_disk(self, session: Session, packet: Publish) -> bool:
-        """Return whether a message would have to be recorded: see `Arriving.must_record`."""
+        """Return whether a message would have to be recorded: see `Admission.must_record`."""
         route = self.state.tree.route_of(packet.topic)
         if route.is_system:
             return False

@@ -6,19 +6,16 @@ all go the same way.
 
 from typing import Final
 
-from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
-from gateway.core.output import Output
+from gateway.core.core import Core
+from gateway.core.limits import FORWARDED_BYTES_MAX
 from gateway.core.records.layout import ORIGINS, WILL_CLEAR_REASONS
-from gateway.core.records.recorder import Recorder
-from gateway.core.rules.admission import Arriving
+from gateway.core.rules.admission import Admission
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.fan_out import FanOut
-from gateway.core.rules.qos2_receive import Holding
+from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
 from gateway.core.topics.route import Route
 from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
 from gateway.wire.encoder import encode
@@ -34,38 +31,34 @@ class Publisher:
 
     def __init__(
         self,
-        state: State,
-        recorder: Recorder,
-        output: Output,
-        arriving: Arriving,
+        core: Core,
+        admission: Admission,
         deliverer: Deliverer,
         fan_out: FanOut,
-        holding: Holding,
-        limits: Limits,
-        statistics: Statistics,
+        qos2_receive: Qos2Receive,
     ) -> None:
-        self.state = state
-        self.recorder = recorder
-        self.output = output
-        self.arriving = arriving
+        self.state = core.state
+        self.recorder = core.recorder
+        self.output = core.output
+        self.admission = admission
         self.deliverer = deliverer
         self.fan_out = fan_out
-        self.holding = holding
-        self.limits = limits
-        self.statistics = statistics
+        self.qos2_receive = qos2_receive
+        self.limits = core.limits
+        self.statistics = core.statistics
 
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
     ) -> Violation | None:
         """Handle a PUBLISH at the QoS it came with."""
-        arriving = self.arriving
-        violation = arriving.violation_of(connection, packet)
+        admission = self.admission
+        violation = admission.violation_of(connection, packet)
         if violation is not None:
             return violation
         if packet.qos == 2:
-            return self.holding.receive_publish(session, connection, packet, now)
+            return self.qos2_receive.receive_publish(session, connection, packet, now)
         if packet.qos:
-            violation = arriving.quota_violation_of(connection)
+            violation = admission.quota_violation_of(connection)
             if violation is not None:
                 return violation
         route = self.state.tree.route_of(packet.topic)
@@ -75,7 +68,7 @@ class Publisher:
             or route.is_system
             or len(packet.payload) > self.limits.message_size_limit_bytes
         ):
-            refusal = arriving.refusal_of(connection, packet, route.is_system)
+            refusal = admission.refusal_of(connection, packet, route.is_system)
         if refusal:
             if packet.qos:
                 answer = encode(Puback(packet.packet_id, refusal), connection.version)
@@ -94,10 +87,10 @@ class Publisher:
             if route.plain and not (packet.retain or route.logged or keeps):
                 self._forward(route, connection.version, packet)
                 return None
-        message = arriving.message_of(packet)
-        recorded = arriving.must_record(session, message, route)
+        message = admission.message_of(packet)
+        recorded = admission.must_record(session, message, route)
         if recorded:
-            arriving.record(session, message, route)
+            admission.record(session, message, route)
         if packet.qos:
             self._acknowledge(connection, packet.packet_id, route, recorded)
         self.fan_out.deliver(session, route, message, now)
@@ -146,7 +139,7 @@ class Publisher:
                 sent += 1
             else:
                 if message is None:
-                    message = self.arriving.message_of(packet)
+                    message = self.admission.message_of(packet)
                 self.deliverer.deliver_qos0(session, message, 0, b"")
         statistics.sent_qos0 += sent
         statistics.publish_bytes_sent += sent * len(packet.payload)

@@ -4,19 +4,15 @@ The fact with its packet identifier and its contents is durable before PUBREC (m
 4.3: the message itself is stored). The release and every queue entry stand in one batch.
 """
 
-from gateway.core.frames import Frames
-from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX, Limits
-from gateway.core.output import Output
+from gateway.core.core import Core
+from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX
 from gateway.core.records.layout import DROP_REASONS
-from gateway.core.records.recorder import Recorder
-from gateway.core.rules.admission import Arriving
+from gateway.core.rules.admission import Admission
 from gateway.core.rules.deliver import EXPIRED
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Held
 from gateway.core.sessions.session import Session
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     NO_MATCHING_SUBSCRIBERS,
@@ -29,28 +25,18 @@ from gateway.wire.kinds import PUBCOMP, PUBREC
 from gateway.wire.packets import Pubcomp, Publish, Pubrec
 
 
-class Holding:
+class Qos2Receive:
     """Messages that were received and not yet released."""
 
-    def __init__(
-        self,
-        state: State,
-        recorder: Recorder,
-        output: Output,
-        arriving: Arriving,
-        frames: Frames,
-        fan_out: FanOut,
-        limits: Limits,
-        statistics: Statistics,
-    ) -> None:
-        self.state = state
-        self.recorder = recorder
-        self.output = output
-        self.arriving = arriving
-        self.frames = frames
+    def __init__(self, core: Core, admission: Admission, fan_out: FanOut) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.output = core.output
+        self.admission = admission
+        self.frames = core.frames
         self.fan_out = fan_out
-        self.limits = limits
-        self.statistics = statistics
+        self.limits = core.limits
+        self.statistics = core.statistics
 
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
@@ -64,7 +50,7 @@ class Holding:
             self.recorder.duplicate_suppressed(held)
             self.output.acknowledge(connection, PUBREC, packet_id)
             return None
-        violation = self.arriving.quota_violation_of(connection)
+        violation = self.admission.quota_violation_of(connection)
         if violation is not None:
             return violation
         limit = self._limit_reached(session, packet)
@@ -77,7 +63,7 @@ class Holding:
         if limit:
             self._note_refused(session, limit)
         else:
-            refusal = self.arriving.refusal_of(connection, packet, is_system_topic(packet.topic))
+            refusal = self.admission.refusal_of(connection, packet, is_system_topic(packet.topic))
         if refusal:
             # A PUBREC with an error ends the exchange: nothing is held.
             answer = encode(Pubrec(packet_id, refusal), connection.version)
@@ -117,11 +103,11 @@ class Holding:
         self.statistics.received_qos2 += 1
         self.statistics.publish_bytes_received += len(packet.payload)
         connection.receiving += 1
-        message = self.arriving.message_of(packet)
+        message = self.admission.message_of(packet)
         if packet.retain and packet.payload:
             # Where there is no room the publisher speaks 3.1 or 3.1.1, or the message had been
             # refused: then it counts whether there is some when it is released.
-            message.has_place = not self.arriving.retained_limit_reached(packet)
+            message.has_place = not self.admission.retained_limit_reached(packet)
         held = Held(session, packet.packet_id, message, now)
         self.recorder.message_held(held)
         if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
@@ -147,12 +133,12 @@ class Holding:
         route = self.state.tree.route_of(message.topic)
         is_expired = self.frames.is_expired(message)
         recorded = session.durable or (
-            not is_expired and self.arriving.must_record(session, message, route)
+            not is_expired and self.admission.must_record(session, message, route)
         )
         if session.durable:
             message.batch = self.recorder.batch_number
         elif recorded:
-            self.arriving.record(session, message, route)
+            self.admission.record(session, message, route)
         self.recorder.message_released(held, 0 if is_expired else route.count())
         if recorded:
             connection.received += 1

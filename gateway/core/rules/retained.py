@@ -8,16 +8,14 @@ slice at a time, as fast as the client reads.
 
 from typing import Final
 
-from gateway.core.limits import Limits
-from gateway.core.records.recorder import Recorder
+from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.subscribe_request import Asked, Found
 from gateway.core.sessions.connection import CONNECTED, Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-from gateway.core.state import State
-from gateway.core.timers import RETAINED, Timer, Timers
+from gateway.core.timers import RETAINED, Timer
 from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
@@ -54,19 +52,12 @@ class Replaying:
 class RetainedReplay:
     """Sends what is retained to those who have just subscribed [MQTT-3.3.1-6]."""
 
-    def __init__(
-        self,
-        state: State,
-        recorder: Recorder,
-        deliverer: Deliverer,
-        limits: Limits,
-        timers: Timers,
-    ) -> None:
-        self.state = state
-        self.recorder = recorder
+    def __init__(self, core: Core, deliverer: Deliverer) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
         self.deliverer = deliverer
-        self.limits = limits
-        self.timers = timers
+        self.limits = core.limits
+        self.timers = core.timers
         self.replays: dict[Connection, Replaying] = {}
         self.asked: dict[Connection, Asked] = {}
         """A SUBSCRIBE for each connection that has had no SUBACK yet."""

@@ -6,14 +6,12 @@ that are on disk only are read before the batch that ends the session is sealed,
 the new entries are one transaction.
 """
 
-from gateway.core.frames import Frames
-from gateway.core.records.recorder import Recorder
-from gateway.core.rules.admission import Arriving
+from gateway.core.core import Core
+from gateway.core.rules.admission import Admission
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.sessions.message import KEY_SHIFT, SHARED, Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-from gateway.core.state import State
 
 
 class HandOver:
@@ -29,17 +27,15 @@ class HandOver:
         self.keys = dict(session.keys)
 
 
-class HandingOver:
+class Redistribution:
     """Gives other members what one leaves behind."""
 
-    def __init__(
-        self, state: State, recorder: Recorder, arriving: Arriving, fan_out: FanOut, frames: Frames
-    ) -> None:
-        self.state = state
-        self.recorder = recorder
-        self.arriving = arriving
+    def __init__(self, core: Core, admission: Admission, fan_out: FanOut) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.admission = admission
         self.fan_out = fan_out
-        self.frames = frames
+        self.frames = core.frames
         self.requests: list[HandOver] = []
 
     def begin(self, session: Session, now: float) -> None:
@@ -86,7 +82,7 @@ class HandingOver:
         if group is None:
             return
         if not session.durable:
-            message = self.arriving.record_again(session, message)
+            message = self.admission.record_again(session, message)
         # It goes to the other when it is known to be gone from this one.
         message.batch = self.recorder.batch_number
         # The other may have asked for it as published.

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from gateway.core.limits import WILD_PATTERNS_MAX, Limits
-from gateway.core.output import Output
-from gateway.core.records.recorder import Recorder
+from gateway.core.core import Core
+from gateway.core.limits import WILD_PATTERNS_MAX
 from gateway.core.rules.full_disk import DISK_FULL
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.subscribe_request import Asked
@@ -12,8 +11,6 @@ from gateway.core.rules.system_topics import SystemMessages
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-from gateway.core.state import State
-from gateway.core.statistics import Statistics
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     NO_SUBSCRIPTION_EXISTED,
@@ -38,21 +35,14 @@ class Subscribing:
     """What a client asks to be told."""
 
     def __init__(
-        self,
-        state: State,
-        recorder: Recorder,
-        output: Output,
-        retained_replay: RetainedReplay,
-        limits: Limits,
-        statistics: Statistics,
-        system_messages: SystemMessages,
+        self, core: Core, retained_replay: RetainedReplay, system_messages: SystemMessages
     ) -> None:
-        self.state = state
-        self.recorder = recorder
-        self.output = output
+        self.state = core.state
+        self.recorder = core.recorder
+        self.output = core.output
         self.retained_replay = retained_replay
-        self.limits = limits
-        self.statistics = statistics
+        self.limits = core.limits
+        self.statistics = core.statistics
         self.system_messages = system_messages
 
     def receive_subscribe(

@@ -6,14 +6,11 @@ retained messages, not in a queue, not in the journal. To a client that is away 
 all that this one did.
 """
 
-from gateway.core.frames import NO_ALIAS, Frames
-from gateway.core.limits import Limits
-from gateway.core.output import Output
+from gateway.core.core import Core
+from gateway.core.frames import NO_ALIAS
 from gateway.core.sessions.message import RETAIN, Message
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-from gateway.core.statistics import Statistics
-from gateway.core.topics.tree import TopicTree
 from gateway.wire.topics import matches
 from gateway.wire.values import topic_field_of
 
@@ -21,19 +18,12 @@ from gateway.wire.values import topic_field_of
 class SystemMessages:
     """Hands values to subscribers."""
 
-    def __init__(
-        self,
-        tree: TopicTree,
-        output: Output,
-        frames: Frames,
-        limits: Limits,
-        statistics: Statistics,
-    ) -> None:
-        self.tree = tree
-        self.output = output
-        self.frames = frames
-        self.limits = limits
-        self.statistics = statistics
+    def __init__(self, core: Core) -> None:
+        self.tree = core.state.tree
+        self.output = core.output
+        self.frames = core.frames
+        self.limits = core.limits
+        self.statistics = core.statistics
         self.requests: dict[tuple[int, str], Session] = {}
         """New subscriptions that wait for what holds now: session's number and filter."""
 
