@@ -5,10 +5,10 @@ is to do: `take_dirty` (bytes to write now), `take_hand_overs`, `seal` (a batch 
 `committed`, `take_page_requests`, `take_authentication_requests`, `next_due`.
 """
 
-from typing import Final, cast
+from typing import Final
 
 from gateway.core.core import Core
-from gateway.core.limits import SLOW_READER_SECONDS, Limits
+from gateway.core.limits import Limits
 from gateway.core.output import Withheld
 from gateway.core.records.layout import CLOSE_REASONS, END_REASONS
 from gateway.core.records.recorder import Recorder
@@ -20,16 +20,17 @@ from gateway.core.rules.deliver import Deliverer, PageRequest
 from gateway.core.rules.disconnect import RESTART, Disconnecting
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.packets import Packets
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import HandOver, Redistribution
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.rules.system_topics import SystemMessages
+from gateway.core.rules.timeouts import Timeouts
 from gateway.core.sessions.connection import (
     AUTHENTICATING,
     AWAITING_AUTH,
-    AWAITING_CONNECT,
     CLOSED,
     CONNECTED,
     Connection,
@@ -39,44 +40,22 @@ from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.core.timers import (
-    AWAIT_REL,
     CONNECT_TIMEOUT,
-    KEEP_ALIVE,
-    RETAINED,
-    RETRY,
-    SESSION_EXPIRY,
-    SLOW_READER,
     WILL_DELAY,
     Timer,
 )
 from gateway.core.violation import (
     QUOTA_EXCEEDED,
-    SERVER_UNAVAILABLE,
     UNSUPPORTED_PROTOCOL_VERSION,
     Violation,
-    protocol_violation,
 )
 from gateway.core.work import SLICE_UNITS
-from gateway.wire import kinds
 from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import PINGRESP
 from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
 from gateway.wire.packets import (
-    Auth,
-    Connect,
-    Disconnect,
     Packet,
-    Puback,
-    Pubcomp,
-    Publish,
-    Pubrec,
-    Pubrel,
-    Subscribe,
-    Unsubscribe,
 )
 
-KEEP_ALIVE_ENDED: Final = CLOSE_REASONS.index("keep_alive")
-SLOW: Final = CLOSE_REASONS.index("slow")
 PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
 DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
@@ -130,6 +109,24 @@ class Broker:
         )
         self.connecting = Connecting(
             core, self.disconnecting, self.full_disk, authenticates, methods
+        )
+        self.packets = Packets(
+            core,
+            self.connecting,
+            self.disconnecting,
+            self.publisher,
+            self.qos2_receive,
+            self.acknowledging,
+            self.subscribing,
+            self.full_disk,
+        )
+        self.timeouts = Timeouts(
+            core,
+            self.connecting,
+            self.disconnecting,
+            self.deliverer,
+            self.qos2_receive,
+            self.retained_replay,
         )
 
     # -- the broker's own life
@@ -186,21 +183,13 @@ class Broker:
         self.statistics.connections_open += 1
         if share is not None:
             share.connections_open += 1
-        if self._places_missing(connection) > CONNECTIONS_TOLD_NO_MAX:
+        if self.packets.places_missing(connection) > CONNECTIONS_TOLD_NO_MAX:
             self.statistics.count_error("max_connections")
             self.disconnecting.end(connection, PROTOCOL_ERROR, now)
         else:
             due = now + self.limits.connect_timeout_seconds
             self.timers.add(due, Timer(CONNECT_TIMEOUT, connection, None))
         return connection
-
-    def _places_missing(self, connection: Connection) -> int:
-        """Return how many open connections are beyond the limits that bind this one."""
-        missing = self.statistics.connections_open - self.limits.max_connections
-        share = connection.share
-        if share is not None:
-            missing = max(missing, share.connections_open - share.connections_max)
-        return missing
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Bytes arrived."""
@@ -256,7 +245,7 @@ class Broker:
                 connection.behind = True
                 connection.undecided = packets[index:]
                 return
-            violation = self._receive_packet(connection, packet, now)
+            violation = self.packets.receive(connection, packet, now)
             if violation is not None:
                 self.end_for(connection, violation, now)
             if connection.state == CLOSED:
@@ -275,84 +264,6 @@ class Broker:
             else:
                 wrong = Violation(malformed.reason, malformed.reason_code, malformed.detail)
                 self.end_for(connection, wrong, now)
-
-    def _receive_packet(
-        self, connection: Connection, packet: Packet, now: float
-    ) -> Violation | None:
-        """Handle one packet; return what was wrong with it in this state."""
-        kind = packet.kind
-        session = connection.session
-        if session is None or kind == kinds.CONNECT:
-            return self._receive_first(connection, packet, now)
-        if kind == kinds.PUBLISH:
-            if self.limits.disk_full:
-                return self._publish_on_full_disk(session, connection, cast(Publish, packet), now)
-            return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
-        self.statistics.packets_received[kind] += 1
-        if kind == kinds.PUBREL:
-            packet_id = cast(Pubrel, packet).packet_id
-            self.qos2_receive.receive_pubrel(session, connection, packet_id, now)
-            return None
-        if kind == kinds.PUBACK:
-            return self.acknowledging.receive_puback(session, cast(Puback, packet).packet_id, now)
-        if kind == kinds.PUBREC:
-            pubrec = cast(Pubrec, packet)
-            return self.acknowledging.receive_pubrec(
-                session, connection, pubrec.packet_id, pubrec.reason_code, now
-            )
-        if kind == kinds.PUBCOMP:
-            return self.acknowledging.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
-        return self._receive_rare(session, connection, packet, now)
-
-    def _publish_on_full_disk(
-        self, session: Session, connection: Connection, packet: Publish, now: float
-    ) -> Violation | None:
-        # First what is wrong with it, and what its alias stands for: that counts, refused or not.
-        violation = self.publisher.admission.violation_of(connection, packet)
-        if violation is None and not self.full_disk.takes(session, connection, packet):
-            return self.publisher.receive_publish(session, connection, packet, now)
-        return violation
-
-    def _receive_rare(
-        self, session: Session, connection: Connection, packet: Packet, now: float
-    ) -> Violation | None:
-        kind = packet.kind
-        if kind == kinds.PINGREQ:
-            self.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
-        elif kind == kinds.SUBSCRIBE:
-            wanted = cast(Subscribe, packet)
-            return self.subscribing.receive_subscribe(session, connection, wanted, now)
-        elif kind == kinds.UNSUBSCRIBE:
-            unwanted = cast(Unsubscribe, packet)
-            return self.subscribing.receive_unsubscribe(session, connection, unwanted)
-        elif kind == kinds.DISCONNECT:
-            return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
-        elif kind == kinds.AUTH:
-            return self.connecting.receive_auth(connection, cast(Auth, packet))
-        else:
-            return protocol_violation(f"{kinds.KIND_NAMES[kind]} is not a packet a client sends")
-        return None
-
-    def _receive_first(
-        self, connection: Connection, packet: Packet, now: float
-    ) -> Violation | None:
-        self.statistics.packets_received[packet.kind] += 1
-        if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
-            return self.connecting.receive_auth(connection, cast(Auth, packet))
-        if connection.state == AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
-            # [MQTT5-3.1.2-30]
-            return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
-        if packet.kind != kinds.CONNECT:
-            # [MQTT-3.1.0-1]
-            return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")
-        if connection.state != AWAITING_CONNECT:
-            # [MQTT-3.1.0-2]
-            return protocol_violation("a second CONNECT on one connection")
-        if self._places_missing(connection) > 0:
-            self.connecting.take_terms(connection, cast(Connect, packet))
-            self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
-            return None
-        return self.connecting.receive_connect(connection, cast(Connect, packet), now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
         """Close for what the core or the shell saw a peer do wrong [MQTT-4.8.0-1],
@@ -405,7 +316,7 @@ class Broker:
             for packet in packets:
                 if connection.state != CONNECTED:
                     break
-                violation = self._receive_packet(connection, packet, now)
+                violation = self.packets.receive(connection, packet, now)
                 if violation is not None:
                     self.end_for(connection, violation, now)
         return [connection for connection, _ in waiting]
@@ -416,15 +327,9 @@ class Broker:
         connection.writable = writable
         if not writable:
             connection.unwritable_since = now
-            self._schedule_slow_reader(connection, now)
+            self.timeouts.watch_slow_reader(connection, now)
         if writable and connection.session is not None:
             self.deliverer.pump(connection.session, now)
-
-    def _schedule_slow_reader(self, connection: Connection, now: float) -> None:
-        if not connection.slow_reader_scheduled and connection.state != CLOSED:
-            connection.slow_reader_scheduled = True
-            due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
-            self.timers.add(due, Timer(SLOW_READER, connection, None))
 
     def set_heard(self, connection: Connection, heard: bool, now: float) -> None:
         """The shell stopped reading from the connection, or goes on reading."""
@@ -473,52 +378,9 @@ class Broker:
                 return
             self.state.work.spent += TIMER_UNITS
             if timer.connection is not None and timer.connection.state != CLOSED:
-                self._connection_timer(timer, timer.connection, now)
+                self.timeouts.connection_due(timer, timer.connection, now)
             elif timer.session is not None and not timer.session.ended:
-                self._session_timer(timer, timer.session, now)
-
-    def _connection_timer(self, timer: Timer, connection: Connection, now: float) -> None:
-        if timer.kind == RETAINED:
-            self.retained_replay.resume(connection, now)
-        elif timer.kind == CONNECT_TIMEOUT:
-            if connection.state != CONNECTED:
-                self.statistics.count_error("connect_timeout")
-                self.disconnecting.end(connection, KEEP_ALIVE_ENDED, now)
-        elif timer.kind == KEEP_ALIVE:
-            if not self.connecting.watch_keep_alive(connection, timer, now):
-                self.statistics.count_error("keep_alive")
-                self.disconnecting.end(connection, KEEP_ALIVE_ENDED, now)
-        elif timer.kind == SLOW_READER:
-            connection.slow_reader_scheduled = False
-            if connection.writable:
-                return
-            if now < connection.unwritable_since + SLOW_READER_SECONDS:
-                self._schedule_slow_reader(connection, now)
-                return
-            self.statistics.count_error("slow_reader")
-            self.disconnecting.end(connection, SLOW, now)
-        elif timer.kind == RETRY:
-            interval = self.limits.retry_interval_seconds
-            if interval is not None and connection.session is not None:
-                self.deliverer.retry(connection.session, interval, now)
-                self.timers.add(now + interval, timer)
-
-    def _session_timer(self, timer: Timer, session: Session, now: float) -> None:
-        if timer.kind == SESSION_EXPIRY:
-            self.disconnecting.expire(session, now)
-        elif timer.kind == WILL_DELAY:
-            self.disconnecting.schedule_will(session, now)
-        elif timer.kind == AWAIT_REL:
-            timeout = self.limits.await_rel_timeout_seconds
-            session.await_rel_scheduled = False
-            if timeout is None:
-                return
-            for held in list(session.inbound.values()):
-                if now - held.since >= timeout:
-                    self.qos2_receive.abandon(held)
-            if session.connection is not None or session.inbound:
-                session.await_rel_scheduled = True
-                self.timers.add(now + timeout, timer)
+                self.timeouts.session_due(timer, timer.session, now)
 
     # -- what there is to do
 
