@@ -127,7 +127,7 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
 
 check: static
-	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest -m "not slow and not quiet" -n $(WORKERS) --dist loadfile $(ARGUMENTS)
 
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
