@@ -22,7 +22,7 @@ from firmware_bridge.port import Port
 from firmware_bridge.publisher import Publisher
 from firmware_bridge.session_name import this_machine
 from firmware_bridge.settings import BridgeSettings
-from gateway.private_files import open_private
+from gateway.files.private import open_private
 
 logger = logging.getLogger(__name__)
 

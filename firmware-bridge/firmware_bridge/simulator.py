@@ -24,7 +24,7 @@ from firmware_bridge.framings.board import (
     read_acknowledgement,
 )
 from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
-from gateway.private_files import open_private
+from gateway.files.private import open_private
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gateway.configuration.sections import Configuration
-from gateway.disk_errors import is_unreadable
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.private import open_private
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import orjson
 
-from gateway.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable
 from gateway.history.damage import is_set_aside, set_aside
 from gateway.history.durable import make_directory, write_durably
 from gateway.history.names import SegmentName, segments_in

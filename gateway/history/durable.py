@@ -10,8 +10,8 @@ import errno
 import os
 from pathlib import Path
 
+from gateway.files.private import open_private
 from gateway.history.settings import FREE_BYTES_MAX, FREE_SHARE
-from gateway.private_files import open_private
 
 READ_BYTES = 1 << 20
 

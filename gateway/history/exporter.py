@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from gateway.core.records.reader import Blob, JournalBatch
-from gateway.disk_errors import is_full
+from gateway.files.disk_errors import is_full
 from gateway.history.chain import Chain, Head
 from gateway.history.durable import check_room
 from gateway.history.journal_pages import Journal, JournalPages

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.disk_errors import is_full
+from gateway.files.disk_errors import is_full
+from gateway.files.private import open_private
 from gateway.history.chain import Head
 from gateway.history.control_link import ControlLink, Record
 from gateway.history.durable import make_directory
@@ -19,7 +20,6 @@ from gateway.history.journal_pages import Journal
 from gateway.history.redaction import shown_target
 from gateway.history.settings import HistorySettings
 from gateway.history.uploader import Uploader
-from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable
 from gateway.history.damage import bring_back, segments_set_aside, set_aside
 from gateway.history.durable import make_directory, move_durably
 from gateway.history.names import SegmentName, segments_in

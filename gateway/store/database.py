@@ -9,8 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from gateway.disk_errors import is_full, is_unreadable
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_full, is_unreadable
+from gateway.files.private import open_private
 from gateway.store import medium
 from gateway.store.no_room import rows_lack_room
 from gateway.store.tables import JOURNAL_TABLE, TABLES

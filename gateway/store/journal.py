@@ -10,8 +10,8 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from gateway.disk_errors import is_full
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_full
+from gateway.files.private import open_private
 from gateway.store.database import fsync_folder
 from gateway.store.journal_files import (
     FILE_PATTERN,

@@ -15,7 +15,7 @@ from zlib import crc32
 
 from gateway.core.records import layout
 from gateway.core.sessions.session import EXPIRY_NEVER
-from gateway.private_files import open_private
+from gateway.files.private import open_private
 from gateway.store import database
 from gateway.store.database import fsync_folder
 from gateway.store.formats import FORMAT, KEY, format_of

@@ -16,8 +16,8 @@ from typing import IO
 from gateway.core.changes import Changes
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
-from gateway.disk_errors import is_full
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_full
+from gateway.files.private import open_private
 from gateway.store import database, formats, migration
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.journal import FILE_BYTES, Journal

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.files.private import open_private, prepare
 from gateway.history.durable import write_durably
-from gateway.private_files import open_private, prepare
 from gateway.store.journal import Journal
 from gateway.store.journal_reading import JournalReading
 from tests.system.broker_process import BrokerProcess, oncegate_command
