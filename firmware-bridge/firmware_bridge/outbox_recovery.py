@@ -27,6 +27,7 @@ from firmware_bridge.board_start import BLOCK_BYTES
 from firmware_bridge.boards import BoardRows
 from firmware_bridge.outbox_formats import blocks_of_ranges
 from firmware_bridge.outbox_store import NewerOutbox, OutboxFull, OutboxStore, lacks_room
+from gateway.files.durable import fsync_file, fsync_folder, move_durably
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +140,7 @@ def _rewrite_wal(path: Path) -> None:
         while frames:
             frames = frames[file.write(frames) :]
         os.fsync(file.fileno())
-    _fsync(path.parent)
+    fsync_folder(path.parent)
 
 
 def _frames_end_of(wal: FileIO) -> int:
@@ -182,9 +183,8 @@ def _replace(path: Path, damage: str | None) -> None:
     for leftover in _files_of(new):
         leftover.unlink()
     count = _fill(new, path if damage is not None else None)
-    _fsync(new)
-    new.replace(_salvaged(path))
-    _fsync(path.parent)
+    fsync_file(new)
+    move_durably(new, _salvaged(path))
     aside = _finish_replacement(path)
     if damage is not None:
         logger.error(
@@ -205,8 +205,7 @@ def _finish_replacement(path: Path) -> Path | None:
     # All of them, before the new file comes: SQLite would read the old one's WAL into it.
     for part in old:
         part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
-    salvaged.rename(path)
-    _fsync(path.parent)
+    move_durably(salvaged, path)
     return aside if old else None
 
 
@@ -227,14 +226,6 @@ def _files_of(path: Path) -> list[Path]:
     """The database file and its companions, as far as they are there."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _fill(new: Path, damaged_path: Path | None) -> int:

@@ -24,5 +24,5 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_unreadable(error: OSError) -> bool:
-    """Return whether the error means that the medium did not give bytes back: others may be read."""
+    """Return whether the medium did not give bytes back: others may still be read."""
     return error.errno in _UNREADABLE

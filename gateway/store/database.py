@@ -1,16 +1,16 @@
 """The database file: how it is opened, locked, checked and, if damaged, set aside and salvaged."""
 
-import fcntl
 import os
 import sqlite3
 import struct
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from gateway.files.disk_errors import is_full, is_unreadable
-from gateway.files.private import open_private
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import fsync_folder, move_durably
+from gateway.files.lock import LockTaken, ProcessLock
 from gateway.store import medium
 from gateway.store.no_room import rows_lack_room
 from gateway.store.tables import JOURNAL_TABLE, TABLES
@@ -88,8 +88,8 @@ def refuse_if_unavailable(path: Path, error: BaseException) -> None:
     ) from error
 
 
-def lock(data_dir: Path) -> IO[str]:
-    """Take the data directory for this process; the lock goes with the returned file.
+def lock(data_dir: Path) -> ProcessLock:
+    """Take the data directory for this process, until the lock is closed.
 
     Raises:
         DataDirectoryInUse: another broker holds it.
@@ -97,8 +97,7 @@ def lock(data_dir: Path) -> IO[str]:
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        descriptor = open_private(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        handle = os.fdopen(descriptor, "a+", encoding="ascii")
+        taken = ProcessLock(data_dir / LOCK_NAME)
     except OSError as error:
         raise StoreUnavailable(
             f"cannot write into the data directory: {error.filename or data_dir}: "
@@ -106,33 +105,14 @@ def lock(data_dir: Path) -> IO[str]:
             "another with --data-dir"
         ) from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        handle.seek(0)
-        holder = handle.read().strip() or "unknown"
-        handle.close()
+        taken.take()
+    except LockTaken as refusal:
         raise DataDirectoryInUse(
-            f"data directory {data_dir} is in use by another broker (process {holder}): "
-            "stop it, or give this one its own with --data-dir"
+            f"data directory {data_dir} is in use by another broker (process "
+            f"{refusal.holder or 'unknown'}): stop it, or give this one its own with --data-dir"
         ) from None
-    try:
-        os.ftruncate(handle.fileno(), 0)
-        os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
-    except OSError as error:
-        # On a full disk nobody learns who holds it; it is held all the same.
-        if not is_full(error):
-            handle.close()
-            raise
-    return handle
-
-
-def fsync_folder(folder: Path) -> None:
-    """Make names created or removed in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    taken.note_holder()
+    return taken
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -287,9 +267,7 @@ def set_aside(path: Path) -> Path:
 def set_file_aside(path: Path, data_dir: Path) -> Path:
     """Move a file of which nothing can be read into a folder of its own; return its new path."""
     kept = _new_damaged_folder(data_dir) / path.name
-    path.rename(kept)
-    fsync_folder(kept.parent)
-    fsync_folder(path.parent)
+    move_durably(path, kept)
     return kept
 
 
@@ -313,8 +291,7 @@ def finish_salvage(path: Path) -> bool:
     if any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-shm")):
         # The power went while the damaged file's companions were on their way.
         set_aside(path)
-    salvaged.rename(path)
-    fsync_folder(path.parent)
+    move_durably(salvaged, path)
     return True
 
 

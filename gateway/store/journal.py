@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from gateway.files.disk_errors import is_full
+from gateway.files.durable import fsync_folder
 from gateway.files.private import open_private
-from gateway.store.database import fsync_folder
 from gateway.store.journal_files import (
     FILE_PATTERN,
     FOLDER_NAME,
