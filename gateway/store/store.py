@@ -19,6 +19,7 @@ from gateway.core.sessions.session import Session
 from gateway.files.disk_errors import is_full
 from gateway.files.durable import fsync_folder
 from gateway.files.private import open_private
+from gateway.files.salvage import lengthen_emptied
 from gateway.store import database, formats, migration
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.journal import FILE_BYTES, Journal
@@ -140,7 +141,7 @@ class Store:
             damage.append("a salvage that had been cut short was finished")
         is_new = not self.path.exists()
         if not is_new:
-            emptied = database.revive_emptied(self.path)
+            emptied = lengthen_emptied(self.path)
             database.rewrite_wal(self.path)
             found = database.damage_of(self.path, thorough=unclean or emptied)
             if found is not None or emptied:
