@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gateway.cli import logs
 from gateway.cli.failures import CommandFailed, line_of
-from gateway.private_files import prepare
+from gateway.files.private import prepare
 from gateway.service import Service
 
 SUPERVISOR_VARIABLE = "ONCEGATE_SUPERVISOR_PID"

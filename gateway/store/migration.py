@@ -15,9 +15,9 @@ from zlib import crc32
 
 from gateway.core.records import layout
 from gateway.core.sessions.session import EXPIRY_NEVER
-from gateway.private_files import open_private
+from gateway.files.durable import fsync_folder
+from gateway.files.private import open_private
 from gateway.store import database
-from gateway.store.database import fsync_folder
 from gateway.store.formats import FORMAT, KEY, format_of
 from gateway.store.journal import FILE_BYTES
 from gateway.store.journal_files import (

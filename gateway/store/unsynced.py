@@ -21,8 +21,8 @@ from zlib import crc32
 
 from gateway.core.records import layout
 from gateway.core.records.reader import Blob, DamagedBlob
-from gateway.disk_errors import is_full, is_unreadable
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_full, is_unreadable
+from gateway.files.private import open_private
 from gateway.store.journal_files import SALT_BYTES, frame_of, frames
 
 FILE_NAMES = ("unsynced-0", "unsynced-1")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.history.durable import write_durably
-from gateway.private_files import open_private, prepare
+from gateway.files.durable import replace_durably
+from gateway.files.private import open_private, prepare
 from gateway.store.journal import Journal
 from gateway.store.journal_reading import JournalReading
 from tests.system.broker_process import BrokerProcess, oncegate_command
@@ -148,7 +148,7 @@ def write_spare(directory: Path) -> None:
 
 
 def write_partial(directory: Path) -> None:
-    write_durably(directory / "chain.json", b"{}", partial=directory / "chain.json.partial")
+    replace_durably(directory / "chain.json", b"{}", partial=directory / "chain.json.partial")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a failed call says of the disk: it is full, or it does not give bytes back."""
+"""Classify the error of a failed call: the disk is full, or it does not give bytes back."""
 
 import errno
 from typing import Final
@@ -15,7 +15,7 @@ _UNREADABLE: Final = frozenset(
         errno.EILSEQ,
     }
 )
-"""Errors of a read that speak of the medium: the block layer's, and those of checksums."""
+"""Errors of a read that concern the medium: the block layer's, and those of checksums."""
 
 
 def is_full(error: BaseException) -> bool:
@@ -24,5 +24,5 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_unreadable(error: OSError) -> bool:
-    """Return whether an error says that the medium did not give bytes back: others may be read."""
+    """Return whether the medium did not give bytes back: others may still be read."""
     return error.errno in _UNREADABLE

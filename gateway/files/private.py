@@ -41,7 +41,7 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
         OSError: as `os.open`; also where a link or anything but a regular file is in its place.
     """
     try:
-        # O_NONBLOCK: a FIFO in its place must not hold us up.
+        # O_NONBLOCK: a FIFO in its place must not block this process.
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
     except OSError as error:
         if error.errno == errno.ELOOP and path.is_symlink():
@@ -56,7 +56,7 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 def prepare(data_dir: Path) -> None:
     """Make the data directory, or tighten the modes of what an earlier version left in it.
 
-    Only what is ours is touched, by owner and by name. Its own mode is changed last: it says that
+    Only what is ours is touched, by owner and by name. Its own mode is changed last: it marks that
     the rest is done, and a later start reads no more than the names at the top.
 
     Raises:
