@@ -21,12 +21,19 @@ from gateway.cli import (
     update,
     upload,
 )
-from gateway.cli.failures import EXIT_INTERRUPTED, EXIT_USAGE, line_of, say
+from gateway.cli.failures import (
+    EXIT_CODES_TEXT,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    line_of,
+    say,
+)
 from gateway.cli.services import Prepared
 
 application = typer.Typer(
     name="oncegate",
-    epilog="Start with:  oncegate up",
+    epilog=f"Start with:  oncegate up\n\n{EXIT_CODES_TEXT}",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -87,7 +94,7 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
         return EXIT_USAGE
     except typer.Abort:
         return EXIT_INTERRUPTED
-    return outcome if isinstance(outcome, int | Prepared) else 0
+    return outcome if isinstance(outcome, int | Prepared) else EXIT_OK
 
 
 def _explain(error: typer.TyperException) -> None:

@@ -32,15 +32,13 @@ from gateway.cli.bench_options import (
     WindowOption,
 )
 from gateway.cli.bridge import password_of
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import EXIT_USAGE, EXIT_VIOLATION, CommandFailed, line_of
 from gateway.cli.options import ConfigOption, configuration_of
 
 if TYPE_CHECKING:
     from gateway.bench.result import Reading, Result
     from gateway.bench.scenario import Scenario
 
-EXIT_USAGE = 2
-EXIT_FAULTS = 1
 VERSIONS = {"3.1.1": 4, "5.0": 5}
 
 
@@ -73,7 +71,7 @@ def bench(
 ) -> None:
     """Load a broker with messages, and verify what comes out at the other end.
 
-    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 1.
+    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 3.
     With a rate, latencies count from the time at which a message ought to have been sent.
 
     Examples:
@@ -128,7 +126,7 @@ def bench(
     fsync_ms, result = _measure(scenario, broker_pid, disk)
     _tell(result, fsync_ms, json_file=json_file, plot_file=plot_file)
     if not result.is_clean:
-        raise typer.Exit(EXIT_FAULTS)
+        raise typer.Exit(EXIT_VIOLATION)
 
 
 def _measure(

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
 from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
 
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
@@ -28,10 +28,11 @@ def ingest(
     tables: Annotated[
         str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
     ] = None,
-) -> None:
+) -> int:
     """Turn uploaded session logs into tables, and print what was found.
 
     A second run adds what is new and nothing twice. Java and PySpark are set up the first time.
+    Ends with 0, or with 4 where the tables have gaps: events that have not landed.
 
     Examples:
 
@@ -60,6 +61,7 @@ def ingest(
     except IngestError as error:
         raise CommandFailed(f"oncegate ingest: {line_of(error)}") from error
     Console().print(render(report))
+    return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
 
 
 def _directory_of(target: str) -> str:

@@ -86,13 +86,13 @@ def test_the_password_file_is_what_the_broker_asks_for(tmp_path: Path) -> None:
     assert "refused the connection with reason code 5" in refused.stderr
 
 
-async def test_a_lost_message_makes_the_exit_code_1() -> None:
+async def test_a_lost_message_makes_the_exit_code_3() -> None:
     def lose_one(number: int, message: Publish) -> list[Publish]:
         return [] if number == 5 else [message]
 
     async with LyingBroker(forward=lose_one) as liar:
         outcome = await asyncio.to_thread(bench, "--port", liar.port, "--count", 10)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 3
     assert "1 lost" in outcome.stdout
 
 

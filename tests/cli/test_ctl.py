@@ -169,6 +169,15 @@ def test_an_answer_that_is_none_is_one_line_and_exit_code_1(
     assert message in line
 
 
+def test_a_reload_of_a_wrong_configuration_has_the_exit_code_of_check_config(
+    peer: Peer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = {"code": "failed", "message": "the configuration stays as it was: [mqtt] x"}
+    peer.answer = lambda question: json.dumps({"ok": False, "error": error}).encode() + b"\n"
+    assert run(["ctl", "reload"]) == 2
+    assert capsys.readouterr().err == "the configuration stays as it was: [mqtt] x\n"
+
+
 def test_without_a_broker_the_mend_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
