@@ -16,7 +16,8 @@ from gateway.cli.failures import (
     CommandFailed,
     line_of,
 )
-from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
 """By verdict. A log that cannot be read has no verdict: that is a failure."""
@@ -38,9 +39,7 @@ def audit(
         str | None,
         typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole result as one JSON object.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Prove that every message was received once, released once and delivered once.
 
@@ -69,7 +68,9 @@ def audit(
         else:
             result = _audit_data(config, data_dir, say)
     result["seconds"] = round(time.monotonic() - began, 3)
-    _print(result, as_json=as_json)
+    from gateway.cli.audit_report import render
+
+    show(result, render, as_json=as_json)
     return EXIT_CODES[result["verdict"]]
 
 
@@ -141,16 +142,3 @@ def _progress() -> Iterator[Say]:
                 status.update(text)
 
         yield say
-
-
-def _print(result: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        import json
-
-        print(json.dumps(result, indent=1))
-        return
-    from rich.console import Console
-
-    from gateway.cli.audit_report import render
-
-    Console().print(render(result))

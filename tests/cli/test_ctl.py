@@ -150,6 +150,17 @@ def test_reload_says_what_changed_and_what_needs_a_restart(
 
 
 @pytest.mark.parametrize(
+    "command", [["kick", "probe"], ["drop", "probe"], ["reload"]], ids=" ".join
+)
+def test_what_acts_prints_the_answer_itself_for_programs(
+    command: list[str], peer: Peer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    peer.answer = lambda question: good({"changed": [], "command": question["command"]})
+    assert run(["ctl", *command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"changed": [], "command": command[0]}
+
+
+@pytest.mark.parametrize(
     ("answer", "message"),
     [
         (b'{"ok":false,"error":{"code":"not_found","message":"no session"}}\n', "no session"),
