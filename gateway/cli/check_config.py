@@ -22,6 +22,12 @@ def check_config(
         bool, typer.Option("--show", help="Print every key with the value that counts.")
     ] = False,
     as_json: JsonOption = False,
+    schema_only: Annotated[
+        bool,
+        typer.Option(
+            "--schema", help="Check nothing: print the JSON Schema of the file, for an editor."
+        ),
+    ] = False,
 ) -> None:
     """Check the configuration file, the environment and the password files they name.
 
@@ -35,7 +41,13 @@ def check_config(
         ONCEGATE_MQTT_MAX_INFLIGHT=64 oncegate check-config --show
 
         oncegate check-config --json
+
+        oncegate check-config --schema > gateway.schema.json
     """
+    if schema_only:
+        _print_schema()
+        return
+
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli.bridge import bridge_settings_of
     from gateway.configuration.description import tables
@@ -55,6 +67,14 @@ def check_config(
         lambda _: _table_of(configuration, verdict) if show_keys else verdict,
         as_json=as_json,
     )
+
+
+def _print_schema() -> None:
+    import json
+
+    from gateway.configuration.schema import schema
+
+    print(json.dumps(schema(), indent=1))
 
 
 def _table_of(configuration: "Configuration", verdict: str) -> "RenderableType":

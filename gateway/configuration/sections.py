@@ -50,7 +50,7 @@ Column = Annotated[
     ),
 ]
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
-Secret = Annotated[str, Text(r"[^\0]{1,1024}", "a text of 1 to 1024 characters")]
+Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class Gateway(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Listener(Section):
-    """One door of the broker."""
+    """One address at which the broker listens."""
 
     bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
     port: Annotated[int, Whole(0, 65535)] = _DEFAULT_PORT
@@ -264,7 +264,7 @@ class Upload(Section):
 class Bridge(Section):
     """The sensors' way into the broker."""
 
-    client_id: Annotated[str, Text(r"[^\0]{1,256}", "a text of 1 to 256 characters")] = (
+    client_id: Annotated[str, Text(r"[^\x00]{1,256}", "a text of 1 to 256 characters")] = (
         "oncegate-bridge"
     )
     broker: Annotated[str, HostAndPort()] | None = None
