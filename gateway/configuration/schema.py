@@ -40,6 +40,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
     Listener: [_has_not("tls"), _where("protocol", "unix", _has("path"), _has_not("path"))],
     Serial: [
         {"oneOf": [_has("path"), _has("usb")]},
+        {"not": {"required": ["baud_rate", "line"]}},
         _where("framing", "csv", _has("columns"), {"properties": {"columns": {"maxItems": 0}}}),
     ],
 }

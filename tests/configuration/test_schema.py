@@ -43,6 +43,7 @@ LEFT_TO_THE_LOADER = {
     "[[listeners]]\nbind = '::'",
     "[[listeners]]\nanonymous = false",
     "[[listeners]]\n[[listeners]]",
+    "[[serial]]\nname = 'a'\npath = 'x'\nline = '49 8N1'",
     "[bridge]\nbroker = 'h:0'",
     "[mqtt]\nmax_awaiting_rel = 7\n[bridge]\nwindow = 8",
     "[bridge]\nwindow = 101",
