@@ -46,7 +46,7 @@ MQTTJS := tests/contract/mqtt_client/mqttjs
 NPM := $(CURDIR)/$(BIN)/npm --prefix $(MQTTJS)
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
-COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py)
+COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/*/*.py)
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
@@ -127,7 +127,7 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
 
 check: static
-	@exec $(BIN)/python -m pytest -m "not slow" $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest -m "not slow and not quiet" -n $(WORKERS) --dist loadfile $(ARGUMENTS)
 
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)

@@ -60,7 +60,7 @@ class CompiledPackages(BuildHookInterface[Any]):
         before = Path.cwd()
         os.chdir(self.root)
         try:
-            sources = [str(path) for name in PACKAGES for path in sorted(Path(name).glob("*.py"))]
+            sources = [str(path) for name in PACKAGES for path in sorted(Path(name).rglob("*.py"))]
             extensions = mypycify(
                 ["--ignore-missing-imports", *sources],
                 opt_level="3",

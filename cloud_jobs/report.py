@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -80,6 +81,15 @@ class IngestReport:
     gaps: list[Gap] = field(default_factory=list)
     gaps_count: int = 0
     repeated_starts: list[RepeatedStart] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON values; docs/commands.md has the keys."""
+        quarantine = [
+            {"kind": kind, "reason": reason, "rows": rows}
+            for (kind, reason), rows in sorted(self.quarantine.items())
+        ]
+        rounded = {"seconds": round(self.seconds, 3)}
+        return {**asdict(self), **rounded, "quarantine": quarantine}
 
 
 def render(report: IngestReport) -> RenderableType:

@@ -6,9 +6,7 @@ published as far as the broker takes it within a few seconds; the rest waits for
 
 import asyncio
 import contextlib
-import fcntl
 import logging
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,7 +20,7 @@ from firmware_bridge.port import Port
 from firmware_bridge.publisher import Publisher
 from firmware_bridge.session_name import this_machine
 from firmware_bridge.settings import BridgeSettings
-from gateway.private_files import open_private
+from gateway.files.lock import LockTaken, ProcessLock
 
 logger = logging.getLogger(__name__)
 
@@ -172,15 +170,15 @@ async def _end(tasks: list[asyncio.Task[None]]) -> None:
 
 @contextlib.contextmanager
 def _only_bridge_in(data_dir: Path) -> Iterator[None]:
-    """Two bridges on one outbox would take each other's packet identifiers."""
-    descriptor = open_private(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT)
-    try:
+    """Refuse a second bridge: two on one outbox would take each other's packet identifiers.
+
+    Raises `OutboxError`.
+    """
+    with ProcessLock(data_dir / LOCK_FILE) as lock:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            lock.take()
+        except LockTaken:
             raise OutboxError(
                 f"another bridge is using {data_dir}; stop it or choose another data_dir"
             ) from None
         yield
-    finally:
-        os.close(descriptor)

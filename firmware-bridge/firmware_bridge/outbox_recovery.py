@@ -27,39 +27,17 @@ from firmware_bridge.board_start import BLOCK_BYTES
 from firmware_bridge.boards import BoardRows
 from firmware_bridge.outbox_formats import blocks_of_ranges
 from firmware_bridge.outbox_store import NewerOutbox, OutboxFull, OutboxStore, lacks_room
+from gateway.files.durable import fsync_file, fsync_folder, move_durably
+from gateway.files.salvage import ReadableRows, is_damage, lengthen_cut_off, lengthen_emptied
 
 logger = logging.getLogger(__name__)
 
-# SQLite's page, its default.
-_PAGE_BYTES = 4096
-# https://www.sqlite.org/fileformat.html: magic 16 bytes | ... | at 28: pages u32, big-endian
-_MAGIC = b"SQLite format 3\0"
-_HEADER_BYTES = 100
-_HEADER_PAGES = struct.Struct(">28xI")
 # Starts of one outbox before a number reaches 2**32, where those of boards that begin again are.
 _STARTS_MAX = 2**24
 _PAGE_BYTES_MIN = 512
 _WAL_HEADER = struct.Struct(">8xI4x8s8x")
 _FRAME_HEADER = struct.Struct(">8x8s8x")
 _COMPANIONS = ("-wal", "-shm", "-journal")
-
-# What says nothing about the file's contents: setting it aside would mend nothing.
-_CIRCUMSTANCES = (
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-)
-# A card that cannot give a page back any more: waiting does not mend it.
-_UNREADABLE = (
-    sqlite3.SQLITE_IOERR_READ,
-    sqlite3.SQLITE_IOERR_SHORT_READ,
-    sqlite3.SQLITE_IOERR_CORRUPTFS,
-)
 
 
 class OutboxError(RuntimeError):
@@ -79,12 +57,12 @@ def open_outbox_store(path: Path) -> OutboxStore:
         _finish_replacement(path)
         if not path.exists():
             _replace(path, None)
-        _lengthen_emptied(path)
+        lengthen_emptied(path)
         _rewrite_wal(path)
         try:
             return OutboxStore(path)
         except sqlite3.DatabaseError as error:
-            if not _is_damage(error):
+            if not is_damage(error):
                 raise
             _replace(path, str(error))
             return OutboxStore(path)
@@ -99,22 +77,6 @@ def open_outbox_store(path: Path) -> OutboxStore:
         raise OutboxError(
             f"cannot open the outbox {path}: {error}; check the disk and the directory's rights"
         ) from error
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    code: int | None = getattr(error, "sqlite_errorcode", None)
-    return code is None or code in _UNREADABLE or code & 0xFF not in _CIRCUMSTANCES
-
-
-def _lengthen_emptied(path: Path) -> None:
-    """A file system that loses a file's size leaves zero bytes.
-
-    SQLite would take that for a new database and delete the WAL beside it, which may hold every
-    page. One page of zeros is damage to it, or, with such a WAL, as good as the whole.
-    """
-    if path.stat().st_size == 0:
-        with path.open("r+b") as file:
-            file.truncate(_PAGE_BYTES)
 
 
 def _rewrite_wal(path: Path) -> None:
@@ -139,7 +101,7 @@ def _rewrite_wal(path: Path) -> None:
         while frames:
             frames = frames[file.write(frames) :]
         os.fsync(file.fileno())
-    _fsync(path.parent)
+    fsync_folder(path.parent)
 
 
 def _frames_end_of(wal: FileIO) -> int:
@@ -164,27 +126,14 @@ def _frames_end_of(wal: FileIO) -> int:
     return end
 
 
-def _lengthen_cut_off(path: Path) -> None:
-    """SQLite reads nothing of a file that is shorter than its header says.
-
-    With zeros behind it only what was cut off is missing.
-    """
-    with path.open("r+b") as file:
-        header = file.read(_HEADER_BYTES)
-        (pages,) = _HEADER_PAGES.unpack_from(header.ljust(_HEADER_BYTES, b"\0"))
-        if header.startswith(_MAGIC) and path.stat().st_size < pages * _PAGE_BYTES:
-            file.truncate(pages * _PAGE_BYTES)
-
-
 def _replace(path: Path, damage: str | None) -> None:
     """Put a new outbox in its place, filled with what a damaged one there still says."""
     new = path.with_name(f"{path.name}.new")
     for leftover in _files_of(new):
         leftover.unlink()
     count = _fill(new, path if damage is not None else None)
-    _fsync(new)
-    new.replace(_salvaged(path))
-    _fsync(path.parent)
+    fsync_file(new)
+    move_durably(new, _salvaged(path))
     aside = _finish_replacement(path)
     if damage is not None:
         logger.error(
@@ -205,8 +154,7 @@ def _finish_replacement(path: Path) -> Path | None:
     # All of them, before the new file comes: SQLite would read the old one's WAL into it.
     for part in old:
         part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
-    salvaged.rename(path)
-    _fsync(path.parent)
+    move_durably(salvaged, path)
     return aside if old else None
 
 
@@ -229,21 +177,13 @@ def _files_of(path: Path) -> list[Path]:
     return [name for name in names if name.exists()]
 
 
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _fill(new: Path, damaged_path: Path | None) -> int:
     """Make an outbox with what can be read of another; how many readings that was."""
     store = OutboxStore(new)
     count = 0
     store.begin()
     if damaged_path is not None:
-        _lengthen_cut_off(damaged_path)
+        lengthen_cut_off(damaged_path)
         with contextlib.closing(sqlite3.connect(damaged_path)) as damaged:
             count = _salvage_readings(damaged, store)
             _salvage_boards(damaged, store)
@@ -311,8 +251,8 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """The rows up to the first that cannot be read."""
-    try:
-        yield from damaged.execute(query)
-    except sqlite3.DatabaseError as error:
-        logger.warning("a part of the damaged outbox cannot be read: %s", error)
+    """The rows up to the first that cannot be read, which is logged."""
+    rows = ReadableRows(damaged, query)
+    yield from rows
+    if rows.error is not None:
+        logger.warning("a part of the damaged outbox cannot be read: %s", rows.error)

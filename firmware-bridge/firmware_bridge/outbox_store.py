@@ -14,8 +14,8 @@ from firmware_bridge.boards import BoardRows
 from firmware_bridge.exchanges import Exchange
 from firmware_bridge.outbox_formats import MIGRATIONS_KNOWN, applied_migrations_of
 from firmware_bridge.publications import Publication
-from gateway.disk_errors import is_full
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_full
+from gateway.files.private import open_private
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48

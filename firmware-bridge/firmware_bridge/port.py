@@ -104,7 +104,7 @@ class Port:
         """In a thread, because opening may block; cancelled, nothing stays open."""
 
         def open_link() -> SerialLink:
-            return SerialLink(path_of(self._settings), self._settings.baud_rate)
+            return SerialLink(path_of(self._settings), self._settings.line)
 
         opening = asyncio.ensure_future(asyncio.to_thread(open_link))
         try:

@@ -9,6 +9,8 @@ import os
 
 import serial
 
+from firmware_bridge.settings import LineSettings
+
 # One turn of a port: what comes at 3 MBaud in 13 ms. Framings take at most some milliseconds for
 # it, whatever it is, and then it is another port's turn.
 READ_BYTES = 4096
@@ -19,11 +21,19 @@ class PortLost(Exception):
 
 
 class SerialLink:
-    def __init__(self, path: str, baud_rate: int) -> None:
+    def __init__(self, path: str, line: LineSettings) -> None:
         """Opens the port; may block for a moment. Raises `PortLost`."""
         self.path = path
         try:
-            self._port = serial.Serial(path, baud_rate, timeout=0, exclusive=True)
+            self._port = serial.Serial(
+                path,
+                line.baud_rate,
+                bytesize=line.data_bits,
+                parity=line.parity,
+                stopbits=line.stop_bits,
+                timeout=0,
+                exclusive=True,
+            )
         except (OSError, ValueError) as error:
             raise PortLost(_sentence_of(path, error)) from error
 

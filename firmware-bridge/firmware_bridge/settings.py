@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from firmware_bridge.names import NAME_SHAPE, is_name
 
 FramingName = Literal["json", "key_value", "csv", "nmea", "board"]
+Parity = Literal["N", "E", "O"]
 
 # Packet identifiers are 16 bits and 0 is none of them. [MQTT-2.3.1-1]
 WINDOW_MAX = 65535
@@ -22,6 +23,26 @@ COMMIT_DELAY_SECONDS_MAX = 10.0
 
 _USB = re.compile(r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.+)?")
 BOARD_DEVICE_PREFIX = "board-"
+
+
+@dataclass(frozen=True)
+class LineSettings:
+    """How bits stand on the line: rate (bits/s), data bits, parity (none, even, odd), stop bits."""
+
+    baud_rate: int = 115200
+    data_bits: int = 8
+    parity: Parity = "N"
+    stop_bits: int = 1
+
+    def __post_init__(self) -> None:
+        if self.baud_rate < 1:
+            raise ValueError(f"baud_rate {self.baud_rate} is not a positive number")
+        if self.data_bits not in (7, 8):
+            raise ValueError(f"{self.data_bits} data bits: use 7 or 8")
+        if self.parity not in get_args(Parity):
+            raise ValueError(f"parity {self.parity!r} is not one of {', '.join(get_args(Parity))}")
+        if self.stop_bits not in (1, 2):
+            raise ValueError(f"{self.stop_bits} stop bits: use 1 or 2")
 
 
 @dataclass(frozen=True)
@@ -36,7 +57,7 @@ class PortSettings:
     path: str | None
     usb: str | None
     framing: FramingName
-    baud_rate: int = 115200
+    line: LineSettings = LineSettings()
     columns: tuple[str, ...] = ()
     units: dict[str, str] = field(default_factory=dict)
     device: str | None = None
@@ -52,8 +73,8 @@ class PortSettings:
         if self.framing not in get_args(FramingName):
             allowed = ", ".join(get_args(FramingName))
             raise ValueError(f"{where}: framing {self.framing!r} is not one of {allowed}")
-        if self.baud_rate < 1:
-            raise ValueError(f"{where}: baud_rate {self.baud_rate} is not a positive number")
+        if self.framing == "board" and self.line.data_bits != 8:
+            raise ValueError(f"{where}: boards send bytes of 8 bits, set 8 data bits in line")
         self._check_columns(where)
         self._check_device(where)
 

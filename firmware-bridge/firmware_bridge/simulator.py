@@ -24,7 +24,7 @@ from firmware_bridge.framings.board import (
     read_acknowledgement,
 )
 from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
-from gateway.private_files import open_private
+from gateway.files.durable import replace_durably
 
 logger = logging.getLogger(__name__)
 
@@ -201,12 +201,7 @@ def count_start(path: Path) -> int:
         # A number given before must not come again; seconds are above any count of starts.
         boot = int(time.time())
     part = path.with_name(f"{path.name}.part")
-    with open(open_private(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
-        file.write(f"{boot}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    _fsync_directory(path.parent)
+    replace_durably(path, f"{boot}\n".encode(), partial=part)
     return boot
 
 
@@ -228,11 +223,3 @@ def _point(link: Path, terminal: str) -> None:
 
 def _unlink(link: Path) -> None:
     link.unlink(missing_ok=True)
-
-
-def _fsync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

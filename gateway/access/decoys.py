@@ -11,6 +11,7 @@ import secrets
 from pathlib import Path
 
 from gateway.access.scram_keys import SALT_BYTES, ScramKeys
+from gateway.files.durable import replace_durably
 
 KEY_BYTES = 32
 KEY_FILE = "decoy-key"
@@ -41,11 +42,6 @@ def decoy_keys_of(username: str, *, key: bytes, iterations: int) -> ScramKeys:
 
 
 def _keep(path: Path, key: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    partial = path.with_name(f"{path.name}.{os.getpid()}")
+    partial.unlink(missing_ok=True)  # of a process that had the same number and was killed
+    replace_durably(path, key, partial=partial, mode=0o600, is_new=True)

@@ -11,7 +11,6 @@ that prove that they know it (gateway/access/scram.py).
 thread. Passwords themselves are never kept, shown or logged.
 """
 
-import contextlib
 import os
 import re
 import secrets
@@ -27,6 +26,7 @@ from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatc
 from gateway.access import scram_keys
 from gateway.access.saslprep import Unprepared, prepared_of
 from gateway.access.scram_keys import ScramKeys, ScramKeysError
+from gateway.files.durable import replace_durably
 
 # OWASP's smallest recommendation for Argon2id: a Raspberry Pi checks a password in about 50 ms, and
 # several clients that connect together do not exhaust its memory.
@@ -249,23 +249,16 @@ def _parsed_keys(user: str, entry: str, place: str) -> ScramKeys:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    owner = path.stat() if path.exists() else None
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            if owner is not None and os.geteuid() == 0:
-                # The broker's user must be able to read what root has written for it.
-                os.fchown(descriptor, owner.st_uid, owner.st_gid)
-            os.fsync(descriptor)
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    owner = None
+    if os.geteuid() == 0 and path.exists():
+        # The broker's user must be able to read what root has written for it.
+        found = path.stat()
+        owner = (found.st_uid, found.st_gid)
+    replace_durably(
+        path,
+        content,
+        partial=path.with_name(f".{path.name}.{os.getpid()}"),
+        mode=0o600,
+        is_new=True,
+        owner=owner,
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 from gateway.audit.books import Held, InFlight, SessionBook, Waiting
 from gateway.audit.context import Context
 from gateway.audit.ledger import Ledger
-from gateway.core.session import Session
+from gateway.core.sessions.session import Session
 from gateway.store.recovery import recover
 
 Open = dict[tuple[str, int], int]

@@ -6,8 +6,6 @@ from typing import Final, Literal
 Verdict = Literal["ok", "violation", "inconclusive"]
 Word = Literal["violation", "inconclusive"]
 
-EXIT_CODES: Final[dict[Verdict, int]] = {"ok": 0, "violation": 1, "inconclusive": 2}
-
 EXCEPTIONS_MAX: Final = 100_000
 """Exceptions kept by name, about 50 MB of them. Further ones are counted only: a log that is wrong
 in so many places is one story, and a small gateway must be able to tell it."""

@@ -3,6 +3,6 @@ operator.
 
 This room is the composition root: it turns options, environment and file into settings, hands
 them to the room that does the work, and turns what that room refuses into one line and an exit
-code (2: the command or the configuration is wrong, 1: it could not be done). Each verb imports
-its room when it runs, so that `--help` is quick and a device needs only what its processes need.
+code (`gateway/cli/failures.py`). Each verb imports its room when it runs, so that `--help` is quick
+and a device needs only what its processes need.
 """

@@ -1,7 +1,8 @@
 """The verbs of the command line, and what is typed wrong about them."""
 
+import os
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,12 +22,25 @@ from gateway.cli import (
     update,
     upload,
 )
-from gateway.cli.failures import EXIT_INTERRUPTED, EXIT_USAGE, line_of, say
+from gateway.cli.failures import (
+    EXIT_CODES_TEXT,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_USAGE,
+    line_of,
+    say,
+)
 from gateway.cli.services import Prepared
 
+PROGRAM = "oncegate"
+COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
+"""Set by a shell's completion script: the command then prints what can come next."""
+
+Shell = Literal["bash", "zsh", "fish"]
+
 application = typer.Typer(
-    name="oncegate",
-    epilog="Start with:  oncegate up",
+    name=PROGRAM,
+    epilog=f"Start with:  oncegate up\n\n{EXIT_CODES_TEXT}",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -60,6 +74,22 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def completion_script(shell: Shell) -> str:
+    """What a shell reads to complete the command line of `oncegate`."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    script: str = get_completion_script(
+        prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE, shell=shell
+    )
+    return script
+
+
+def _show_completion(shell: Shell | None) -> None:
+    if shell is not None:
+        print(completion_script(shell))
+        raise typer.Exit
+
+
 @application.callback()
 def oncegate(
     _: Annotated[
@@ -71,6 +101,15 @@ def oncegate(
             help="Say which version this is, and whether its core is compiled.",
         ),
     ] = False,
+    __: Annotated[
+        Shell | None,
+        typer.Option(
+            "--show-completion",
+            callback=_show_completion,
+            is_eager=True,
+            help="Print the completion script for a shell.",
+        ),
+    ] = None,
 ) -> None:
     """An edge gateway that never loses and never doubles a reading."""
 
@@ -80,14 +119,18 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
 
     Raises CommandFailed and what a verb may: OSError, ModuleNotFoundError.
     """
+    if COMPLETION_VARIABLE in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]
+
+        completion_init()
     try:
-        outcome = application(arguments, prog_name="oncegate", standalone_mode=False)
+        outcome = application(arguments, prog_name=PROGRAM, standalone_mode=False)
     except typer.TyperException as error:
         _explain(error)
         return EXIT_USAGE
     except typer.Abort:
         return EXIT_INTERRUPTED
-    return outcome if isinstance(outcome, int | Prepared) else 0
+    return outcome if isinstance(outcome, int | Prepared) else EXIT_OK
 
 
 def _explain(error: typer.TyperException) -> None:

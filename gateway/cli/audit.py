@@ -8,11 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.failures import CommandFailed, line_of
-from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+from gateway.cli.failures import (
+    EXIT_INCONCLUSIVE,
+    EXIT_OK,
+    EXIT_USAGE,
+    EXIT_VIOLATION,
+    CommandFailed,
+    line_of,
+)
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
 
-EXIT_NOTHING_PROVEN = 2
-"""As for `inconclusive`: a log that cannot be read proves nothing."""
+EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
+"""By verdict. A log that cannot be read has no verdict: that is a failure."""
 
 PROGRESS_SECONDS = 0.1
 """Between two changes of the line that says how far it is."""
@@ -31,14 +39,12 @@ def audit(
         str | None,
         typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the whole result as one JSON object.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Prove that every message was received once, released once and delivered once.
 
     Reads the gateway's log and database, whether the broker runs or not, and writes nothing.
-    Ends with 0 (ok), 1 (violation) or 2 (inconclusive), and names every exception.
+    Ends with 0 (ok), 3 (violation) or 4 (inconclusive), and names every exception.
 
     Examples:
 
@@ -49,7 +55,10 @@ def audit(
         oncegate audit --tables /srv/tables
     """
     if segments is not None and tables is not None:
-        raise CommandFailed("oncegate audit: --segments or --tables, not both", exit_code=2)
+        raise CommandFailed(
+            "oncegate audit: --segments and --tables are given: use one of them",
+            exit_code=EXIT_USAGE,
+        )
     began = time.monotonic()
     with _progress() as say:
         if tables is not None:
@@ -59,8 +68,10 @@ def audit(
         else:
             result = _audit_data(config, data_dir, say)
     result["seconds"] = round(time.monotonic() - began, 3)
-    _print(result, as_json=as_json)
-    return {"ok": 0, "violation": 1, "inconclusive": 2}[result["verdict"]]
+    from gateway.cli.audit_report import render
+
+    show(result, render, as_json=as_json)
+    return EXIT_CODES[result["verdict"]]
 
 
 def _audit_segments(directory: Path, say: Say) -> dict[str, Any]:
@@ -68,8 +79,7 @@ def _audit_segments(directory: Path, say: Say) -> dict[str, Any]:
 
     if not directory.is_dir():
         raise CommandFailed(
-            f"oncegate audit: {directory} is no directory: name one that holds segments",
-            exit_code=EXIT_NOTHING_PROVEN,
+            f"oncegate audit: {directory} is no directory: name one that holds segments"
         )
     audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
     return audit_run.folder(directory).as_json()
@@ -86,8 +96,7 @@ def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[st
     if not (directory / "broker.db").is_file():
         raise CommandFailed(
             f"oncegate audit: {directory} holds no broker.db: name the gateway's data directory "
-            "with --data-dir, or a directory of segments with --segments",
-            exit_code=EXIT_NOTHING_PROVEN,
+            "with --data-dir, or a directory of segments with --segments"
         )
     audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
     try:
@@ -95,8 +104,7 @@ def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[st
     except sqlite3.Error as error:
         raise CommandFailed(
             f"oncegate audit: {directory / 'broker.db'}: {line_of(error)}: if the broker does not "
-            "start either, its log says what is damaged",
-            exit_code=EXIT_NOTHING_PROVEN,
+            "start either, its log says what is damaged"
         ) from error
 
 
@@ -111,9 +119,7 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
     try:
         return run(root, say)
     except IngestError as error:
-        raise CommandFailed(
-            f"oncegate audit: {line_of(error)}", exit_code=EXIT_NOTHING_PROVEN
-        ) from error
+        raise CommandFailed(f"oncegate audit: {line_of(error)}") from error
 
 
 @contextmanager
@@ -136,16 +142,3 @@ def _progress() -> Iterator[Say]:
                 status.update(text)
 
         yield say
-
-
-def _print(result: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        import json
-
-        print(json.dumps(result, indent=1))
-        return
-    from rich.console import Console
-
-    from gateway.cli.audit_report import render
-
-    Console().print(render(result))

@@ -1,7 +1,7 @@
 """`oncegate bench`: a load generator for any MQTT broker."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from gateway.cli.bench_options import (
     DurationOption,
     HostOption,
     JsonFileOption,
+    JsonOption,
     MqttOption,
     OutstandingOption,
     PairsOption,
@@ -32,15 +33,14 @@ from gateway.cli.bench_options import (
     WindowOption,
 )
 from gateway.cli.bridge import password_of
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import EXIT_USAGE, EXIT_VIOLATION, CommandFailed, line_of
 from gateway.cli.options import ConfigOption, configuration_of
+from gateway.cli.output import show
 
 if TYPE_CHECKING:
     from gateway.bench.result import Reading, Result
     from gateway.bench.scenario import Scenario
 
-EXIT_USAGE = 2
-EXIT_FAULTS = 1
 VERSIONS = {"3.1.1": 4, "5.0": 5}
 
 
@@ -68,12 +68,13 @@ def bench(
     patience: PatienceOption = 10.0,
     broker_pid: BrokerPidOption = None,
     disk: DiskOption = None,
+    as_json: JsonOption = False,
     json_file: JsonFileOption = None,
     plot_file: PlotFileOption = None,
 ) -> None:
     """Load a broker with messages, and verify what comes out at the other end.
 
-    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 1.
+    Messages that were lost, doubled, changed or out of order are counted, and make the exit code 3.
     With a rate, latencies count from the time at which a message ought to have been sent.
 
     Examples:
@@ -82,7 +83,7 @@ def bench(
 
         oncegate bench --publishers 10 --subscribers 10 --pairs --qos 2 --window 100 --persistent
 
-        oncegate bench --host broker.example --port 1883 --mqtt 5.0 --qos 1 --rate 5000 --json -
+        oncegate bench --host broker.example --port 1883 --mqtt 5.0 --qos 1 --rate 5000 --json
     """
     if mqtt not in VERSIONS:
         raise CommandFailed(
@@ -125,10 +126,14 @@ def bench(
         )
     except ScenarioMistake as mistake:
         raise CommandFailed(f"oncegate bench: {mistake}", exit_code=EXIT_USAGE) from None
+    from gateway.cli.bench_table import table_of
+
     fsync_ms, result = _measure(scenario, broker_pid, disk)
-    _tell(result, fsync_ms, json_file=json_file, plot_file=plot_file)
+    answer = result.as_json() | {"fsync_ms": fsync_ms}
+    show(answer, lambda _: table_of(result, fsync_ms), as_json=as_json)
+    _write(result, answer, json_file=json_file, plot_file=plot_file)
     if not result.is_clean:
-        raise typer.Exit(EXIT_FAULTS)
+        raise typer.Exit(EXIT_VIOLATION)
 
 
 def _measure(
@@ -168,26 +173,20 @@ def _measure(
         raise CommandFailed(f"oncegate bench: {place}: {line_of(error)}") from error
 
 
-def _tell(
+def _write(
     result: "Result",
-    fsync_ms: dict[str, float],
+    answer: dict[str, Any],
     *,
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
+    """The files that were asked for. Raises OSError."""
     import json
 
-    from rich.console import Console
-
     from gateway.bench.plot import svg_of
-    from gateway.cli.bench_table import table_of, title_of
+    from gateway.cli.bench_table import title_of
 
-    answer = result.as_json() | {"fsync_ms": fsync_ms}
-    if json_file == Path("-"):
-        print(json.dumps(answer))
-    else:
-        Console(highlight=False).print(table_of(result, fsync_ms))
-    if json_file is not None and json_file != Path("-"):
+    if json_file is not None:
         json_file.write_text(json.dumps(answer, indent=1) + "\n")
     if plot_file is not None:
         plot_file.write_text(svg_of(result, title_of(result.scenario)))

@@ -116,9 +116,22 @@ DiskOption = Annotated[
         rich_help_panel=_RESULT,
     ),
 ]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print one JSON object instead of the table: docs/commands.md.",
+        rich_help_panel=_RESULT,
+    ),
+]
 JsonFileOption = Annotated[
     Path | None,
-    typer.Option("--json", metavar="FILE", help="- is stdout.", rich_help_panel=_RESULT),
+    typer.Option(
+        "--json-file",
+        metavar="FILE",
+        help="Write the JSON object into a file as well.",
+        rich_help_panel=_RESULT,
+    ),
 ]
 PlotFileOption = Annotated[
     Path | None,

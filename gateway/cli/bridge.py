@@ -14,9 +14,9 @@ from gateway.cli.options import (
 from gateway.cli.services import PreparedBridge
 
 if TYPE_CHECKING:
-    from firmware_bridge.settings import BridgeSettings
+    from firmware_bridge.settings import BridgeSettings, PortSettings
 
-    from gateway.configuration import Configuration
+    from gateway.configuration import Configuration, Serial
 
 PASSWORD_BYTES_MAX = 65_535
 
@@ -44,7 +44,7 @@ def bridge(
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
     """The bridge's part of the configuration. Raises CommandFailed."""
-    from firmware_bridge.settings import BridgeSettings, PortSettings
+    from firmware_bridge.settings import BridgeSettings
 
     section = configuration.bridge
     broker_host, broker_port = configuration.broker_address
@@ -57,25 +57,34 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             username=section.username,
             password=password_of(section.password_file, "[bridge] password_file"),
             control_socket=configuration.gateway.control_socket,
-            ports=tuple(
-                PortSettings(
-                    name=port.name,
-                    path=str(port.path) if port.path is not None else None,
-                    usb=port.usb,
-                    framing=port.framing,
-                    baud_rate=port.baud_rate,
-                    columns=port.columns,
-                    units=dict(port.units),
-                    device=port.device,
-                )
-                for port in configuration.serial
-            ),
+            ports=tuple(_port_settings_of(port) for port in configuration.serial),
             window=configuration.bridge_window,
             outbox_bytes_max=section.outbox_max,
             commit_delay_seconds=section.commit_delay,
         )
     except ValueError as error:
         raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None
+
+
+def _port_settings_of(port: "Serial") -> "PortSettings":
+    from firmware_bridge.settings import LineSettings, PortSettings
+
+    line = port.line_settings
+    return PortSettings(
+        name=port.name,
+        path=str(port.path) if port.path is not None else None,
+        usb=port.usb,
+        framing=port.framing,
+        line=LineSettings(
+            baud_rate=line.baud_rate,
+            data_bits=line.data_bits,
+            parity=line.parity,
+            stop_bits=line.stop_bits,
+        ),
+        columns=port.columns,
+        units=dict(port.units),
+        device=port.device,
+    )
 
 
 def password_of(path: Path | None, named_by: str) -> str | None:

@@ -7,30 +7,50 @@ import typer
 
 from gateway.cli.configuration_file import file_of
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
-from gateway.cli.options import ConfigOption, configuration_of
+from gateway.cli.options import ConfigOption, JsonOption, configuration_of
+from gateway.cli.output import show
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from gateway.configuration import Configuration
 
 
 def check_config(
     config: ConfigOption = None,
-    show: Annotated[
+    show_keys: Annotated[
         bool, typer.Option("--show", help="Print every key with the value that counts.")
+    ] = False,
+    as_json: JsonOption = False,
+    schema_only: Annotated[
+        bool,
+        typer.Option(
+            "--schema", help="Check nothing: print the JSON Schema of the file, for an editor."
+        ),
     ] = False,
 ) -> None:
     """Check the configuration file, the environment and the password files they name.
 
-    Each mistake is one line with the file, the key, the value and what is allowed.
+    Each mistake is one line with the file, the key, the value and what is allowed. With --json,
+    every key is printed.
 
     Examples:
 
         oncegate check-config --config gateway.toml
 
         ONCEGATE_MQTT_MAX_INFLIGHT=64 oncegate check-config --show
+
+        oncegate check-config --json
+
+        oncegate check-config --schema > gateway.schema.json
     """
+    if schema_only:
+        _print_schema()
+        return
+
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli.bridge import bridge_settings_of
+    from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
     bridge_settings_of(configuration)
@@ -39,15 +59,27 @@ def check_config(
             PasswordFile.load(configuration.access.password_file)
         except PasswordFileError as error:
             raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
-    if show:
-        _show(configuration)
     file = file_of(config)
-    print(f"{file if file is not None else 'the built-in configuration'}: can be used")
+    place = None if file is None else str(file)
+    verdict = f"{place or 'the built-in configuration'}: can be used"
+    show(
+        {"file": place, "configuration": tables(configuration)},
+        lambda _: _table_of(configuration, verdict) if show_keys else verdict,
+        as_json=as_json,
+    )
 
 
-def _show(configuration: "Configuration") -> None:
+def _print_schema() -> None:
+    import json
+
+    from gateway.configuration.schema import schema
+
+    print(json.dumps(schema(), indent=1))
+
+
+def _table_of(configuration: "Configuration", verdict: str) -> "RenderableType":
     from rich import box
-    from rich.console import Console
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
@@ -56,4 +88,4 @@ def _show(configuration: "Configuration") -> None:
     table = Table("key", "value", box=box.SIMPLE)
     for key in keys(configuration):
         table.add_row(Text(key.name), Text(key.text), style=None if key.is_set else "dim")
-    Console().print(table)
+    return Group(table, Text(verdict, no_wrap=True, overflow="ignore"))

@@ -10,13 +10,15 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from gateway.cli.failures import CommandFailed, line_of
+from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed, line_of
 from gateway.server.unix_sockets import PATH_BYTES_MAX
 
 # The contract's limit for a line in either direction.
 LINE_BYTES_MAX = 1 << 20
 # A commit on a slow card takes a second or two; beyond this the broker is stuck.
 ANSWER_SECONDS_MAX = 10.0
+CONFIGURATION_REFUSED = "failed"
+"""The error code of a `reload` whose configuration or password file cannot be used."""
 
 
 def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, Any]:
@@ -63,5 +65,10 @@ def _result_of(line: bytes, control_socket: Path) -> dict[str, Any]:
         result: dict[str, Any] = answer["result"]
         return result
     error = answer.get("error")
-    message = error.get("message") if isinstance(error, dict) else None
-    raise CommandFailed(line_of(message or "the broker refused without a reason"))
+    code, message = (
+        (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, None)
+    )
+    raise CommandFailed(
+        line_of(message or "the broker refused without a reason"),
+        exit_code=EXIT_CONFIGURATION if code == CONFIGURATION_REFUSED else EXIT_FAILED,
+    )

@@ -5,16 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
 
 application = typer.Typer(
     help="Look into the running broker: status, sessions; kick, drop, reload.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print the broker's answer as it is, for programs.")
-]
 ClientIdArgument = Annotated[str, typer.Argument(help="The client id, as `sessions` shows it.")]
 
 # What the broker gives in one answer at the most.
@@ -33,7 +31,7 @@ def status(
     """
     from gateway.cli.tables import status_table
 
-    _show(_asker(config, data_dir)("status"), status_table, as_json=as_json)
+    show(_asker(config, data_dir)("status"), status_table, as_json=as_json)
 
 
 @application.command()
@@ -63,7 +61,7 @@ def sessions(
         after = answer.get("next")
         if after is None or len(found) >= limit:
             break
-    _show({"sessions": found, "next": after}, sessions_table, as_json=as_json)
+    show({"sessions": found, "next": after}, sessions_table, as_json=as_json)
 
 
 @application.command()
@@ -82,12 +80,15 @@ def session(
     from gateway.cli.tables import session_tables
 
     answer = _asker(config, data_dir)("session", client_id=client_id)
-    _show(answer, session_tables, as_json=as_json)
+    show(answer, session_tables, as_json=as_json)
 
 
 @application.command()
 def kick(
-    client_id: ClientIdArgument, config: ConfigOption = None, data_dir: DataDirOption = None
+    client_id: ClientIdArgument,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Close a client's connection; its session stays.
 
@@ -95,13 +96,16 @@ def kick(
 
         oncegate ctl kick probe-7
     """
-    _asker(config, data_dir)("kick", client_id=client_id)
-    print(f"kicked: {client_id!a}")
+    answer = _asker(config, data_dir)("kick", client_id=client_id)
+    show(answer, lambda _: f"kicked: {client_id!a}", as_json=as_json)
 
 
 @application.command()
 def drop(
-    client_id: ClientIdArgument, config: ConfigOption = None, data_dir: DataDirOption = None
+    client_id: ClientIdArgument,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """End a session, connected or not, with all that waits in it.
 
@@ -109,23 +113,29 @@ def drop(
 
         oncegate ctl drop probe-7
     """
-    _asker(config, data_dir)("drop", client_id=client_id)
-    print(f"dropped: {client_id!a}")
+    answer = _asker(config, data_dir)("drop", client_id=client_id)
+    show(answer, lambda _: f"dropped: {client_id!a}", as_json=as_json)
 
 
 @application.command()
-def reload(config: ConfigOption = None, data_dir: DataDirOption = None) -> None:
+def reload(
+    config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
     """Have the broker read its configuration again.
 
     Example:
 
         oncegate ctl reload
     """
-    answer = _asker(config, data_dir)("reload")
+    show(_asker(config, data_dir)("reload"), _reload_lines, as_json=as_json)
+
+
+def _reload_lines(answer: dict[str, Any]) -> str:
     changed, needs_restart = answer.get("changed", []), answer.get("needs_restart", [])
-    print(f"changed: {', '.join(map(str, changed)) or 'nothing'}")
+    lines = [f"changed: {', '.join(map(str, changed)) or 'nothing'}"]
     if needs_restart:
-        print(f"needs a restart of the broker: {', '.join(map(str, needs_restart))}")
+        lines.append(f"needs a restart of the broker: {', '.join(map(str, needs_restart))}")
+    return "\n".join(lines)
 
 
 def _asker(config: ConfigOption, data_dir: DataDirOption) -> Callable[..., dict[str, Any]]:
@@ -137,16 +147,3 @@ def _asker(config: ConfigOption, data_dir: DataDirOption) -> Callable[..., dict[
         return ask(control_socket, command, **arguments)
 
     return ask_broker
-
-
-def _show(
-    answer: dict[str, Any], drawn: Callable[[dict[str, Any]], object], *, as_json: bool
-) -> None:
-    if as_json:
-        import json
-
-        print(json.dumps(answer))
-        return
-    from rich.console import Console
-
-    Console().print(drawn(answer))

@@ -1,17 +1,31 @@
-"""What a verb raises where a person has to do something: lines to show and an exit code."""
+"""The exit codes of all verbs, and what a verb raises where a person has to do something."""
 
 import sys
 from collections.abc import Sequence
 
+EXIT_OK = 0
 EXIT_FAILED = 1
+"""The verb could not do its work."""
 EXIT_USAGE = EXIT_CONFIGURATION = 2
+"""The command line, the configuration or a file that it names is wrong."""
+EXIT_VIOLATION = 3
+"""The work was done and found a violation: a message was lost, doubled or changed."""
+EXIT_INCONCLUSIVE = 4
+"""The work was done and found no violation, but something is missing."""
 EXIT_INTERRUPTED = 130
+
+EXIT_CODES_TEXT = (
+    f"Exit codes: {EXIT_OK} ok, {EXIT_FAILED} failure, {EXIT_USAGE} wrong usage or configuration, "
+    f"{EXIT_VIOLATION} a violation was found, {EXIT_INCONCLUSIVE} inconclusive or gaps, "
+    f"{EXIT_INTERRUPTED} interrupted."
+)
+"""For `oncegate --help`; docs/commands.md has the same as a table."""
 
 
 class CommandFailed(Exception):
     """The verb cannot do what it was asked; `lines` say what happened and what to do about it."""
 
-    def __init__(self, lines: str | Sequence[str], *, exit_code: int = 1) -> None:
+    def __init__(self, lines: str | Sequence[str], *, exit_code: int = EXIT_FAILED) -> None:
         self.lines = (lines,) if isinstance(lines, str) else tuple(lines)
         self.exit_code = exit_code
         super().__init__("\n".join(self.lines))

@@ -13,7 +13,7 @@ def identity(config: ConfigOption = None, data_dir: DataDirOption = None) -> Non
         oncegate id --config /etc/oncegate/gateway.toml
     """
     from gateway.configuration import gateway_id
-    from gateway.private_files import prepare
+    from gateway.files.private import prepare
 
     configuration = configuration_of(config, gateway__data_dir=data_dir)
     prepare(configuration.gateway.data_dir)

@@ -11,11 +11,13 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed, line_of
-from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
 
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
 JAVA_VERSIONS = (17, 21)
+STANDARD_ERROR = 2
 
 
 def ingest(
@@ -28,16 +30,20 @@ def ingest(
     tables: Annotated[
         str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
     ] = None,
-) -> None:
+    as_json: JsonOption = False,
+) -> int:
     """Turn uploaded session logs into tables, and print what was found.
 
     A second run adds what is new and nothing twice. Java and PySpark are set up the first time.
+    Ends with 0, or with 4 where the tables have gaps: events that have not landed.
 
     Examples:
 
         oncegate ingest
 
         oncegate ingest --source /srv/landing --tables /srv/tables
+
+        oncegate ingest --json
     """
     configuration = configuration_of(config, gateway__data_dir=data_dir)
     directory = configuration.gateway.data_dir.absolute()
@@ -59,7 +65,8 @@ def ingest(
         report = run(settings, lambda line: progress.print(line, style="dim", markup=False))
     except IngestError as error:
         raise CommandFailed(f"oncegate ingest: {line_of(error)}") from error
-    Console().print(render(report))
+    show(report.as_json(), lambda _: render(report), as_json=as_json)
+    return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
 
 
 def _directory_of(target: str) -> str:
@@ -86,6 +93,8 @@ def set_up_spark() -> None:
         ["make", "--no-print-directory", "-C", str(checkout), "cloud"],
         check=False,
         stdin=subprocess.DEVNULL,
+        # Standard output is for the result alone.
+        stdout=STANDARD_ERROR,
     )
     if outcome.returncode != 0:
         raise CommandFailed("Spark could not be set up: see above, then run oncegate ingest again")

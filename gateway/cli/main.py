@@ -12,7 +12,7 @@ from typing import TypeVar
 from gateway.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, line_of, say
 from gateway.cli.in_child import in_child
 from gateway.cli.services import SERVICES, Prepared
-from gateway.private_files import apply_umask
+from gateway.files.private import apply_umask
 
 Outcome = TypeVar("Outcome")
 OUR_PACKAGES = frozenset({"gateway", "firmware_bridge", "api", "cloud_jobs"})

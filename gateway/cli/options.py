@@ -36,6 +36,10 @@ ListenOption = Annotated[
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log every step, for finding a fault.")
 ]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON object, for programs: docs/commands.md."),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")]
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli.failures import CommandFailed
+from gateway.cli.failures import EXIT_USAGE, CommandFailed
 from gateway.cli.options import ConfigOption, configuration_of
 
 
@@ -60,12 +60,10 @@ def passwd(
         remove_user,
         set_password,
     )
-    from gateway.access.scram_keys import ITERATIONS_DEFAULT
 
     if config is not None:
         configuration_of(config)
-    if iterations is not None and not scram:
-        raise CommandFailed("--iterations belongs to --scram: Argon2 hashes have none")
+    scram_iterations = _scram_iterations(iterations, scram=scram)
     try:
         refuse_username(user)
         if remove:
@@ -73,13 +71,29 @@ def passwd(
                 raise CommandFailed(f"{file}: there is no user {user!r}")
             print(f"{user} is no longer in {file}")
             return
-        if scram and iterations is None:
-            iterations = ITERATIONS_DEFAULT
         password = _password(from_stdin=password_stdin)
-        is_new = set_password(file, user, password, scram_iterations=iterations)
+        is_new = set_password(file, user, password, scram_iterations=scram_iterations)
     except PasswordFileError as error:
         raise CommandFailed(str(error)) from None
     print(f"{'added' if is_new else 'changed'}: {user} in {file}")
+
+
+def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
+    """How often the password is hashed for SCRAM; None without --scram. Raises CommandFailed."""
+    from gateway.access.scram_keys import ITERATIONS_DEFAULT, ITERATIONS_MAX, ITERATIONS_MIN
+
+    if not scram:
+        if iterations is not None:
+            raise CommandFailed(
+                "--iterations belongs to --scram: Argon2 hashes have none", exit_code=EXIT_USAGE
+            )
+        return None
+    if iterations is None:
+        return ITERATIONS_DEFAULT
+    if not ITERATIONS_MIN <= iterations <= ITERATIONS_MAX:
+        allowed = f"{ITERATIONS_MIN} to {ITERATIONS_MAX}"
+        raise CommandFailed(f"{iterations} iterations: allowed are {allowed}", exit_code=EXIT_USAGE)
+    return iterations
 
 
 def _password(*, from_stdin: bool) -> bytes:

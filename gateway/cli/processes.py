@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from gateway.cli import logs
-from gateway.cli.failures import CommandFailed, line_of
-from gateway.private_files import prepare
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed, line_of
+from gateway.files.private import prepare
 from gateway.service import Service
 
 SUPERVISOR_VARIABLE = "ONCEGATE_SUPERVISOR_PID"
@@ -36,13 +36,15 @@ def serve_until_stopped(
     quiet: bool,
     data_dir: Path | None = None,
     refusals: Sequence[type[Exception]] = (),
+    mistakes: Sequence[type[Exception]] = (),
 ) -> None:
     """Run `serve` with an event that SIGTERM and SIGINT set; return when it returns.
 
     `data_dir` is where the process keeps files: made, or tightened, before `serve` sees it.
 
     `refusals` are the exceptions by which the room says in one line that it cannot go on; they and
-    OSError become CommandFailed.
+    OSError become CommandFailed. So do `mistakes`, which mean a wrong configuration, with its exit
+    code.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
@@ -54,6 +56,9 @@ def serve_until_stopped(
             prepare(data_dir)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_until_stopped(serve))
+    except tuple(mistakes) as error:
+        line = f"oncegate {process}: {line_of(error)}"
+        raise CommandFailed(line, exit_code=EXIT_CONFIGURATION) from error
     except foreseen as error:
         raise CommandFailed(f"oncegate {process}: {line_of(error)}") from error
 

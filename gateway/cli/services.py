@@ -54,7 +54,8 @@ class PreparedBroker(Prepared):
             verbose=self.verbose,
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,
-            refusals=(ConfigurationError, DataDirectoryInUse, PasswordFileError, StoreFailed),
+            refusals=(DataDirectoryInUse, StoreFailed),
+            mistakes=(ConfigurationError, PasswordFileError),
         )
         return 0
 

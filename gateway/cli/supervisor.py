@@ -29,7 +29,11 @@ Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """A child ended before it was ready."""
+    """A child ended before it was ready, with `exit_code` (negative: a signal's number)."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 @dataclass
@@ -93,7 +97,7 @@ class Supervisor:
                 os.close(write_end)
         if read_end >= 0 and not await _says_ready(read_end):
             status = await child._process.wait()
-            raise ChildEnded(f"{child.name} {_ending_of(status)} before it was ready")
+            raise ChildEnded(f"{child.name} {_ending_of(status)} before it was ready", status)
 
     async def _keep_running(self, child: Child) -> None:
         wait_seconds = RESTART_SECONDS_MIN

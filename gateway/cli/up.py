@@ -16,6 +16,7 @@ import typer
 from gateway.cli.api import PortOption
 from gateway.cli.broker import LISTENER_MEND
 from gateway.cli.configuration_file import file_of
+from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -131,7 +132,7 @@ async def _run(
     _listen_to_signals(stop, supervisor)
     # -P: a directory of the caller's that happens to be called `gateway` is not ours.
     oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
-    exit_code = 0
+    exit_code = EXIT_OK
     try:
         await supervisor.start(Child("broker", [*oncegate, "broker", *options], says_ready=True))
         await supervisor.start(Child("upload", [*oncegate, "upload", *options]))
@@ -149,12 +150,13 @@ async def _run(
         _say("stopping ...")
     except ChildEnded as error:
         _say(str(error))
-        exit_code = 1
+        is_mistake = error.exit_code == EXIT_CONFIGURATION
+        exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
     # Readings stop first, so that the broker has everybody's last words; the uploader goes last, so
     # that the broker's own last words are in a segment.
     for name in ("bridge", "board", "api", "broker", "upload"):
         await supervisor.stop(name)
-    if exit_code == 0:
+    if exit_code == EXIT_OK:
         _say("stopped; the next start goes on from here")
     return exit_code
 

@@ -9,6 +9,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from gateway.configuration.quantities import Quantity, refusal
@@ -21,6 +22,20 @@ _ORIGIN = re.compile(
 # The kernel's structure for such an address has room for 108 bytes with a final 0.
 _SOCKET_PATH_BYTES_MAX = 107
 _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
+
+
+def _any_case(text: str) -> str:
+    """A pattern for `text` in small and capital letters, which JSON Schema has no flag for."""
+    return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
+
+
+def _text(pattern: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^(?:{pattern})$"}
+
+
+def _short_path(bytes_max: int) -> dict[str, Any]:
+    # A path that begins with ~ may be shorter when it is expanded.
+    return _text(rf"~.*|.{{1,{bytes_max}}}")
 
 
 def is_loopback(bind: str) -> bool:
@@ -57,6 +72,9 @@ class BindAddress(Quantity):
         except ValueError:
             raise refusal(allowed) from None
 
+    def schema(self) -> dict[str, Any]:
+        return _text(r"localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[^/]*")
+
 
 @dataclass(frozen=True, slots=True)
 class HostAndPort(Quantity):
@@ -72,6 +90,9 @@ class HostAndPort(Quantity):
             raise refusal(allowed)
         return str(written)
 
+    def schema(self) -> dict[str, Any]:
+        return _text(r"(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9.-]{1,253}):[0-9]{1,5}")
+
 
 @dataclass(frozen=True, slots=True)
 class FilePath(Quantity):
@@ -83,6 +104,9 @@ class FilePath(Quantity):
         if not isinstance(written, str) or not written or "\0" in written:
             raise refusal("a path, as a text in quotes")
         return Path(os.path.expanduser(written))
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "minLength": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +123,9 @@ class SocketPath(FilePath):
             raise refusal(allowed)
         return path
 
+    def schema(self) -> dict[str, Any]:
+        return _short_path(_SOCKET_PATH_BYTES_MAX)
+
 
 @dataclass(frozen=True, slots=True)
 class SocketDirectory(FilePath):
@@ -111,6 +138,9 @@ class SocketDirectory(FilePath):
             raise refusal(f"a directory whose path has at most {bytes_max} bytes, for a socket")
         return path
 
+    def schema(self) -> dict[str, Any]:
+        return _short_path(_SOCKET_PATH_BYTES_MAX - len("/control.sock"))
+
 
 @dataclass(frozen=True, slots=True)
 class Origin(Quantity):
@@ -120,6 +150,10 @@ class Origin(Quantity):
         if written != "*" and not (isinstance(written, str) and _ORIGIN.fullmatch(written)):
             raise refusal('an origin like "https://page.example:8443", or "*" for all')
         return str(written).lower()
+
+    def schema(self) -> dict[str, Any]:
+        rest = _ORIGIN.pattern.removeprefix("https?")
+        return _text(rf"\*|{_any_case('http')}[sS]?{rest}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +171,9 @@ class TopicFilter(Quantity):
         if "\0" in written or not levels_are_whole or not last_is_whole:
             raise refusal(allowed)
         return written
+
+    def schema(self) -> dict[str, Any]:
+        return _text(r"(?:(?:\+|[^+#/]*)/)*(?:\+|#|[^+#/]*)") | {"minLength": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +193,7 @@ class UploadTarget(Quantity):
         if parts.scheme == "file" and (parts.netloc or not parts.path.startswith("/")):
             raise refusal('three slashes after "file:", as in "file:///srv/uploaded"')
         return written
+
+    def schema(self) -> dict[str, Any]:
+        file, *others = (_any_case(scheme) for scheme in _UPLOAD_SCHEMES)
+        return _text(rf"{file}:(?:/[^/].*|///.*)|(?:{'|'.join(others)}):.+")

@@ -3,7 +3,6 @@ documentation."""
 
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, fields
-from pathlib import Path
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -24,8 +23,7 @@ class Key:
 
 def keys(configuration: Configuration) -> Iterator[Key]:
     """All keys in the order of the sections; those of lists of tables once for each table."""
-    for section in keys_of(Configuration):
-        value = getattr(configuration, section)
+    for section, value in _sections_of(configuration):
         if isinstance(value, Section):
             yield from _keys_of(f"[{section}]", value)
             continue
@@ -33,15 +31,47 @@ def keys(configuration: Configuration) -> Iterator[Key]:
             yield from _keys_of(f"[[{section}]] {number}", table)
 
 
-def text_of(key: Field[Any], value: Any) -> str:
-    """A key's value as a file would have it; `-` where there is none."""
+def tables(configuration: Configuration) -> dict[str, Any]:
+    """All keys as JSON values under their sections, as a file would have them; None where a key
+    has no value."""
+    return {
+        section: _table_of(value)
+        if isinstance(value, Section)
+        else [_table_of(each) for each in value]
+        for section, value in _sections_of(configuration)
+    }
+
+
+def written_of(key: Field[Any], value: Any) -> Any:
+    """A key's value as a person writes it (`"30s"`), as a JSON value; None where there is none."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
-        return text if isinstance(value, int) and text == str(value) else f'"{text}"'
-    if value is None:
+        return value if isinstance(value, int) and text == str(value) else text
+    if isinstance(value, tuple):
+        return list(value)
+    return value
+
+
+def text_of(key: Field[Any], value: Any) -> str:
+    """A key's value as a file would have it; `-` where there is none."""
+    written = written_of(key, value)
+    if written is None:
         return "-"
-    return shown(str(value) if isinstance(value, Path) else value)
+    return f'"{written}"' if isinstance(written, str) else shown(written)
+
+
+def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
+    return ((section, getattr(configuration, section)) for section in keys_of(Configuration))
+
+
+def _table_of(section: Section) -> dict[str, Any]:
+    known = keys_of(type(section))
+    return {
+        key.name: written_of(key, getattr(section, key.name))
+        for key in fields(section)
+        if key.name in known
+    }
 
 
 def _keys_of(prefix: str, section: Section) -> Iterator[Key]:

@@ -6,20 +6,18 @@ damaged keeps nothing from starting: the session log beside it carries it too, a
 not either, a new one is made and the log says so (docs/decisions/0041).
 """
 
-import fcntl
 import hashlib
 import json
 import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from gateway.configuration.sections import Configuration
-from gateway.disk_errors import is_unreadable
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import replace_durably
+from gateway.files.lock import alone_in
 
 _log = logging.getLogger(__name__)
 
@@ -42,11 +40,12 @@ def gateway_id(configuration: Configuration) -> str:
         return configuration.gateway.id
     directory = configuration.gateway.data_dir
     directory.mkdir(parents=True, exist_ok=True)
-    with _alone_in(directory) as descriptor:
+    # Several processes start together: one makes the id, the others read what it has fsynced.
+    with alone_in(directory):
         kept = _kept_in(directory)
         if kept is not None and _ID.fullmatch(kept):
             return kept
-        return _begin(directory, descriptor, is_damaged=kept is not None)
+        return _begin(directory, is_damaged=kept is not None)
 
 
 def known_id(directory: Path) -> str:
@@ -55,17 +54,6 @@ def known_id(directory: Path) -> str:
     if kept is not None and _ID.fullmatch(kept):
         return kept
     return _id_in_session_log(directory / "log") or ""
-
-
-@contextmanager
-def _alone_in(directory: Path) -> Iterator[int]:
-    """Several processes start together: one makes the id, the others read what it has fsynced."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _kept_in(directory: Path) -> str | None:
@@ -79,7 +67,7 @@ def _kept_in(directory: Path) -> str | None:
         return ""
 
 
-def _begin(directory: Path, descriptor: int, *, is_damaged: bool) -> str:
+def _begin(directory: Path, *, is_damaged: bool) -> str:
     """Keep the id that the session log carries, or a new one, and tell where one was lost."""
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"
@@ -90,13 +78,7 @@ def _begin(directory: Path, descriptor: int, *, is_damaged: bool) -> str:
         aside.unlink(missing_ok=True)
         os.link(path, aside)
     partial = path.with_name(f"{ID_FILE}.partial")
-    opened = open_private(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    with open(opened, "w", encoding="ascii") as file:
-        file.write(f"{chosen}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    os.fsync(descriptor)
+    replace_durably(path, f"{chosen}\n".encode("ascii"), partial=partial)
     trouble = "does not hold a gateway id" if is_damaged else "is gone"
     if former is not None:
         _log.error("%s %s: it is %s again, as the session log says", path, trouble, former)

@@ -32,7 +32,8 @@ _BYTES_OF_UNIT = {
     "kB": 10**3,
     "B": 1,
 }
-_QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?) ?([A-Za-z]{1,3})", re.ASCII)
+_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
+_QUANTITY = re.compile(rf"({_NUMBER}) ?([A-Za-z]{{1,3}})", re.ASCII)
 
 
 def refusal(allowed: str) -> "PydanticCustomError":
@@ -69,6 +70,11 @@ class Quantity:
     def text_of(self, value: Any) -> str:
         return str(value)
 
+    def schema(self) -> dict[str, Any]:
+        """What JSON Schema can say of the written value; it refuses nothing that `value_of`
+        takes. A `description` names what is allowed."""
+        raise NotImplementedError
+
     def __get_pydantic_core_schema__(
         self, source: Any, handler: "GetCoreSchemaHandler"
     ) -> "core_schema.CoreSchema":
@@ -102,6 +108,11 @@ class Duration(Quantity):
             raise refusal(self.allowed)
         return seconds
 
+    def schema(self) -> dict[str, Any]:
+        written = rf"{_NUMBER} ?(?:{'|'.join(_SECONDS_OF_UNIT)})"
+        pattern = f"^(?:{written}|{NEVER})$" if self.never else f"^{written}$"
+        return {"type": "string", "pattern": pattern, "description": self.allowed}
+
     def text_of(self, value: Any) -> str:
         return duration_text(value)
 
@@ -132,6 +143,10 @@ class Size(Quantity):
             raise refusal(self.allowed)
         return int(size_bytes)
 
+    def schema(self) -> dict[str, Any]:
+        pattern = rf"^{_NUMBER} ?(?:{'|'.join(_BYTES_OF_UNIT)})$"
+        return {"type": "string", "pattern": pattern, "description": self.allowed}
+
     def text_of(self, value: Any) -> str:
         return size_text(value)
 
@@ -155,6 +170,9 @@ class Whole(Quantity):
             raise refusal(self.allowed)
         return written
 
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
@@ -171,6 +189,9 @@ class Text(Quantity):
         if not isinstance(written, str) or re.fullmatch(self.pattern, written) is None:
             raise refusal(self.allowed)
         return written
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^(?:{self.pattern})$", "description": self.allowed}
 
 
 @dataclass(frozen=True, slots=True)

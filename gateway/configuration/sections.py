@@ -24,6 +24,7 @@ from gateway.configuration.addresses import (
     is_loopback,
 )
 from gateway.configuration.quantities import Duration, Items, Size, Text, Whole, refusal
+from gateway.configuration.serial_line import BAUD_RATE_MAX, BAUD_RATE_MIN, Line, LineText
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
@@ -50,7 +51,7 @@ Column = Annotated[
     ),
 ]
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
-Secret = Annotated[str, Text(r"[^\0]{1,1024}", "a text of 1 to 1024 characters")]
+Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ class Gateway(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Listener(Section):
-    """One door of the broker."""
+    """One address at which the broker listens."""
 
     bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
     port: Annotated[int, Whole(0, 65535)] = _DEFAULT_PORT
@@ -264,7 +265,7 @@ class Upload(Section):
 class Bridge(Section):
     """The sensors' way into the broker."""
 
-    client_id: Annotated[str, Text(r"[^\0]{1,256}", "a text of 1 to 256 characters")] = (
+    client_id: Annotated[str, Text(r"[^\x00]{1,256}", "a text of 1 to 256 characters")] = (
         "oncegate-bridge"
     )
     broker: Annotated[str, HostAndPort()] | None = None
@@ -292,12 +293,20 @@ class Serial(Section):
         | None
     ) = None
     framing: Literal["board", "nmea", "json", "key_value", "csv"] = "board"
-    baud_rate: Annotated[int, Whole(50, 4_000_000)] = 115_200
+    baud_rate: Annotated[int, Whole(BAUD_RATE_MIN, BAUD_RATE_MAX)] = 115_200
+    line: Annotated[Line, LineText()] | None = None
     columns: Annotated[tuple[Column, ...], Items()] = ()
     units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
 
+    @property
+    def line_settings(self) -> Line:
+        """`line`, else `baud_rate` with 8 data bits, no parity and 1 stop bit."""
+        return self.line or Line(self.baud_rate)
+
     def check(self) -> None:
+        if self.line is not None and "baud_rate" in self.given:
+            raise refusal('either baud_rate or line, and not both: line has the rate, "9600 8N1"')
         if (self.path is None) == (self.usb is None):
             raise refusal("either path or usb, and not both: one of them says which port it is")
         if (self.framing == "csv") != bool(self.columns):

@@ -5,81 +5,57 @@ is to do: `take_dirty` (bytes to write now), `take_hand_overs`, `seal` (a batch 
 `committed`, `take_page_requests`, `take_authentication_requests`, `next_due`.
 """
 
-from typing import Final, cast
+from typing import Final
 
-from gateway.core.acknowledging import Acknowledging
-from gateway.core.arriving import Arriving
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.connecting import Connecting
-from gateway.core.delivering import Deliverer, PageRequest
-from gateway.core.ending import RESTART, Ending
-from gateway.core.facts import CLOSE_REASONS, END_REASONS
-from gateway.core.fan_out import FanOut
-from gateway.core.frames import Frames
-from gateway.core.full_disk import FullDisk
-from gateway.core.handing_over import HandingOver, HandOver
-from gateway.core.holding import Holding
-from gateway.core.limits import SLOW_READER_SECONDS, Limits
-from gateway.core.output import Output, Withheld
-from gateway.core.publishing import Publisher
-from gateway.core.recorder import Recorder
-from gateway.core.retained_replay import RetainedReplay
-from gateway.core.session import (
+from gateway.core.core import Core
+from gateway.core.limits import Limits
+from gateway.core.output import Withheld
+from gateway.core.records.layout import CLOSE_REASONS, END_REASONS
+from gateway.core.records.recorder import Recorder
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.admission import Admission
+from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.rules.connect import Connecting
+from gateway.core.rules.deliver import Deliverer, PageRequest
+from gateway.core.rules.disconnect import RESTART, Disconnecting
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.packets import Packets
+from gateway.core.rules.publish import Publisher
+from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.rules.shared_subscriptions import HandOver, Redistribution
+from gateway.core.rules.subscribe import Subscribing
+from gateway.core.rules.system_topics import SystemMessages
+from gateway.core.rules.timeouts import Timeouts
+from gateway.core.sessions.connection import (
     AUTHENTICATING,
     AWAITING_AUTH,
-    AWAITING_CONNECT,
     CLOSED,
     CONNECTED,
     Connection,
     ConnectionShare,
-    Delivery,
-    Message,
-    Session,
 )
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
-from gateway.core.statistics import Statistics
-from gateway.core.subscribing import Subscribing
-from gateway.core.system_messages import SystemMessages
 from gateway.core.timers import (
-    AWAIT_REL,
     CONNECT_TIMEOUT,
-    KEEP_ALIVE,
-    RETAINED,
-    RETRY,
-    SESSION_EXPIRY,
-    SLOW_READER,
     WILL_DELAY,
     Timer,
-    Timers,
 )
 from gateway.core.violation import (
     QUOTA_EXCEEDED,
-    SERVER_UNAVAILABLE,
     UNSUPPORTED_PROTOCOL_VERSION,
     Violation,
-    protocol_violation,
 )
 from gateway.core.work import SLICE_UNITS
-from gateway.wire import kinds
 from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import PINGRESP
 from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
 from gateway.wire.packets import (
-    Auth,
-    Connect,
-    Disconnect,
     Packet,
-    Puback,
-    Pubcomp,
-    Publish,
-    Pubrec,
-    Pubrel,
-    Subscribe,
-    Unsubscribe,
 )
 
-KEEP_ALIVE_ENDED: Final = CLOSE_REASONS.index("keep_alive")
-SLOW: Final = CLOSE_REASONS.index("slow")
 PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
 DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
@@ -108,71 +84,49 @@ class Broker:
         authenticates: bool,
         methods: list[str],
     ) -> None:
+        core = Core(state, recorder, limits)
         self.state = state
         self.recorder = recorder
         self.limits = limits
-        self.statistics = Statistics()
-        self.timers = Timers()
-        self.time = state.time
-        self.output = Output(recorder)
-        frames = Frames(state.tree, self.time)
-        self.system_messages = SystemMessages(
-            state.tree, self.output, frames, limits, self.statistics
-        )
-        self.deliverer = Deliverer(recorder, self.output, frames, limits, self.statistics)
-        self.acknowledging = Acknowledging(recorder, self.output, self.deliverer, self.statistics)
-        fan_out = FanOut(state, recorder, self.deliverer, limits, self.statistics)
-        arriving = Arriving(state, recorder, limits, self.statistics)
-        self.incoming = arriving.incoming
-        self.holding = Holding(
-            state, recorder, self.output, arriving, frames, fan_out, limits, self.statistics
-        )
-        self.full_disk = FullDisk(state, self.output, limits, self.statistics)
-        self.publisher = Publisher(
-            state,
-            recorder,
-            self.output,
-            arriving,
-            self.deliverer,
-            fan_out,
-            self.holding,
-            limits,
-            self.statistics,
-        )
-        self.handing_over = HandingOver(state, recorder, arriving, fan_out, frames)
-        self.retained_replay = RetainedReplay(state, recorder, self.deliverer, limits, self.timers)
-        self.subscribing = Subscribing(
-            state,
-            recorder,
-            self.output,
-            self.retained_replay,
-            limits,
-            self.statistics,
-            self.system_messages,
-        )
-        self.ending = Ending(
-            recorder,
-            self.output,
-            self.deliverer,
-            self.publisher,
-            self.handing_over,
-            self.retained_replay,
-            limits,
-            self.statistics,
-            self.timers,
-            self.time,
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.time = core.time
+        self.output = core.output
+        self.system_messages = SystemMessages(core)
+        self.deliverer = Deliverer(core)
+        self.acknowledging = Acknowledging(core, self.deliverer)
+        fan_out = FanOut(core, self.deliverer)
+        admission = Admission(core)
+        self.incoming = admission.incoming
+        self.qos2_receive = Qos2Receive(core, admission, fan_out)
+        self.full_disk = FullDisk(core)
+        self.publisher = Publisher(core, admission, self.deliverer, fan_out, self.qos2_receive)
+        self.redistribution = Redistribution(core, admission, fan_out)
+        self.retained_replay = RetainedReplay(core, self.deliverer)
+        self.subscribing = Subscribing(core, self.retained_replay, self.system_messages)
+        self.disconnecting = Disconnecting(
+            core, self.deliverer, self.publisher, self.redistribution, self.retained_replay
         )
         self.connecting = Connecting(
-            state,
-            recorder,
-            self.output,
-            self.ending,
+            core, self.disconnecting, self.full_disk, authenticates, methods
+        )
+        self.packets = Packets(
+            core,
+            self.connecting,
+            self.disconnecting,
+            self.publisher,
+            self.qos2_receive,
+            self.acknowledging,
+            self.subscribing,
             self.full_disk,
-            limits,
-            self.statistics,
-            self.timers,
-            authenticates,
-            methods,
+        )
+        self.timeouts = Timeouts(
+            core,
+            self.connecting,
+            self.disconnecting,
+            self.deliverer,
+            self.qos2_receive,
+            self.retained_replay,
         )
 
     # -- the broker's own life
@@ -197,12 +151,12 @@ class Broker:
             if not session.closed_ms:
                 self.recorder.session_closed(session, RESTART, time.time_ms)
             session.away_since = now - time.age_ms(session.closed_ms) / 1000
-            self.ending.schedule_expiry(session, now)
+            self.disconnecting.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
             if session.ended or not session.durable:
                 self.publisher.publish_will(session, now)
             else:
-                self.ending.schedule_will(session, now)
+                self.disconnecting.schedule_will(session, now)
 
     def stop(self, now: float) -> None:
         """Write down that the broker stopped; connections have been ended before."""
@@ -212,7 +166,7 @@ class Broker:
     def limits_changed(self, now: float) -> None:
         """The limits were replaced: sessions that wait may have to end earlier than before."""
         for session in self.state.sessions.values():
-            self.ending.schedule_expiry(session, now)
+            self.disconnecting.schedule_expiry(session, now)
 
     # -- stimuli
 
@@ -229,21 +183,13 @@ class Broker:
         self.statistics.connections_open += 1
         if share is not None:
             share.connections_open += 1
-        if self._places_missing(connection) > CONNECTIONS_TOLD_NO_MAX:
+        if self.packets.places_missing(connection) > CONNECTIONS_TOLD_NO_MAX:
             self.statistics.count_error("max_connections")
-            self.ending.end(connection, PROTOCOL_ERROR, now)
+            self.disconnecting.end(connection, PROTOCOL_ERROR, now)
         else:
             due = now + self.limits.connect_timeout_seconds
             self.timers.add(due, Timer(CONNECT_TIMEOUT, connection, None))
         return connection
-
-    def _places_missing(self, connection: Connection) -> int:
-        """Return how many open connections are beyond the limits that bind this one."""
-        missing = self.statistics.connections_open - self.limits.max_connections
-        share = connection.share
-        if share is not None:
-            missing = max(missing, share.connections_open - share.connections_max)
-        return missing
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Bytes arrived."""
@@ -299,7 +245,7 @@ class Broker:
                 connection.behind = True
                 connection.undecided = packets[index:]
                 return
-            violation = self._receive_packet(connection, packet, now)
+            violation = self.packets.receive(connection, packet, now)
             if violation is not None:
                 self.end_for(connection, violation, now)
             if connection.state == CLOSED:
@@ -319,84 +265,6 @@ class Broker:
                 wrong = Violation(malformed.reason, malformed.reason_code, malformed.detail)
                 self.end_for(connection, wrong, now)
 
-    def _receive_packet(
-        self, connection: Connection, packet: Packet, now: float
-    ) -> Violation | None:
-        """Handle one packet; return what was wrong with it in this state."""
-        kind = packet.kind
-        session = connection.session
-        if session is None or kind == kinds.CONNECT:
-            return self._receive_first(connection, packet, now)
-        if kind == kinds.PUBLISH:
-            if self.limits.disk_full:
-                return self._publish_on_full_disk(session, connection, cast(Publish, packet), now)
-            return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
-        self.statistics.packets_received[kind] += 1
-        if kind == kinds.PUBREL:
-            packet_id = cast(Pubrel, packet).packet_id
-            self.holding.receive_pubrel(session, connection, packet_id, now)
-            return None
-        if kind == kinds.PUBACK:
-            return self.acknowledging.receive_puback(session, cast(Puback, packet).packet_id, now)
-        if kind == kinds.PUBREC:
-            pubrec = cast(Pubrec, packet)
-            return self.acknowledging.receive_pubrec(
-                session, connection, pubrec.packet_id, pubrec.reason_code, now
-            )
-        if kind == kinds.PUBCOMP:
-            return self.acknowledging.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
-        return self._receive_rare(session, connection, packet, now)
-
-    def _publish_on_full_disk(
-        self, session: Session, connection: Connection, packet: Publish, now: float
-    ) -> Violation | None:
-        # First what is wrong with it, and what its alias stands for: that counts, refused or not.
-        violation = self.publisher.arriving.violation_of(connection, packet)
-        if violation is None and not self.full_disk.takes(session, connection, packet):
-            return self.publisher.receive_publish(session, connection, packet, now)
-        return violation
-
-    def _receive_rare(
-        self, session: Session, connection: Connection, packet: Packet, now: float
-    ) -> Violation | None:
-        kind = packet.kind
-        if kind == kinds.PINGREQ:
-            self.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
-        elif kind == kinds.SUBSCRIBE:
-            wanted = cast(Subscribe, packet)
-            return self.subscribing.receive_subscribe(session, connection, wanted, now)
-        elif kind == kinds.UNSUBSCRIBE:
-            unwanted = cast(Unsubscribe, packet)
-            return self.subscribing.receive_unsubscribe(session, connection, unwanted)
-        elif kind == kinds.DISCONNECT:
-            return self.ending.receive_disconnect(connection, cast(Disconnect, packet), now)
-        elif kind == kinds.AUTH:
-            return self.connecting.receive_auth(connection, cast(Auth, packet))
-        else:
-            return protocol_violation(f"{kinds.KIND_NAMES[kind]} is not a packet a client sends")
-        return None
-
-    def _receive_first(
-        self, connection: Connection, packet: Packet, now: float
-    ) -> Violation | None:
-        self.statistics.packets_received[packet.kind] += 1
-        if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
-            return self.connecting.receive_auth(connection, cast(Auth, packet))
-        if connection.state == AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
-            # [MQTT5-3.1.2-30]
-            return self.ending.receive_disconnect(connection, cast(Disconnect, packet), now)
-        if packet.kind != kinds.CONNECT:
-            # [MQTT-3.1.0-1]
-            return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")
-        if connection.state != AWAITING_CONNECT:
-            # [MQTT-3.1.0-2]
-            return protocol_violation("a second CONNECT on one connection")
-        if self._places_missing(connection) > 0:
-            self.connecting.take_terms(connection, cast(Connect, packet))
-            self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
-            return None
-        return self.connecting.receive_connect(connection, cast(Connect, packet), now)
-
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
         """Close for what the core or the shell saw a peer do wrong [MQTT-4.8.0-1],
         [MQTT5-4.13.1-1]; the will goes out, as with every unclean end."""
@@ -410,12 +278,12 @@ class Broker:
             name = f"client {session.client_id!r} from {name}"
             self.recorder.observed(session, "protocol_error", violation.reason, violation.detail)
         self.statistics.note(f"{name} disconnected: {violation.reason}: {violation.detail}")
-        self.ending.end(connection, PROTOCOL_ERROR, now, violation)
+        self.disconnecting.end(connection, PROTOCOL_ERROR, now, violation)
 
     def lose(self, connection: Connection, reason: str, now: float) -> None:
         """The network connection is gone, or the shell ends it, for a reason of CLOSE_REASONS."""
         self.time.advance(now)
-        self.ending.end(connection, CLOSE_REASONS.index(reason), now)
+        self.disconnecting.end(connection, CLOSE_REASONS.index(reason), now)
 
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
@@ -448,7 +316,7 @@ class Broker:
             for packet in packets:
                 if connection.state != CONNECTED:
                     break
-                violation = self._receive_packet(connection, packet, now)
+                violation = self.packets.receive(connection, packet, now)
                 if violation is not None:
                     self.end_for(connection, violation, now)
         return [connection for connection, _ in waiting]
@@ -459,15 +327,9 @@ class Broker:
         connection.writable = writable
         if not writable:
             connection.unwritable_since = now
-            self._schedule_slow_reader(connection, now)
+            self.timeouts.watch_slow_reader(connection, now)
         if writable and connection.session is not None:
             self.deliverer.pump(connection.session, now)
-
-    def _schedule_slow_reader(self, connection: Connection, now: float) -> None:
-        if not connection.slow_reader_scheduled and connection.state != CLOSED:
-            connection.slow_reader_scheduled = True
-            due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
-            self.timers.add(due, Timer(SLOW_READER, connection, None))
 
     def set_heard(self, connection: Connection, heard: bool, now: float) -> None:
         """The shell stopped reading from the connection, or goes on reading."""
@@ -495,15 +357,15 @@ class Broker:
     ) -> None:
         """The store read what `take_hand_overs` asked for."""
         self.time.advance(now)
-        self.handing_over.finish(request, contents, deliveries, now)
+        self.redistribution.finish(request, contents, deliveries, now)
 
     def drop_session(self, session: Session, now: float) -> None:
         """An operator ends a session, connected or not."""
         self.time.advance(now)
         if session.connection is not None:
-            self.ending.end(session.connection, CLOSE_REASONS.index("kicked"), now)
+            self.disconnecting.end(session.connection, CLOSE_REASONS.index("kicked"), now)
         if not session.ended:
-            self.ending.end_session(session, DROPPED, now)
+            self.disconnecting.end_session(session, DROPPED, now)
 
     def wake(self, now: float) -> None:
         """Timers are due. What they set for now waits for the next wake: sockets come first."""
@@ -516,52 +378,9 @@ class Broker:
                 return
             self.state.work.spent += TIMER_UNITS
             if timer.connection is not None and timer.connection.state != CLOSED:
-                self._connection_timer(timer, timer.connection, now)
+                self.timeouts.connection_due(timer, timer.connection, now)
             elif timer.session is not None and not timer.session.ended:
-                self._session_timer(timer, timer.session, now)
-
-    def _connection_timer(self, timer: Timer, connection: Connection, now: float) -> None:
-        if timer.kind == RETAINED:
-            self.retained_replay.resume(connection, now)
-        elif timer.kind == CONNECT_TIMEOUT:
-            if connection.state != CONNECTED:
-                self.statistics.count_error("connect_timeout")
-                self.ending.end(connection, KEEP_ALIVE_ENDED, now)
-        elif timer.kind == KEEP_ALIVE:
-            if not self.connecting.watch_keep_alive(connection, timer, now):
-                self.statistics.count_error("keep_alive")
-                self.ending.end(connection, KEEP_ALIVE_ENDED, now)
-        elif timer.kind == SLOW_READER:
-            connection.slow_reader_scheduled = False
-            if connection.writable:
-                return
-            if now < connection.unwritable_since + SLOW_READER_SECONDS:
-                self._schedule_slow_reader(connection, now)
-                return
-            self.statistics.count_error("slow_reader")
-            self.ending.end(connection, SLOW, now)
-        elif timer.kind == RETRY:
-            interval = self.limits.retry_interval_seconds
-            if interval is not None and connection.session is not None:
-                self.deliverer.retry(connection.session, interval, now)
-                self.timers.add(now + interval, timer)
-
-    def _session_timer(self, timer: Timer, session: Session, now: float) -> None:
-        if timer.kind == SESSION_EXPIRY:
-            self.ending.expire(session, now)
-        elif timer.kind == WILL_DELAY:
-            self.ending.schedule_will(session, now)
-        elif timer.kind == AWAIT_REL:
-            timeout = self.limits.await_rel_timeout_seconds
-            session.await_rel_scheduled = False
-            if timeout is None:
-                return
-            for held in list(session.inbound.values()):
-                if now - held.since >= timeout:
-                    self.holding.abandon(held)
-            if session.connection is not None or session.inbound:
-                session.await_rel_scheduled = True
-                self.timers.add(now + timeout, timer)
+                self.timeouts.session_due(timer, timer.session, now)
 
     # -- what there is to do
 
@@ -572,7 +391,7 @@ class Broker:
         """
         number = self.recorder.batch_number
         withheld = self.output.seal()
-        self.ending.ended_sealed, self.ending.ended = self.ending.ended, set()
+        self.disconnecting.ended_sealed, self.disconnecting.ended = self.disconnecting.ended, set()
         self.time.advance(now)
         blob = self.recorder.seal(wall_ms, clock)
         if self.time.learned:
@@ -590,14 +409,14 @@ class Broker:
         for session in self.state.sessions.values():
             if session.connection is None:
                 session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
-                self.ending.schedule_expiry(session, now)
+                self.disconnecting.schedule_expiry(session, now)
                 if session.will is not None:
                     self.timers.add(now, Timer(WILL_DELAY, None, session))
 
     def committed(self, batch: Batch) -> None:
         """The batch is durable: now it may be spoken of."""
         self.output.release(batch.withheld, batch.number)
-        self.ending.ended_sealed = set()
+        self.disconnecting.ended_sealed = set()
 
     def take_dirty(self) -> list[Connection]:
         """Return the connections that have bytes to write or are to be closed."""
@@ -611,8 +430,8 @@ class Broker:
 
     def take_hand_overs(self) -> list[HandOver]:
         """Return what has to be read from disk before the batch is sealed."""
-        requests = self.handing_over.requests
-        self.handing_over.requests = []
+        requests = self.redistribution.requests
+        self.redistribution.requests = []
         return requests
 
     def take_authentication_requests(self) -> list[AuthenticationRequest]:

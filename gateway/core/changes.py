@@ -6,7 +6,9 @@ writes its newest state, which replaying the journal over it leads to as well (f
 blind).
 """
 
-from gateway.core.session import Delivery, Held, Message, Session, Subscription
+from gateway.core.sessions.message import Delivery, Held, Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 
 
 class Changes:

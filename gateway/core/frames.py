@@ -4,8 +4,10 @@ from typing import Final
 
 from gateway.core.gateway_time import GatewayTime
 from gateway.core.limits import ALIASED_TOPIC_CHARACTERS_MAX
-from gateway.core.session import KEY_SHIFT, RETAIN, Connection, Delivery, Message, Session
-from gateway.core.topic_tree import TopicTree
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import KEY_SHIFT, RETAIN, Delivery, Message
+from gateway.core.sessions.session import Session
+from gateway.core.topics.tree import TopicTree
 from gateway.wire.encoder import raw_publish_frame
 from gateway.wire.message_properties import (
     EXPIRY_SECONDS_MAX,

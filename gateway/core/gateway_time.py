@@ -12,7 +12,7 @@ before is that much older from then on (an `Outage`), what is younger is not.
 
 from typing import Final
 
-from gateway.core.facts import CLOCKS
+from gateway.core.records.layout import CLOCKS
 
 SYNCHRONISED: Final = CLOCKS.index("synchronised")
 

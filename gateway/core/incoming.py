@@ -7,7 +7,7 @@ Who holds little is not touched whatever others do.
 from typing import Final
 
 from gateway.core.memory import text_bytes_of
-from gateway.core.session import AUTHENTICATING, Connection
+from gateway.core.sessions.connection import AUTHENTICATING, Connection
 from gateway.core.violation import QUOTA_EXCEEDED, Violation
 
 # Not Final: tests make them small enough to be reached.

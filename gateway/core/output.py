@@ -11,9 +11,9 @@ from librt.vecs import vec
 from mypy_extensions import i64
 
 from gateway.core.frames import NO_ALIAS
-from gateway.core.packet_buffer import PacketBuffer
-from gateway.core.recorder import Recorder
-from gateway.core.session import CLOSED, Connection
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.connection import CLOSED, Connection
+from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.wire import kinds
 
 CONNACK_BYTE: Final = kinds.CONNACK << 4

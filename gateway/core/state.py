@@ -1,28 +1,28 @@
 """The broker's state and the one meaning of each fact.
 
-Every method applies one fact, named as in `facts`. The live core and recovery call the same
-methods, so that what a restart rebuilds is what was there. Only durable sessions leave traces in
-`changes`; a clean session's state lives and dies with its connection.
+Every method applies one fact, named as in `records.layout`. The live core and recovery call the
+same methods, so that what a restart rebuilds is what was there. Only durable sessions leave traces
+in `changes`; a clean session's state lives and dies with its connection.
 """
 
 from gateway.core.changes import Changes
 from gateway.core.gateway_time import GatewayTime
-from gateway.core.levels import CHILDREN_BYTES, LEVEL_BYTES
 from gateway.core.limits import Limits
 from gateway.core.memory import text_bytes_of
-from gateway.core.session import (
+from gateway.core.sessions.message import (
     DONE,
     RECEIVED,
     SENT,
     Delivery,
     Held,
     Message,
-    Session,
-    Subscription,
     Will,
     retained_bytes_of,
 )
-from gateway.core.topic_tree import TopicTree
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+from gateway.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
+from gateway.core.topics.tree import TopicTree
 
 
 class State:

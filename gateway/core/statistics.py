@@ -20,8 +20,11 @@ from gateway.core.events import (
     Subscribed,
     Unsubscribed,
 )
-from gateway.core.facts import CLOSE_REASONS
-from gateway.core.session import Connection, Delivery, Session, Subscription
+from gateway.core.records.layout import CLOSE_REASONS
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Delivery
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 
 NOTICES_MAX: Final = 100
 """Sentences kept for the log until the shell takes them; more are only counted."""

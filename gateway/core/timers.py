@@ -6,7 +6,8 @@ ends: who connects and leaves a thousand times a second leaves nothing behind.
 
 from typing import Final
 
-from gateway.core.session import Connection, Session
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import Session
 
 CONNECT_TIMEOUT: Final = 0
 KEEP_ALIVE: Final = 1

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import orjson
 
-from gateway.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import make_folder, replace_durably
 from gateway.history.damage import is_set_aside, set_aside
-from gateway.history.durable import make_directory, write_durably
 from gateway.history.names import SegmentName, segments_in
 from gateway.history.newer import NewerFormat
 from gateway.history.settings import BOOTS_KEPT, CHAIN_TRIES_MAX, HEADS_KEPT
@@ -78,7 +78,7 @@ class Chain:
         Raises `OSError`.
         """
         for directory in ("open", "sealed", "sent"):
-            make_directory(self._log_dir / directory)
+            make_folder(self._log_dir / directory)
         self._heads, self.boots = [], []
         self._load_state()
         known = self.head
@@ -187,7 +187,7 @@ class Chain:
         text = orjson.dumps(state)
         data = text + b"\n" + hashlib.sha256(text).hexdigest().encode("ascii") + b"\n"
         path = self._log_dir / "chain.json"
-        write_durably(path, data, partial=path.with_suffix(".partial"))
+        replace_durably(path, data, partial=path.with_suffix(".partial"))
 
 
 def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from gateway.history.durable import make_directory, move_durably, write_durably
+from gateway.files.durable import make_folder, move_durably, replace_durably
 from gateway.history.names import SegmentName, segment_name_of, segments_in
 from gateway.history.settings import DAMAGED_FILES_MAX
 
@@ -43,12 +43,12 @@ def bring_back(log_dir: Path, name: SegmentName) -> None:
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
     """Write damaged bytes to log/damaged under ``name``."""
     path = _directory_with_room(log_dir) / name
-    write_durably(path, data, partial=path.with_name(f".{name}.partial"))
+    replace_durably(path, data, partial=path.with_name(f".{name}.partial"))
 
 
 def _directory_with_room(log_dir: Path) -> Path:
     directory = log_dir / "damaged"
-    make_directory(directory)
+    make_folder(directory)
     others = (path for path in directory.iterdir() if segment_name_of(path.name) is None)
     files = sorted(others, key=lambda path: path.stat().st_mtime_ns)
     for path in files[: max(0, len(files) - DAMAGED_FILES_MAX + 1)]:

@@ -15,13 +15,13 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from gateway.core.journal import Blob, JournalBatch
-from gateway.disk_errors import is_full
+from gateway.core.records.reader import Blob, JournalBatch
+from gateway.files.disk_errors import is_full
 from gateway.history.chain import Chain, Head
-from gateway.history.durable import check_room
 from gateway.history.journal_pages import Journal, JournalPages
 from gateway.history.lines import LineEncoder
 from gateway.history.reserve import Reserve
+from gateway.history.room import check_room
 from gateway.history.segment import (
     FOOTER_BYTES_MAX,
     HEADER_BYTES_MAX,

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.disk_errors import is_full
+from gateway.files.durable import make_folder
+from gateway.files.lock import LockTaken, ProcessLock
 from gateway.history.chain import Head
 from gateway.history.control_link import ControlLink, Record
-from gateway.history.durable import make_directory
 from gateway.history.exporter import Exporter
 from gateway.history.journal_pages import Journal
 from gateway.history.redaction import shown_target
 from gateway.history.settings import HistorySettings
 from gateway.history.uploader import Uploader
-from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 
@@ -46,8 +43,8 @@ async def serve(
     one that failed: to try again is its work.
     Raises `LogInUse`, and `OSError` where the data directory cannot be used at all.
     """
-    make_directory(settings.data_dir)
-    make_directory(settings.log_dir)
+    make_folder(settings.data_dir)
+    make_folder(settings.log_dir)
     with _only_one(settings.log_dir):
         _log.info("the session log goes to %s", shown_target(settings.target))
         history = _History(settings, journal, alive)
@@ -109,24 +106,14 @@ class _History:
 
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
-    """Two exporters would write two chains: the second one is told who the first is."""
-    descriptor = open_private(log_dir / "lock", os.O_RDWR | os.O_CREAT)
-    try:
+    """Refuse a second exporter: it would write a second chain. Raises LogInUse."""
+    with ProcessLock(log_dir / "lock") as lock:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as problem:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            lock.take()
+        except LockTaken as taken:
             raise LogInUse(
-                f"process {holder or '?'} already exports to {log_dir}: stop it, or give this one "
-                "another data directory"
-            ) from problem
-        try:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
-        except OSError as problem:
-            # On a full disk nobody learns who holds it; it is held all the same.
-            if not is_full(problem):
-                raise
+                f"process {taken.holder or '?'} already exports to {log_dir}: stop it, or give "
+                "this one another data directory"
+            ) from taken
+        lock.note_holder()
         yield
-    finally:
-        os.close(descriptor)

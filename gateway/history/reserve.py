@@ -12,8 +12,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from gateway.files.private import open_private
 from gateway.history.settings import RESERVE_BYTES_MAX, RESERVE_SHARE, RESERVE_STEP_BYTES
-from gateway.private_files import open_private
 
 _log = logging.getLogger(__name__)
 

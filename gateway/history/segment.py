@@ -16,7 +16,7 @@ from pathlib import Path
 import orjson
 from backports import zstd
 
-from gateway.history.durable import fsync_directory, write_all
+from gateway.files.durable import fsync_folder, write_all
 from gateway.history.names import SegmentName
 
 FORMAT = "oncegate-session-log"
@@ -110,7 +110,7 @@ class SegmentWriter:
         # Only the new place must be on the disk: should a power cut bring the old name back, the
         # next start empties log/open anyway.
         self._path.rename(sealed_dir / str(name))
-        fsync_directory(sealed_dir)
+        fsync_folder(sealed_dir)
         return name
 
     def abandon(self) -> None:

@@ -7,12 +7,11 @@ the same segment again changes nothing. It raises `TargetError` otherwise.
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-from gateway.history.durable import fsync_directory, make_directory, write_durably
+from gateway.files.durable import fsync_file, fsync_folder, make_folder, replace_durably
 from gateway.history.object_store import OBJECT_SCHEMES, ObjectStoreTarget
 from gateway.history.redaction import shown_target
 from gateway.history.target_error import TargetError
@@ -58,15 +57,14 @@ class DirectoryTarget:
                 "no directory",
             )
         self._refuse_if_not_meant()
-        make_directory(self._directory)
+        make_folder(self._directory)
         path = self._directory / name
         if path.is_file() and path.read_bytes() == data:
             # It may stand there from a run that was cut before it could fsync.
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            fsync_directory(self._directory)
+            fsync_file(path)
+            fsync_folder(self._directory)
             return
-        write_durably(path, data, partial=self._directory / f".{name}.partial")
+        replace_durably(path, data, partial=self._directory / f".{name}.partial")
 
     def _refuse_if_not_meant(self) -> None:
         """Raise `TargetError` where this is probably the place at which a disk is to be mounted."""

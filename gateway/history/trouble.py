@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import time
 
-from gateway.disk_errors import is_full
+from gateway.files.disk_errors import is_full
 
 _log = logging.getLogger(__name__)
 

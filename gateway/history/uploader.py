@@ -15,9 +15,9 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import make_folder, move_durably
 from gateway.history.damage import bring_back, segments_set_aside, set_aside
-from gateway.history.durable import make_directory, move_durably
 from gateway.history.names import SegmentName, segments_in
 from gateway.history.settings import (
     DAMAGED_RETRY_SECONDS,
@@ -214,8 +214,8 @@ class Uploader:
 
     def _list_sent(self) -> None:
         """Anew at each pass: the broker removes from there what it needs the room of."""
-        make_directory(self._sealed_dir)
-        make_directory(self._sent_dir)
+        make_folder(self._sealed_dir)
+        make_folder(self._sent_dir)
         names = segments_in(self._sent_dir)
         self._sent = deque((name, _size_of(self._sent_dir / str(name))) for name in names)
         self._sent_bytes = sum(size for _, size in self._sent)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from gateway.access.authentication import PASSWORD_CHECKS_MAX, Authenticator, Exchange
 from gateway.access.passwords import PasswordFile
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.broker import Broker
-from gateway.core.session import CLOSED, CONNECTED, Connection
+from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
 from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 
 EXCHANGES_MAX = 1_000

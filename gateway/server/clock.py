@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-from gateway.core.facts import CLOCKS
+from gateway.core.records.layout import CLOCKS
 
 STEP_MS = 1_000
 """A difference between the clocks from which we speak of a step: far above what slewing does."""

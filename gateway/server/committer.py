@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Batch, Broker
-from gateway.core.session import Session
+from gateway.core.sessions.session import Session
 from gateway.server.clock import WallClock
 from gateway.server.figures import CommitFigures
 from gateway.store.no_room import NoRoom

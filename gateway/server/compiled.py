@@ -3,6 +3,6 @@
 from types import FunctionType
 from typing import Final
 
-from gateway.core.session import Session
+from gateway.core.sessions.session import Session
 
 COMPILED: Final = not isinstance(Session.__init__, FunctionType)

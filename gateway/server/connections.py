@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from gateway.core.limits import PUT_OFF_BYTES_MAX
-from gateway.core.session import AUTHENTICATING, CLOSED, Connection, ConnectionShare
+from gateway.core.sessions.connection import AUTHENTICATING, CLOSED, Connection, ConnectionShare
 
 if TYPE_CHECKING:
     from gateway.server.shell import Shell

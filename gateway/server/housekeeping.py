@@ -1,8 +1,8 @@
 """How much room there is on the disk, once a second, and what follows from it.
 
-Below the floor nothing new is taken (`gateway/core/full_disk.py`); above it something goes early
-enough (`gateway/space/budget.py` decides what). The look into the folders and the removals have a
-thread of their own: a card takes its time for both.
+Below the floor nothing new is taken (`gateway/core/rules/full_disk.py`); above it something goes
+early enough (`gateway/space/budget.py` decides what). The look into the folders and the removals
+have a thread of their own: a card takes its time for both.
 """
 
 import asyncio

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.configuration import Listener
-from gateway.core.session import ConnectionShare
+from gateway.core.sessions.connection import ConnectionShare
 from gateway.server.connections import Door, MqttProtocol
 from gateway.server.handshake import PATH
 from gateway.server.proxied import ProxiedProtocol

@@ -13,9 +13,9 @@ from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile, PasswordFileError
 from gateway.configuration import Configuration, ConfigurationError, gateway_id
 from gateway.core.broker import Broker
-from gateway.core.facts import CLOCKS
 from gateway.core.limits import Limits
-from gateway.core.recorder import Recorder
+from gateway.core.records.layout import CLOCKS
+from gateway.core.records.recorder import Recorder
 from gateway.hooks.dispatch import Hooks
 from gateway.server import garbage
 from gateway.server.allocator import return_large_blocks

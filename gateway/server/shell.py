@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.core.delivering import PageRequest
-from gateway.core.facts import CLOCKS
 from gateway.core.limits import PUT_OFF_BYTES_MAX
-from gateway.core.session import AUTHENTICATING, CLOSED, Connection
+from gateway.core.records.layout import CLOCKS
+from gateway.core.rules.deliver import PageRequest
+from gateway.core.sessions.connection import AUTHENTICATING, CLOSED, Connection
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.core.work import SLICE_UNITS
 from gateway.hooks.dispatch import Hooks

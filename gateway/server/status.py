@@ -3,8 +3,9 @@
 import os
 from typing import Any
 
-from gateway.core.facts import CLOCKS
-from gateway.core.session import STATE_NAMES, Session
+from gateway.core.records.layout import CLOCKS
+from gateway.core.sessions.message import STATE_NAMES
+from gateway.core.sessions.session import Session
 from gateway.server.compiled import COMPILED
 from gateway.server.session_totals import SessionTotals
 from gateway.server.shell import Shell

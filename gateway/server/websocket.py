@@ -14,7 +14,7 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong
 from wsproto.extensions import Extension
 from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 
-from gateway.core.session import CLOSED
+from gateway.core.sessions.connection import CLOSED
 from gateway.server.connections import Door, MqttProtocol
 from gateway.server.handshake import Handshake
 

@@ -18,8 +18,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from gateway.core.changes import Changes
-from gateway.core.recorder import properties_of
-from gateway.core.session import DONE, RECEIVED, SENT, WAITING, Delivery, Message, Session
+from gateway.core.records.recorder import properties_of
+from gateway.core.sessions.message import DONE, RECEIVED, SENT, WAITING, Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.store import clock_row
 from gateway.store.no_room import rows_lack_room

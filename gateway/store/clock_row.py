@@ -7,8 +7,8 @@ from there.
 import json
 from typing import Any
 
-from gateway.core.facts import CLOCKS
 from gateway.core.gateway_time import GatewayTime, Outage
+from gateway.core.records.layout import CLOCKS
 
 KEY = "clock"
 

@@ -1,16 +1,15 @@
 """The database file: how it is opened, locked, checked and, if damaged, set aside and salvaged."""
 
-import fcntl
 import os
 import sqlite3
-import struct
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import IO, Any
 
-from gateway.disk_errors import is_full, is_unreadable
-from gateway.private_files import open_private
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import fsync_folder, move_durably
+from gateway.files.lock import LockTaken, ProcessLock
+from gateway.files.salvage import READING_FAILED, copy_table, is_damage, lengthen_cut_off
 from gateway.store import medium
 from gateway.store.no_room import rows_lack_room
 from gateway.store.tables import JOURNAL_TABLE, TABLES
@@ -22,43 +21,14 @@ DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
 """What was saved from a damaged database, until it takes that database's place."""
 
-PAGE_BYTES = 4_096
-"""SQLite's page, by default."""
-
 CACHE_KIBIBYTES = 8_192
 """SQLite's page cache: holds the tables of a small gateway, and a burst's dirty pages."""
-
-DATABASE_BYTES_MAX = 1 << 40
-"""A header that speaks of more is damaged itself."""
-
-KEY_MAX = 1 << 62
-"""Beyond any number that a row has."""
-
-DAMAGED_KEYS_MAX = 100_000
-"""Attempts to go on behind rows that cannot be read: some seconds."""
 
 BUSY_MILLISECONDS = 5_000
 """How long a reader waits where another process recovers the WAL."""
 
 WAL_PART_BYTES = 1024 * 1024
 """Of the WAL, which a burst makes some ten MiB long, in memory at once."""
-
-
-_READING_FAILED = (
-    sqlite3.SQLITE_IOERR_READ,
-    sqlite3.SQLITE_IOERR_SHORT_READ,
-    sqlite3.SQLITE_IOERR_CORRUPTFS,
-)
-_CIRCUMSTANCES = (
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-)
 
 
 class DataDirectoryInUse(RuntimeError):
@@ -79,8 +49,7 @@ def refuse_if_unavailable(path: Path, error: BaseException) -> None:
     Raises:
         StoreUnavailable: it was trouble; setting the file aside would lose what it holds.
     """
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None or code in _READING_FAILED or (code & 0xFF) not in _CIRCUMSTANCES:
+    if is_damage(error):
         return
     raise StoreUnavailable(
         f"cannot use {path}: {error}; it was left as it is. Look at the disk (full? read-only? "
@@ -88,8 +57,8 @@ def refuse_if_unavailable(path: Path, error: BaseException) -> None:
     ) from error
 
 
-def lock(data_dir: Path) -> IO[str]:
-    """Take the data directory for this process; the lock goes with the returned file.
+def lock(data_dir: Path) -> ProcessLock:
+    """Take the data directory for this process, until the lock is closed.
 
     Raises:
         DataDirectoryInUse: another broker holds it.
@@ -97,8 +66,7 @@ def lock(data_dir: Path) -> IO[str]:
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        descriptor = open_private(data_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_APPEND)
-        handle = os.fdopen(descriptor, "a+", encoding="ascii")
+        taken = ProcessLock(data_dir / LOCK_NAME)
     except OSError as error:
         raise StoreUnavailable(
             f"cannot write into the data directory: {error.filename or data_dir}: "
@@ -106,33 +74,14 @@ def lock(data_dir: Path) -> IO[str]:
             "another with --data-dir"
         ) from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        handle.seek(0)
-        holder = handle.read().strip() or "unknown"
-        handle.close()
+        taken.take()
+    except LockTaken as refusal:
         raise DataDirectoryInUse(
-            f"data directory {data_dir} is in use by another broker (process {holder}): "
-            "stop it, or give this one its own with --data-dir"
+            f"data directory {data_dir} is in use by another broker (process "
+            f"{refusal.holder or 'unknown'}): stop it, or give this one its own with --data-dir"
         ) from None
-    try:
-        os.ftruncate(handle.fileno(), 0)
-        os.write(handle.fileno(), str(os.getpid()).encode("ascii"))
-    except OSError as error:
-        # On a full disk nobody learns who holds it; it is held all the same.
-        if not is_full(error):
-            handle.close()
-            raise
-    return handle
-
-
-def fsync_folder(folder: Path) -> None:
-    """Make names created or removed in a folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    taken.note_holder()
+    return taken
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -249,27 +198,14 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
             row = connection.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         refuse_if_unavailable(path, error)
-        if error.sqlite_errorcode in _READING_FAILED:
+        if error.sqlite_errorcode in READING_FAILED:
             raise UnreadableDatabase(str(error)) from error
         return str(error)
     found = str(row[0])
     # The check tells of pages that it could not read by the number of the error.
-    if any(f"={code}" in found or f"code {code}" in found for code in _READING_FAILED):
+    if any(f"={code}" in found or f"code {code}" in found for code in READING_FAILED):
         raise UnreadableDatabase(found)
     return None if found == "ok" else found
-
-
-def revive_emptied(path: Path) -> bool:
-    """Return whether a database was emptied, made long enough for its WAL to be read if it was.
-
-    A file system that loses a file's size leaves zero bytes. SQLite takes that for a new database
-    and deletes the WAL beside it, which may hold every page.
-    """
-    if path.stat().st_size:
-        return False
-    with path.open("r+b") as file:
-        file.truncate(PAGE_BYTES)
-    return True
 
 
 def set_aside(path: Path) -> Path:
@@ -287,9 +223,7 @@ def set_aside(path: Path) -> Path:
 def set_file_aside(path: Path, data_dir: Path) -> Path:
     """Move a file of which nothing can be read into a folder of its own; return its new path."""
     kept = _new_damaged_folder(data_dir) / path.name
-    path.rename(kept)
-    fsync_folder(kept.parent)
-    fsync_folder(path.parent)
+    move_durably(path, kept)
     return kept
 
 
@@ -313,15 +247,14 @@ def finish_salvage(path: Path) -> bool:
     if any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-shm")):
         # The power went while the damaged file's companions were on their way.
         set_aside(path)
-    salvaged.rename(path)
-    fsync_folder(path.parent)
+    move_durably(salvaged, path)
     return True
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     """Copy every row that can still be read; return the rows saved by table."""
     saved = dict.fromkeys(TABLES, 0)
-    _lengthen_cut_off(damaged)
+    lengthen_cut_off(damaged)
     try:
         source = sqlite3.connect(damaged, isolation_level=None)
     except sqlite3.DatabaseError:
@@ -329,104 +262,10 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     connection.execute("BEGIN IMMEDIATE")
     with closing(source):
         for table in TABLES:
-            saved[table] = _salvage_table(source, connection, table)
+            saved[table] = copy_table(source, connection, table)
         # Until format 3 the journal was a table: it becomes files when what was saved is opened.
         connection.execute(JOURNAL_TABLE)
-        if not _salvage_table(source, connection, "journal"):
+        if not copy_table(source, connection, "journal"):
             connection.execute("DROP TABLE journal")
     connection.execute("COMMIT")
     return saved
-
-
-def _lengthen_cut_off(path: Path) -> None:
-    """Put zeros where the end of the file was cut off.
-
-    SQLite reads nothing of a file that is shorter than its header says, and all but the zeros of
-    one that is not.
-    """
-    with path.open("r+b") as file:
-        header = file.read(_HEADER.size)
-        if len(header) < _HEADER.size or not header.startswith(b"SQLite format 3\0"):
-            return
-        page_bytes, pages = _HEADER.unpack(header)
-        length = pages * (65_536 if page_bytes == 1 else page_bytes)
-        if path.stat().st_size < length <= DATABASE_BYTES_MAX:
-            file.truncate(length)
-
-
-_HEADER = struct.Struct(">16xH10xI")
-"""Page size and number of pages (https://sqlite.org/fileformat2.html, section 1.3)."""
-
-
-def _salvage_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> int:
-    before = target.total_changes
-    try:
-        columns = source.execute(f"PRAGMA table_info({table})").fetchall()
-    except sqlite3.DatabaseError:
-        return 0
-    keys = [column[1] for column in columns if column[5]]
-    if not keys:
-        return 0
-    marks = ", ".join("?" for _ in columns)
-    names = ", ".join(column[1] for column in columns)
-    insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"
-    upwards, downwards = (
-        f"SELECT * FROM {table} ORDER BY " + ", ".join(f"{key} {order}" for key in keys)
-        for order in ("ASC", "DESC")
-    )
-    whole, _ = _copy(source, upwards, (), target, insert)
-    if not whole:
-        if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
-            behind = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
-            _copy_around_damage(source, behind, target, insert)
-        # From the other end too: what could not be gone around must not cost what lies behind it.
-        _copy(source, downwards, (), target, insert)
-    return target.total_changes - before
-
-
-def _copy_around_damage(
-    source: sqlite3.Connection, query: str, target: sqlite3.Connection, insert: str
-) -> None:
-    """Copy rows in the order of their first column, a number, and begin again behind damage.
-
-    A page that cannot be read holds a few rows that are next to each other, or, above them, many:
-    so the steps grow until something can be read again.
-    """
-    last = -1
-    step = 1
-    for _ in range(DAMAGED_KEYS_MAX):
-        whole, row = _copy(source, query, (last,), target, insert)
-        if whole or last >= KEY_MAX:
-            return
-        # What damage makes up need not be in order, nor a number.
-        if row is not None and isinstance(row[0], int) and row[0] > last:
-            last = row[0]
-            step = 1
-        else:
-            step += (step + 7) // 8
-        last += step
-
-
-def _copy(
-    source: sqlite3.Connection,
-    query: str,
-    parameters: tuple[int, ...],
-    target: sqlite3.Connection,
-    insert: str,
-) -> tuple[bool, Any]:
-    """Copy rows up to the first that cannot be read; return whether there was none, and the last
-    row that could be."""
-    last = None
-    try:
-        rows = source.execute(query, parameters)
-        row = rows.fetchone()
-    except sqlite3.DatabaseError:
-        return False, last
-    while row is not None:
-        target.execute(insert, row)
-        last = row
-        try:
-            row = rows.fetchone()
-        except sqlite3.DatabaseError:
-            return False, last
-    return True, last

@@ -18,7 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from zlib import crc32
 
-from gateway.core import facts
+from gateway.core.records import layout
 
 FORMAT = 5
 """What this version writes."""
@@ -29,7 +29,7 @@ JOURNAL_IS_FILES = 4
 KEY = "format"
 """The key of `meta` under which the format stands, from 5 on."""
 
-BLOB_MAGICS = (facts.BLOB_MAGIC_1, facts.BLOB_MAGIC)
+BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 
 
 class OtherFormat(OSError):
@@ -89,9 +89,9 @@ def refuse_newer_blob(file: Path, blob: bytes) -> None:
 
     Every version's begins with OGJ and a digit, and ends with a CRC of all before it.
     """
-    magic = blob[: len(facts.BLOB_MAGIC)]
-    if magic in BLOB_MAGICS or not magic.startswith(facts.BLOB_MAGIC_PREFIX):
+    magic = blob[: len(layout.BLOB_MAGIC)]
+    if magic in BLOB_MAGICS or not magic.startswith(layout.BLOB_MAGIC_PREFIX):
         return
-    if crc32(blob[: -facts.CRC.size]) == facts.CRC.unpack(blob[-facts.CRC.size :])[0]:
+    if crc32(blob[: -layout.CRC.size]) == layout.CRC.unpack(blob[-layout.CRC.size :])[0]:
         understood = " and ".join(each.decode() for each in BLOB_MAGICS)
         raise newer(file, magic.decode("ascii", "replace"), understood)

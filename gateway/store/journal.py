@@ -10,9 +10,9 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from gateway.disk_errors import is_full
-from gateway.private_files import open_private
-from gateway.store.database import fsync_folder
+from gateway.files.disk_errors import is_full
+from gateway.files.durable import fsync_folder
+from gateway.files.private import open_private
 from gateway.store.journal_files import (
     FILE_PATTERN,
     FOLDER_NAME,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
-from gateway.core import facts
+from gateway.core.records import layout
 from gateway.store.formats import newer, refuse_newer_blob
 from gateway.store.medium import Contents, read_blocks, read_whole
 
@@ -27,12 +27,12 @@ SALT_BYTES = 8
 _HEADER = struct.Struct("<4s8sQ")
 """Magic, salt, the first sequence number in the file; a CRC-32 follows."""
 
-HEADER_BYTES = _HEADER.size + facts.CRC.size
+HEADER_BYTES = _HEADER.size + layout.CRC.size
 
 FRAME = struct.Struct("<II")
 """Bytes of the blob, and the check."""
 
-BLOB_BYTES_MIN = facts.BLOB_HEADER_1.size + facts.CRC.size
+BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
 
 
 @dataclass
@@ -94,23 +94,23 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
 def _is_sound(head: bytes) -> bool:
     """Return whether a header is whole, of whatever version."""
     return len(head) >= HEADER_BYTES and (
-        crc32(head[: _HEADER.size]) == facts.CRC.unpack_from(head, _HEADER.size)[0]
+        crc32(head[: _HEADER.size]) == layout.CRC.unpack_from(head, _HEADER.size)[0]
     )
 
 
 def header_of(salt: bytes, first_sequence: int) -> bytes:
     """Return the first bytes of a file."""
     header = _HEADER.pack(HEADER_MAGIC, salt, first_sequence)
-    return header + facts.CRC.pack(crc32(header))
+    return header + layout.CRC.pack(crc32(header))
 
 
 def frame_of(salt: bytes, blob: bytes) -> bytes:
     """Return a blob as it stands in a file."""
-    return FRAME.pack(len(blob), _check(salt, len(blob), blob[-facts.CRC.size :])) + blob
+    return FRAME.pack(len(blob), _check(salt, len(blob), blob[-layout.CRC.size :])) + blob
 
 
 def _check(salt: bytes, length: int, blob_crc: bytes) -> int:
-    return crc32(salt + facts.CRC.pack(length) + blob_crc)
+    return crc32(salt + layout.CRC.pack(length) + blob_crc)
 
 
 def salt_in(head: bytes) -> tuple[bytes, int] | None:
@@ -123,18 +123,18 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 
 def sequence_of(blob: bytes) -> int:
     """Return the first sequence number of a blob that is long enough to have one."""
-    return int(facts.BLOB_HEADER_1.unpack_from(blob)[6])
+    return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
 
 
 def is_whole(blob: bytes) -> bool:
     """Return whether a blob's own CRC is right."""
-    crc: int = facts.CRC.unpack(blob[-facts.CRC.size :])[0]
-    return crc32(memoryview(blob)[: -facts.CRC.size]) == crc
+    crc: int = layout.CRC.unpack(blob[-layout.CRC.size :])[0]
+    return crc32(memoryview(blob)[: -layout.CRC.size]) == crc
 
 
 def boot_of(blob: bytes) -> str:
     """Return the start of the broker that a blob is of."""
-    return bytes(facts.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
+    return bytes(layout.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
 
 
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
@@ -192,9 +192,9 @@ def frames(
             yield at, blob
             at += FRAME.size + len(blob)
             continue
-        found = data.find(facts.BLOB_MAGIC_PREFIX, at + FRAME.size + 1) if behind_damage else -1
+        found = data.find(layout.BLOB_MAGIC_PREFIX, at + FRAME.size + 1) if behind_damage else -1
         while found >= 0 and _frame_at(data, found - FRAME.size, salt) is None:
-            found = data.find(facts.BLOB_MAGIC_PREFIX, found + 1)
+            found = data.find(layout.BLOB_MAGIC_PREFIX, found + 1)
         if found < 0:
             return
         at = found - FRAME.size
@@ -208,7 +208,7 @@ def _frame_at(data: bytes, at: int, salt: bytes | None) -> bytes | None:
     if not BLOB_BYTES_MIN <= length <= len(data) - start:
         return None
     end = start + int(length)
-    if salt is not None and check != _check(salt, length, data[end - facts.CRC.size : end]):
+    if salt is not None and check != _check(salt, length, data[end - layout.CRC.size : end]):
         return None
     blob = data[start:end]
     return blob if salt is not None or is_whole(blob) else None

@@ -5,7 +5,7 @@ import logging
 import os
 from pathlib import Path
 
-from gateway.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable
 from gateway.store.formats import refuse_newer_blob
 from gateway.store.journal_files import (
     FOLDER_NAME,

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.disk_errors import is_unreadable
+from gateway.files.disk_errors import is_unreadable
 
 BLOCK_BYTES = 4_096
 """What a medium loses at a time."""

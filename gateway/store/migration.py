@@ -13,11 +13,11 @@ from pathlib import Path
 from struct import Struct
 from zlib import crc32
 
-from gateway.core import facts
-from gateway.core.session import EXPIRY_NEVER
-from gateway.private_files import open_private
+from gateway.core.records import layout
+from gateway.core.sessions.session import EXPIRY_NEVER
+from gateway.files.durable import fsync_folder
+from gateway.files.private import open_private
 from gateway.store import database
-from gateway.store.database import fsync_folder
 from gateway.store.formats import FORMAT, KEY, format_of
 from gateway.store.journal import FILE_BYTES
 from gateway.store.journal_files import (
@@ -109,7 +109,7 @@ def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
     ):
-        if isinstance(blob, bytes) and len(blob) >= facts.BLOB_HEADER_1.size + facts.CRC.size:
+        if isinstance(blob, bytes) and len(blob) >= layout.BLOB_HEADER_1.size + layout.CRC.size:
             yield sequence, _of_5_0(blob) if is_first else blob
 
 
@@ -155,31 +155,31 @@ _WILL_1 = Struct("<BIBHI")
 """flags u8 | bytes of topic u16, payload u32 | topic | payload."""
 
 _LAYOUTS: dict[int, tuple[Struct, tuple[int, ...]]] = {
-    facts.SESSION_OPENED: (_CONNECT_1, (5,)),
-    facts.SESSION_RESUMED: (_CONNECT_1, (5,)),
-    facts.SESSION_CLOSED: (facts.REASON_RECORD, ()),
-    facts.SESSION_ENDED: (facts.REASON_RECORD, ()),
-    facts.SUBSCRIBED: (facts.SUBSCRIBED_RECORD, (4,)),
-    facts.UNSUBSCRIBED: (facts.FILTER_RECORD, (2,)),
-    facts.MESSAGE_HELD: (facts.HELD_RECORD, (5, 6, 7)),
-    facts.DUPLICATE_SUPPRESSED: (facts.INBOUND_RECORD, ()),
-    facts.MESSAGE_RELEASED: (facts.RELEASED_RECORD, ()),
-    facts.MESSAGE_ABANDONED: (facts.INBOUND_RECORD, ()),
-    facts.MESSAGE_PUBLISHED: (facts.PUBLISHED_RECORD, (6, 7, 8)),
-    facts.MESSAGE_QUEUED: (facts.QUEUED_RECORD, ()),
-    facts.DELIVERY_STARTED: (facts.STARTED_RECORD, ()),
-    facts.DELIVERY_RESENT: (facts.RESENT_RECORD, ()),
-    facts.DELIVERY_RECEIVED: (facts.OUTBOUND_RECORD, ()),
-    facts.DELIVERY_COMPLETED: (facts.OUTBOUND_RECORD, ()),
-    facts.DELIVERED_AT_QOS0: (facts.QOS0_RECORD, ()),
-    facts.MESSAGE_DROPPED: (facts.DROPPED_RECORD, ()),
-    facts.RETAINED_SET: (facts.RETAINED_RECORD, (2,)),
-    facts.RETAINED_CLEARED: (facts.CLEARED_RECORD, (1,)),
-    facts.WILL_SET: (_WILL_1, (3, 4)),
-    facts.WILL_CLEARED: (facts.REASON_RECORD, ()),
-    facts.OBSERVED: (facts.OBSERVED_RECORD, (3, 4)),
-    facts.BROKER_STARTED: (facts.BROKER_STARTED_RECORD, (2, 3)),
-    facts.BROKER_STOPPED: (facts.BROKER_STOPPED_RECORD, ()),
+    layout.SESSION_OPENED: (_CONNECT_1, (5,)),
+    layout.SESSION_RESUMED: (_CONNECT_1, (5,)),
+    layout.SESSION_CLOSED: (layout.REASON_RECORD, ()),
+    layout.SESSION_ENDED: (layout.REASON_RECORD, ()),
+    layout.SUBSCRIBED: (layout.SUBSCRIBED_RECORD, (4,)),
+    layout.UNSUBSCRIBED: (layout.FILTER_RECORD, (2,)),
+    layout.MESSAGE_HELD: (layout.HELD_RECORD, (5, 6, 7)),
+    layout.DUPLICATE_SUPPRESSED: (layout.INBOUND_RECORD, ()),
+    layout.MESSAGE_RELEASED: (layout.RELEASED_RECORD, ()),
+    layout.MESSAGE_ABANDONED: (layout.INBOUND_RECORD, ()),
+    layout.MESSAGE_PUBLISHED: (layout.PUBLISHED_RECORD, (6, 7, 8)),
+    layout.MESSAGE_QUEUED: (layout.QUEUED_RECORD, ()),
+    layout.DELIVERY_STARTED: (layout.STARTED_RECORD, ()),
+    layout.DELIVERY_RESENT: (layout.RESENT_RECORD, ()),
+    layout.DELIVERY_RECEIVED: (layout.OUTBOUND_RECORD, ()),
+    layout.DELIVERY_COMPLETED: (layout.OUTBOUND_RECORD, ()),
+    layout.DELIVERED_AT_QOS0: (layout.QOS0_RECORD, ()),
+    layout.MESSAGE_DROPPED: (layout.DROPPED_RECORD, ()),
+    layout.RETAINED_SET: (layout.RETAINED_RECORD, (2,)),
+    layout.RETAINED_CLEARED: (layout.CLEARED_RECORD, (1,)),
+    layout.WILL_SET: (_WILL_1, (3, 4)),
+    layout.WILL_CLEARED: (layout.REASON_RECORD, ()),
+    layout.OBSERVED: (layout.OBSERVED_RECORD, (3, 4)),
+    layout.BROKER_STARTED: (layout.BROKER_STARTED_RECORD, (2, 3)),
+    layout.BROKER_STOPPED: (layout.BROKER_STOPPED_RECORD, ()),
 }
 """For each kind its fixed part, and which of its fields are lengths of what follows."""
 
@@ -189,27 +189,27 @@ def _of_5_0(blob: bytes) -> bytes:
 
     One that is damaged stays as it is, and is found to be damaged when it is read.
     """
-    if crc32(blob[: -facts.CRC.size]) != facts.CRC.unpack(blob[-facts.CRC.size :])[0]:
+    if crc32(blob[: -layout.CRC.size]) != layout.CRC.unpack(blob[-layout.CRC.size :])[0]:
         return blob
-    head = list(facts.BLOB_HEADER_1.unpack_from(blob))
-    names_end = facts.BLOB_HEADER_1.size + head[8]
+    head = list(layout.BLOB_HEADER_1.unpack_from(blob))
+    names_end = layout.BLOB_HEADER_1.size + head[8]
     records = bytearray()
-    at, end = names_end, len(blob) - facts.CRC.size
+    at, end = names_end, len(blob) - layout.CRC.size
     while at < end:
         kind = blob[at]
-        layout, lengths = _LAYOUTS[kind]
-        fields = layout.unpack_from(blob, at)
-        texts = at + layout.size
+        former, lengths = _LAYOUTS[kind]
+        fields = former.unpack_from(blob, at)
+        texts = at + former.size
         at = texts + sum(fields[index] for index in lengths)
-        if layout is _CONNECT_1:
+        if former is _CONNECT_1:
             expiry = 0 if fields[2] & 1 else EXPIRY_NEVER
-            records += facts.CONNECT_RECORD.pack(*fields[:5], expiry, fields[5])
-        elif layout is _WILL_1:
-            records += facts.WILL_RECORD.pack(*fields[:3], 0, -1, fields[3], fields[4], 0)
+            records += layout.CONNECT_RECORD.pack(*fields[:5], expiry, fields[5])
+        elif former is _WILL_1:
+            records += layout.WILL_RECORD.pack(*fields[:3], 0, -1, fields[3], fields[4], 0)
         else:
-            records += blob[texts - layout.size : texts]
+            records += blob[texts - former.size : texts]
         records += blob[texts:at]
     head[9] = len(records)
-    names = blob[facts.BLOB_HEADER_1.size : names_end]
-    body = facts.BLOB_HEADER_1.pack(*head) + names + records
-    return body + facts.CRC.pack(crc32(body))
+    names = blob[layout.BLOB_HEADER_1.size : names_end]
+    body = layout.BLOB_HEADER_1.pack(*head) + names + records
+    return body + layout.CRC.pack(crc32(body))

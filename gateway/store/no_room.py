@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from gateway.disk_errors import is_full
+from gateway.files.disk_errors import is_full
 
 _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 """SQLite has a code of its own for ENOSPC; where it makes its shared memory longer, it has not."""

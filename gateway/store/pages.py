@@ -2,7 +2,8 @@
 
 import sqlite3
 
-from gateway.core.session import Delivery, Session
+from gateway.core.sessions.message import Delivery
+from gateway.core.sessions.session import Session
 from gateway.store.recovery import message_of
 
 PAGE_BYTES_MAX = 1024 * 1024

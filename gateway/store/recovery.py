@@ -8,18 +8,11 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.core.journal import Blob
-from gateway.core.replay import Replay, properties_in
-from gateway.core.session import (
-    HAS_PLACE,
-    RECEIVED,
-    Delivery,
-    Held,
-    Message,
-    Session,
-    Subscription,
-    Will,
-)
+from gateway.core.records.reader import Blob
+from gateway.core.records.replay import Replay, properties_in
+from gateway.core.sessions.message import HAS_PLACE, RECEIVED, Delivery, Held, Message, Will
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.store import clock_row
 from gateway.store.journal_files import FOLDER_NAME

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import IO
 
 from gateway.core.changes import Changes
-from gateway.core.session import Delivery, Message, Session
-from gateway.disk_errors import is_full
-from gateway.private_files import open_private
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
+from gateway.files.disk_errors import is_full
+from gateway.files.durable import fsync_folder
+from gateway.files.private import open_private
+from gateway.files.salvage import lengthen_emptied
 from gateway.store import database, formats, migration
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.journal import FILE_BYTES, Journal
@@ -69,7 +72,7 @@ class Store:
     def __init__(self, data_dir: Path, journal_file_bytes: int = FILE_BYTES) -> None:
         self.data_dir = data_dir
         self.path = data_dir / database.DATABASE_NAME
-        self._lock: IO[str] = database.lock(data_dir)
+        self._lock = database.lock(data_dir)
         self._running = data_dir / database.RUNNING_NAME
         self.journal = Journal(data_dir, journal_file_bytes)
         self._pending: tuple[int, bytes] | None = None
@@ -138,7 +141,7 @@ class Store:
             damage.append("a salvage that had been cut short was finished")
         is_new = not self.path.exists()
         if not is_new:
-            emptied = database.revive_emptied(self.path)
+            emptied = lengthen_emptied(self.path)
             database.rewrite_wal(self.path)
             found = database.damage_of(self.path, thorough=unclean or emptied)
             if found is not None or emptied:
@@ -172,7 +175,7 @@ class Store:
         self._checkpointed_at = now
         self._covered = self.written_to = recovered.covered
         os.close(open_private(self._running, os.O_WRONLY | os.O_CREAT))
-        database.fsync_folder(self.data_dir)
+        fsync_folder(self.data_dir)
         if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
             self._write_checkpoint(recovered, now)
         if damage:
@@ -488,5 +491,5 @@ class Store:
         self._unsynced.close()
         if clean:
             self._running.unlink(missing_ok=True)
-            database.fsync_folder(self.data_dir)
+            fsync_folder(self.data_dir)
         self._lock.close()

@@ -19,10 +19,10 @@ import struct
 from pathlib import Path
 from zlib import crc32
 
-from gateway.core import facts
-from gateway.core.journal import Blob, DamagedBlob
-from gateway.disk_errors import is_full, is_unreadable
-from gateway.private_files import open_private
+from gateway.core.records import layout
+from gateway.core.records.reader import Blob, DamagedBlob
+from gateway.files.disk_errors import is_full, is_unreadable
+from gateway.files.private import open_private
 from gateway.store.journal_files import SALT_BYTES, frame_of, frames
 
 FILE_NAMES = ("unsynced-0", "unsynced-1")
@@ -30,7 +30,7 @@ FILE_NAMES = ("unsynced-0", "unsynced-1")
 
 MAGIC = b"OGU1"
 _HEADER = struct.Struct("<4s8s8s")
-HEADER_BYTES = _HEADER.size + facts.CRC.size
+HEADER_BYTES = _HEADER.size + layout.CRC.size
 BOOT_BYTES = 8
 
 KEPT_BYTES = 256 * 1024
@@ -84,7 +84,7 @@ class Unsynced:
             header = _HEADER.pack(MAGIC, self._salt, self._boot_before)
             try:
                 file.descriptor = open_private(file.path, os.O_RDWR | os.O_CREAT)
-                _write(file.descriptor, header + facts.CRC.pack(crc32(header)), 0)
+                _write(file.descriptor, header + layout.CRC.pack(crc32(header)), 0)
             except OSError as error:
                 if not is_full(error):
                     raise
@@ -163,7 +163,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
 
 
 def _crc_at(data: bytes, at: int) -> int:
-    crc: int = facts.CRC.unpack_from(data, at)[0]
+    crc: int = layout.CRC.unpack_from(data, at)[0]
     return crc
 
 
@@ -176,11 +176,11 @@ def _follows(part: Blob, before: Blob) -> bool:
 
 def _joined(parts: list[Blob]) -> bytes:
     """Return the parts of a batch as the one blob that the journal would have got."""
-    fields = list(facts.BLOB_HEADER.unpack_from(parts[-1].data))
+    fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = [part.data[part.names_at : part.records_at] for part in parts]
     records = [part.data[part.records_at : part.records_end] for part in parts]
     fields[6] = parts[0].first_sequence
     fields[7] = sum(part.record_count for part in parts)
     fields[8], fields[9] = sum(map(len, names)), sum(map(len, records))
-    body = b"".join((facts.BLOB_HEADER.pack(*fields), *names, *records))
-    return body + facts.CRC.pack(crc32(body))
+    body = b"".join((layout.BLOB_HEADER.pack(*fields), *names, *records))
+    return body + layout.CRC.pack(crc32(body))

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core import facts
-from gateway.core.journal import Blob, Event, decode
-from gateway.core.recorder import Recorder
-from gateway.core.session import Connection, Delivery, Held, Message, Session, Subscription, Will
+from gateway.core.records import layout
+from gateway.core.records.reader import Blob, Event, decode
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Delivery, Held, Message, Will
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
 from gateway.store.database import migrate
 from gateway.store.journal_files import FRAME, HEADER_BYTES
@@ -93,7 +96,7 @@ def write_of(method: str) -> Write:
 def events_made() -> dict[str, Event]:
     """One event of each name that the reader can make."""
     writes = [write_of(method) for method in CALLS if method != "observed"]
-    writes += [partial(observe, event) for event in facts.OBSERVATIONS]
+    writes += [partial(observe, event) for event in layout.OBSERVATIONS]
     made: dict[str, Event] = {}
     for write in writes:
         for event in decode(blob_of(write)).events:
@@ -142,12 +145,12 @@ def test_the_session_log_has_the_fields_of_each_event() -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ("session_closed", facts.CLOSE_REASONS),
-        ("session_ended", facts.END_REASONS),
-        ("message_dropped", facts.DROP_REASONS),
-        ("will_cleared", facts.WILL_CLEAR_REASONS),
-        ("broker_started", facts.RECOVERIES),
-        ("message_published", facts.ORIGINS),
+        ("session_closed", layout.CLOSE_REASONS),
+        ("session_ended", layout.END_REASONS),
+        ("message_dropped", layout.DROP_REASONS),
+        ("will_cleared", layout.WILL_CLEAR_REASONS),
+        ("broker_started", layout.RECOVERIES),
+        ("message_published", layout.ORIGINS),
     ],
 )
 def test_the_session_log_has_every_word_that_a_field_can_hold(
@@ -165,8 +168,8 @@ def documented_records() -> dict[int, list[str]]:
 def test_the_journal_page_has_every_kind_of_record_under_its_name() -> None:
     kinds = {
         value: name
-        for name, value in vars(facts).items()
-        if name.isupper() and isinstance(value, int) and value != facts.NEVER_QUEUED
+        for name, value in vars(layout).items()
+        if name.isupper() and isinstance(value, int) and value != layout.NEVER_QUEUED
     }
     assert {kind: named_in(row[1])[0] for kind, row in documented_records().items()} == kinds
 
@@ -206,7 +209,7 @@ def test_the_example_on_the_journal_page_is_a_blob() -> None:
     [
         ("A file begins with", HEADER_BYTES),
         ("goes on with frames", FRAME.size),
-        ("## A blob", facts.BLOB_HEADER.size),
+        ("## A blob", layout.BLOB_HEADER.size),
     ],
 )
 def test_each_header_on_the_journal_page_is_as_long_as_the_header(

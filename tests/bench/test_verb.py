@@ -42,7 +42,7 @@ def test_a_run_ends_with_a_table_a_picture_and_the_figures_as_json(
     outcome = bench(
         *("--port", broker.port, "--broker-pid", broker.process_id, "--disk", tmp_path),
         *("--qos", 1, "--warm-up", 0.1, "--duration", 1),
-        *("--json", tmp_path / "result.json", "--plot", tmp_path / "result.svg"),
+        *("--json-file", tmp_path / "result.json", "--plot", tmp_path / "result.svg"),
     )
     assert outcome.returncode == 0, outcome.stderr
     for words in ("MQTT 3.1.1, QoS 1, 1 to 1, 64 bytes", "each once, in order", "fsync", "MiB"):
@@ -57,7 +57,7 @@ def test_a_run_ends_with_a_table_a_picture_and_the_figures_as_json(
 
 
 def test_json_on_standard_output_is_alone_there(broker: BrokerProcess) -> None:
-    outcome = bench("--port", broker.port, "--count", 100, "--json", "-")
+    outcome = bench("--port", broker.port, "--count", 100, "--json")
     assert json.loads(outcome.stdout)["messages"] == {
         "sent": 100, "received": 100, "completed": 100
     }  # fmt: skip
@@ -86,13 +86,13 @@ def test_the_password_file_is_what_the_broker_asks_for(tmp_path: Path) -> None:
     assert "refused the connection with reason code 5" in refused.stderr
 
 
-async def test_a_lost_message_makes_the_exit_code_1() -> None:
+async def test_a_lost_message_makes_the_exit_code_3() -> None:
     def lose_one(number: int, message: Publish) -> list[Publish]:
         return [] if number == 5 else [message]
 
     async with LyingBroker(forward=lose_one) as liar:
         outcome = await asyncio.to_thread(bench, "--port", liar.port, "--count", 10)
-    assert outcome.returncode == 1
+    assert outcome.returncode == 3
     assert "1 lost" in outcome.stdout
 
 

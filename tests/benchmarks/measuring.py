@@ -70,7 +70,7 @@ class Meter:
         *,
         gives_way: bool = False,
     ) -> Iterator[subprocess.Popen[str]]:
-        command = [str(Path(sys.executable).with_name("oncegate")), "bench", "--json", "-"]
+        command = [str(Path(sys.executable).with_name("oncegate")), "bench", "--json"]
         command += ["--host", "127.0.0.1", "--port", str(broker.port)]
         command += ["--broker-pid", str(broker.process_id), "--duration", str(seconds), *options]
         if self.pinned:

@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import os
+import termios
 import tty
 from pathlib import Path
+from typing import Any
 
 
 class Terminal:
@@ -29,6 +31,10 @@ class Terminal:
             os.close(self._master)
             os.close(self._slave)
             self._master = -1
+
+    def attributes(self) -> list[Any]:
+        """What termios says of the bridge's end."""
+        return termios.tcgetattr(self._slave)
 
     async def write(self, data: bytes) -> None:
         """All of it, as fast as the other end takes it."""

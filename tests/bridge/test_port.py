@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import struct
+import termios
 from binascii import crc_hqx
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from firmware_bridge.framings.frames import BoardIdentity, Measurement
 from firmware_bridge.framings.text import json_line
 from firmware_bridge.port_identity import path_of
 from firmware_bridge.serial_link import PortLost, SerialLink
-from firmware_bridge.settings import PortSettings
+from firmware_bridge.settings import LineSettings, PortSettings
 from serial.tools import list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
@@ -359,15 +360,50 @@ async def test_the_status_fits_its_limit_whatever_the_sensors_send(
 
 
 def test_a_port_has_one_reader(terminal: Terminal) -> None:
-    link = SerialLink(str(terminal.link), 115200)
+    link = SerialLink(str(terminal.link), LineSettings())
     with pytest.raises(PortLost, match="used by another program"):
-        SerialLink(str(terminal.link), 115200)
+        SerialLink(str(terminal.link), LineSettings())
     link.close()
-    SerialLink(str(terminal.link), 115200).close()
+    SerialLink(str(terminal.link), LineSettings()).close()
+
+
+@pytest.mark.parametrize(
+    ("line", "flags"),
+    [
+        (LineSettings(), termios.CS8),
+        (LineSettings(9600, 7, "E", 1), termios.CS7 | termios.PARENB),
+        (LineSettings(4800, 7, "O", 2), termios.CS7 | termios.PARENB | termios.PARODD
+         | termios.CSTOPB),
+        (LineSettings(19200, 8, "N", 2), termios.CS8 | termios.CSTOPB),
+    ],
+    ids=["115200 8N1", "9600 7E1", "4800 7O2", "19200 8N2"],
+)  # fmt: skip
+def test_the_line_is_set_as_configured(
+    line: LineSettings, flags: int, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_attributes = termios.tcsetattr
+    asked: list[int] = []
+
+    def observed(descriptor: int, when: int, attributes: Any) -> None:
+        asked.append(attributes[2])
+        set_attributes(descriptor, when, attributes)
+
+    monkeypatch.setattr(termios, "tcsetattr", observed)
+    link = SerialLink(str(terminal.link), line)
+    _, _, control, _, input_speed, output_speed, _ = terminal.attributes()
+    link.close()
+    of_line = termios.CSIZE | termios.PARENB | termios.PARODD | termios.CSTOPB
+    assert [each & of_line for each in asked] == [flags]
+    # A pseudo-terminal takes rate, stop bits and PARODD, and keeps 8 bits without parity (the
+    # kernel's pty_set_termios), so that the rest shows only in what was asked of it.
+    taken = termios.PARODD | termios.CSTOPB
+    assert control & taken == flags & taken
+    speed = getattr(termios, f"B{line.baud_rate}")
+    assert (input_speed, output_speed) == (speed, speed)
 
 
 def test_an_acknowledgement_that_cannot_be_written_is_no_error(terminal: Terminal) -> None:
-    link = SerialLink(str(terminal.link), 115200)
+    link = SerialLink(str(terminal.link), LineSettings())
     acknowledgement = acknowledgement_of(BoardIdentity(42, 1, 1))
     while link.write(acknowledgement):
         pass

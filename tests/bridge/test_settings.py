@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firmware_bridge.settings import BridgeSettings, PortSettings
+from firmware_bridge.settings import BridgeSettings, LineSettings, PortSettings
 
 PORT: dict[str, Any] = {"name": "a", "path": "/dev/ttyUSB0", "usb": None, "framing": "json"}
 BRIDGE: dict[str, Any] = {
@@ -27,7 +27,7 @@ BRIDGE: dict[str, Any] = {
         ({"path": None}, "either path or usb"),
         ({"path": None, "usb": "cable"}, "VID:PID"),
         ({"framing": "xml"}, "not one of json, key_value, csv, nmea, board"),
-        ({"baud_rate": 0}, "baud_rate"),
+        ({"framing": "board", "line": LineSettings(data_bits=7)}, "8 data bits in line"),
         ({"framing": "csv"}, "at least one"),
         ({"columns": ("a",)}, "belong to framing csv"),
         ({"framing": "csv", "columns": ("a", "a")}, "stands twice"),
@@ -42,6 +42,22 @@ def test_a_port_that_cannot_work_is_refused_with_the_mend(
 ) -> None:
     with pytest.raises(ValueError, match=words):
         PortSettings(**{**PORT, **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"baud_rate": 0}, "baud_rate 0 is not a positive number"),
+        ({"data_bits": 9}, "9 data bits: use 7 or 8"),
+        ({"parity": "M"}, "parity 'M' is not one of N, E, O"),
+        ({"stop_bits": 3}, "3 stop bits: use 1 or 2"),
+    ],
+)
+def test_a_line_that_cannot_work_is_refused_with_the_mend(
+    change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        LineSettings(**change)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ def land(directory: Path, *names: str) -> None:
     ("story", "code", "word"),
     [
         ("an honest life", 0, "OK"),
-        ("delivered twice", 1, "VIOLATION"),
-        ("a gap while held", 2, "INCONCLUSIVE"),
+        ("delivered twice", 3, "VIOLATION"),
+        ("a gap while held", 4, "INCONCLUSIVE"),
     ],
 )
 def test_the_verdict_stands_first_and_is_the_exit_code(
@@ -35,7 +35,7 @@ def test_the_verdict_stands_first_and_is_the_exit_code(
 
 def test_json_names_every_exception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     land(tmp_path, "delivered twice", "held and forgotten", "an honest life")
-    assert run(["audit", "--segments", str(tmp_path), "--json"]) == 1
+    assert run(["audit", "--segments", str(tmp_path), "--json"]) == 3
     result = json.loads(capsys.readouterr().out)
     assert result["verdict"] == "violation"
     assert {one["law"] for one in result["exceptions"]} == {"delivery", "held_once"}
@@ -49,16 +49,16 @@ def test_a_client_id_cannot_paint_the_terminal(
     hostile = {"client_id": "[red]\x1b[31m"}
     log: Log = [[event | hostile for event in events or ()] for events in story.log]
     Story(story.name, log).land(tmp_path)
-    assert run(["audit", "--segments", str(tmp_path)]) == 1
+    assert run(["audit", "--segments", str(tmp_path)]) == 3
     assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [[], ["--segments"]])
-def test_a_directory_with_nothing_to_audit_is_one_line_and_proves_nothing(
+def test_a_directory_with_nothing_to_audit_is_one_line_and_a_failure(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = str(tmp_path / "missing")
-    assert run(["audit", *(options or ["--data-dir"]), missing]) == 2
+    assert run(["audit", *(options or ["--data-dir"]), missing]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert missing in line
     assert not Path(missing).exists()

@@ -150,6 +150,17 @@ def test_reload_says_what_changed_and_what_needs_a_restart(
 
 
 @pytest.mark.parametrize(
+    "command", [["kick", "probe"], ["drop", "probe"], ["reload"]], ids=" ".join
+)
+def test_what_acts_prints_the_answer_itself_for_programs(
+    command: list[str], peer: Peer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    peer.answer = lambda question: good({"changed": [], "command": question["command"]})
+    assert run(["ctl", *command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"changed": [], "command": command[0]}
+
+
+@pytest.mark.parametrize(
     ("answer", "message"),
     [
         (b'{"ok":false,"error":{"code":"not_found","message":"no session"}}\n', "no session"),
@@ -167,6 +178,15 @@ def test_an_answer_that_is_none_is_one_line_and_exit_code_1(
     assert run(["ctl", "session", "x"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
+
+
+def test_a_reload_of_a_wrong_configuration_has_the_exit_code_of_check_config(
+    peer: Peer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = {"code": "failed", "message": "the configuration stays as it was: [mqtt] x"}
+    peer.answer = lambda question: json.dumps({"ok": False, "error": error}).encode() + b"\n"
+    assert run(["ctl", "reload"]) == 2
+    assert capsys.readouterr().err == "the configuration stays as it was: [mqtt] x\n"
 
 
 def test_without_a_broker_the_mend_is_told(

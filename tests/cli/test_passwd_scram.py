@@ -34,7 +34,7 @@ def test_iterations_that_cannot_be_are_refused_in_one_line(
     outcome = oncegate(
         "passwd", "p", "ann", "--password-stdin", *options, directory=tmp_path, stdin="x"
     )
-    assert outcome.returncode == 1
+    assert outcome.returncode == 2
     assert message in outcome.stderr
     assert len(outcome.stderr.splitlines()) == 1
     assert not (tmp_path / "p").exists()

@@ -124,8 +124,9 @@ async def test_a_child_that_is_killed_is_started_again_and_the_reason_is_said(
 async def test_a_child_that_ends_before_it_is_ready_is_not_started_again(
     supervisor: Supervisor, said: list[str], tmp_path: Path
 ) -> None:
-    with pytest.raises(ChildEnded, match="a ended with exit code 3 before it was ready"):
+    with pytest.raises(ChildEnded, match="a ended with exit code 3 before it was ready") as ended:
         await supervisor.start(child("a", tmp_path, "import sys; sys.exit(3)"))
+    assert ended.value.exit_code == 3
     assert said == []
 
 

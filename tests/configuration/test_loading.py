@@ -1,13 +1,17 @@
 """Where values come from, in which order they win, and what they become."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
+from gateway.cli.bridge import bridge_settings_of
 from gateway.configuration import Configuration, ConfigurationError, load
+from gateway.configuration.description import tables
 from gateway.configuration.loading import FILE_BYTES_MAX, variables
 from gateway.configuration.sections import keys_of
+from gateway.configuration.serial_line import Line
 
 
 @pytest.fixture
@@ -87,6 +91,27 @@ def test_a_list_of_tables_is_toml_or_json_in_the_environment(text: str) -> None:
     assert port.name == "gps"
     assert port.path == Path("/dev/ttyS0")
     assert port.units == {"a": "Cel"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "shown"),
+    [
+        ("", Line(115_200, 8, "N", 1), None),
+        ("baud_rate = 9600", Line(9600, 8, "N", 1), None),
+        ("line = '9600 7E1'", Line(9600, 7, "E", 1), "9600 7E1"),
+        ("line = '115200 8N1'", Line(115_200, 8, "N", 1), "115200 8N1"),
+        ("line = '2400 8O2'", Line(2400, 8, "O", 2), "2400 8O2"),
+    ],
+)
+def test_a_serial_line_is_its_rate_or_all_of_its_settings(
+    file: Path, keys: str, line: Line, shown: str | None
+) -> None:
+    file.write_text(f"[[serial]]\nname = 'scale'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
+    configuration = load(file, {}, {})
+    assert configuration.serial[0].line_settings == line
+    assert tables(configuration)["serial"][0]["line"] == shown
+    (port,) = bridge_settings_of(configuration).ports
+    assert dataclasses.astuple(port.line) == dataclasses.astuple(line)
 
 
 def test_a_line_end_in_a_variable_sets_no_second_key() -> None:

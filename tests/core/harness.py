@@ -7,10 +7,11 @@ throws everything away that was not committed, as a power cut does, and starts a
 from pathlib import Path
 
 from gateway.core.broker import Broker
-from gateway.core.facts import CLOCKS
 from gateway.core.limits import Limits
-from gateway.core.recorder import Recorder
-from gateway.core.session import CLOSED, Connection, Session
+from gateway.core.records.layout import CLOCKS
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.connection import CLOSED, Connection
+from gateway.core.sessions.session import Session
 from gateway.store.journal import FILE_BYTES
 from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered

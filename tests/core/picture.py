@@ -1,6 +1,7 @@
 """Everything that has to survive a power cut, in a form that can be compared."""
 
-from gateway.core.session import RECEIVED, SENT, Delivery, Message, Session, Will
+from gateway.core.sessions.message import RECEIVED, SENT, Delivery, Message, Will
+from gateway.core.sessions.session import Session
 from tests.core.harness import Harness
 
 Picture = dict[str, object]

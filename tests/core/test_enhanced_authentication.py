@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.session import AWAITING_AUTH
+from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.sessions.connection import AWAITING_AUTH
 from gateway.wire.packets import (
     Auth,
     Connack,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.full_disk import MANY
 from gateway.core.limits import PUT_OFF_BYTES_MAX
+from gateway.core.rules.full_disk import MANY
 from gateway.core.violation import QUOTA_EXCEEDED
 from gateway.wire.packets import (
     Connack,

@@ -5,8 +5,8 @@
 
 import pytest
 
-from gateway.core.facts import CLOCKS
-from gateway.core.session import Session
+from gateway.core.records.layout import CLOCKS
+from gateway.core.sessions.session import Session
 from gateway.wire.packets import Publish, Subscribe, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import connect, publish, subscriber, will

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.authentication import AuthenticationAnswer
 from gateway.core.limits import FORWARDED_BYTES_MAX, SLOW_READER_SECONDS, Limits
+from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.wire.packets import (
     Connack,
     Connect,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.journal import Blob, DamagedBlob, Event, decode
+from gateway.core.records.reader import Blob, DamagedBlob, Event, decode
 from gateway.wire.packets import (
     Publish,
     Pubrec,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core import delivering
-from gateway.core.delivering import PageRequest
 from gateway.core.limits import Limits
+from gateway.core.rules import deliver
+from gateway.core.rules.deliver import PageRequest
 from gateway.wire.packets import Connect, Publish
 from tests.core.harness import Harness, payloads
 
@@ -21,7 +21,7 @@ def load(harness: Harness, request: PageRequest) -> None:
 def test_pages_asked_for_by_connections_that_are_gone_resend_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivering, "QUEUE_PAGE_MESSAGES", 2)
+    monkeypatch.setattr(deliver, "QUEUE_PAGE_MESSAGES", 2)
     limits = Limits()
     limits.max_inflight = 2
     harness = Harness(tmp_path, limits)

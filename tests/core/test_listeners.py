@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.broker import CONNECTIONS_TOLD_NO_MAX
-from gateway.core.session import ConnectionShare
+from gateway.core.sessions.connection import ConnectionShare
 from gateway.wire.packets import Connack, Connect
 from tests.core.harness import Client, Harness
 

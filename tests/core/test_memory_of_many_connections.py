@@ -16,8 +16,8 @@ WHOLE = encode(Publish("t", b"x" * 50_000, 1, False, False, 1), 5)
 def few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.core.incoming.PARTS_BYTES_MAX", 100_000)
     monkeypatch.setattr("gateway.core.incoming.ALIASES_BYTES_MAX", 50_000)
-    monkeypatch.setattr("gateway.core.connecting.WILLS_BYTES_MAX", 50_000)
-    monkeypatch.setattr("gateway.core.holding.HELD_BYTES_MAX", 50_000)
+    monkeypatch.setattr("gateway.core.rules.connect.WILLS_BYTES_MAX", 50_000)
+    monkeypatch.setattr("gateway.core.rules.qos2_receive.HELD_BYTES_MAX", 50_000)
 
 
 @pytest.fixture

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core import levels as levels_module
-from gateway.core import topic_tree
 from gateway.core.limits import WILD_PATTERNS_MAX, Limits
-from gateway.core.session import Message, Session, Subscription
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
+from gateway.core.topics import levels as levels_module
+from gateway.core.topics import tree as tree_module
 from gateway.wire.packets import Publish, Suback, Subscribe
 from gateway.wire.packets import Subscription as Wanted
 from gateway.wire.values import topic_field_of
@@ -89,7 +91,7 @@ def test_retained_messages_cost_no_more_than_is_counted(
 def test_subscriptions_cost_no_more_than_is_counted(
     traced: None, filters: Callable[[int], str]
 ) -> None:
-    tree = topic_tree.TopicTree([])
+    tree = tree_module.TopicTree([])
     sessions = [Session(10**6 + number, str(number), False) for number in range(20)]
 
     def fill() -> None:
@@ -124,7 +126,7 @@ def test_a_level_that_had_many_below_it_gives_their_memory_back(traced: None) ->
 def test_routes_of_long_topics_do_not_pile_up(
     harness: Harness, traced: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_tree, "ROUTES_BYTES_MAX", 1_000_000)
+    monkeypatch.setattr(tree_module, "ROUTES_BYTES_MAX", 1_000_000)
     client = harness.connect("c", clean=True)
     before, _ = tracemalloc.get_traced_memory()
     for number in range(200):
@@ -138,7 +140,7 @@ def test_routes_of_long_topics_do_not_pile_up(
 
 
 def test_a_route_to_many_counts_each_of_them() -> None:
-    tree = topic_tree.TopicTree([])
+    tree = tree_module.TopicTree([])
     for number in range(100):
         tree.subscribe(Session(number, str(number), False), Subscription("#", 0, number))
     tree.route_of("t")
@@ -186,7 +188,7 @@ def test_subscriptions_beyond_their_bytes_are_refused_and_none_is_lost_by_a_smal
 def test_filters_whose_wildcards_stand_in_too_many_ways_are_refused(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.core.subscribing.WILD_PATTERNS_MAX", 10)
+    monkeypatch.setattr("gateway.core.rules.subscribe.WILD_PATTERNS_MAX", 10)
     client = connect(harness, "c")
     client.take()
     same = [Wanted(f"{name}/+/x", 0) for name in "abcdefghijklmnop"]
@@ -206,7 +208,7 @@ topics = st.lists(st.sampled_from("ab"), min_size=1, max_size=7).map("/".join)
 def test_a_lookup_visits_no_more_levels_than_are_known_before(
     filters: list[str], going: list[int], topic: str
 ) -> None:
-    tree = topic_tree.TopicTree([])
+    tree = tree_module.TopicTree([])
     session = Session(1, "c", False)
     for name in filters:
         missing = tree.missing_for(name)
@@ -216,14 +218,14 @@ def test_a_lookup_visits_no_more_levels_than_are_known_before(
     for index in going:
         if index < len(filters):
             tree.unsubscribe(session, filters[index])
-    visited = topic_tree._collect(tree.filters.root, topic.split("/"), [])
+    visited = tree_module._collect(tree.filters.root, topic.split("/"), [])
     assert visited <= topic.count("/") + 2 + tree.filters.wild_patterns
 
 
 def test_a_flood_of_topics_below_random_wildcards_has_its_bound() -> None:
     """Seen before: 118,000 levels visited for each topic, 1.1 s for 8 kB of PUBLISH."""
     chance = random.Random(1)  # noqa: S311
-    tree = topic_tree.TopicTree([])
+    tree = tree_module.TopicTree([])
     session = Session(1, "c", False)
     for _ in range(1_000):
         name = "/".join(chance.choice("+a") for _ in range(128))

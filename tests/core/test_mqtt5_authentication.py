@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.authentication import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
 from gateway.wire.packets import (
     Auth,
     Connack,

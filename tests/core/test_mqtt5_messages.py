@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway.core.journal import decode
 from gateway.core.limits import Limits
+from gateway.core.records.reader import decode
 from gateway.wire.packets import Pubcomp, Publish, Pubrec, Pubrel, Subscribe, Subscription
 from tests.core.harness import Harness, payloads, publishes
 from tests.core.mqtt5 import connect, end_of, properties, publish, subscribe, subscriber

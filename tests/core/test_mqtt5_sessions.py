@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.authentication import AuthenticationAnswer
 from gateway.core.limits import Limits
+from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.wire.packets import Connack, Connect, Disconnect, Puback, Publish, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.packet_buffer import COPIED_BYTES_MAX, PacketBuffer
+from gateway.core.sessions.packet_buffer import COPIED_BYTES_MAX, PacketBuffer
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
 

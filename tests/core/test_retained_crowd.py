@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.retained_replay import SLICE_MESSAGES
+from gateway.core.rules.retained import SLICE_MESSAGES
 from gateway.wire.packets import Pingreq, Pingresp, Puback, Publish, Subscribe, Subscription
 from tests.core.harness import Client, Harness, publishes
 from tests.core.mqtt5 import NEVER, connect, subscriber

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.limits import Limits
-from gateway.core.retained_replay import FIRST_MESSAGES, SLICE_MESSAGES, WAIT_SECONDS
+from gateway.core.rules.retained import FIRST_MESSAGES, SLICE_MESSAGES, WAIT_SECONDS
 from gateway.wire.packets import Publish, Pubrel, Subscribe, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import connect, subscribe

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.core.limits import Limits
-from gateway.core.retained_replay import WAIT_SECONDS
+from gateway.core.rules.retained import WAIT_SECONDS
 from gateway.wire.packets import (
     Connack,
     Puback,

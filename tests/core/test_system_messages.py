@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.routes import is_system_topic
+from gateway.core.topics.route import is_system_topic
 from gateway.wire.packets import (
     Connack,
     Connect,

@@ -3,9 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.retained_walk import RetainedWalk
-from gateway.core.session import Message, Session, Subscription
-from gateway.core.topic_tree import TopicTree
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+from gateway.core.topics.retained_walk import RetainedWalk
+from gateway.core.topics.tree import TopicTree
 from gateway.wire.topics import matches
 from gateway.wire.values import topic_field_of
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from gateway.core.authentication import AuthenticationAnswer
-from gateway.core.session import AUTHENTICATING, CLOSED
+from gateway.core.rules.authenticate import AuthenticationAnswer
+from gateway.core.sessions.connection import AUTHENTICATING, CLOSED
 from gateway.core.violation import CONTINUE_AUTHENTICATION
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec, Pubrel

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from gateway.core import facts
+from gateway.core.records import layout
 from gateway.store import medium
 from gateway.store.journal import Journal
 from gateway.store.journal_files import (
@@ -46,10 +46,10 @@ MakeReading = Callable[[Path, int, list[Gap]], JournalReading]
 
 def blob_of(sequence: int, size_bytes: int, events: int = 1) -> bytes:
     """Return a blob whose records are filler."""
-    records = bytes([sequence & 0xFF]) * (size_bytes - facts.BLOB_HEADER.size - facts.CRC.size)
+    records = bytes([sequence & 0xFF]) * (size_bytes - layout.BLOB_HEADER.size - layout.CRC.size)
     fields = (b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, events, 0, len(records), 0)
-    head = facts.BLOB_HEADER.pack(facts.BLOB_MAGIC, *fields)
-    return head + records + facts.CRC.pack(crc32(head + records))
+    head = layout.BLOB_HEADER.pack(layout.BLOB_MAGIC, *fields)
+    return head + records + layout.CRC.pack(crc32(head + records))
 
 
 class WrittenFile:

@@ -6,7 +6,7 @@ when a connection is closed. What contradicts the standard, or itself, raises.
 
 from collections import deque
 
-from gateway.core.session import CONNECTED, Connection
+from gateway.core.sessions.connection import CONNECTED, Connection
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import (
     Acknowledgement,

@@ -7,7 +7,7 @@ import orjson
 from backports import zstd
 from firmware_bridge.framings.frames import Frame, Framing
 
-from gateway.core.session import Connection
+from gateway.core.sessions.connection import Connection
 from gateway.history.names import SegmentName
 from gateway.history.verify import DamagedSegment, Segment, segment_of
 from gateway.store.journal_files import JournalFile

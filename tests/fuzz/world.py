@@ -7,9 +7,11 @@ A power cut brings back what was committed. What a peer had been told by then mu
 from pathlib import Path
 from typing import Final
 
-from gateway.core.authentication import AuthenticationRequest
 from gateway.core.limits import Limits
-from gateway.core.session import CLOSED, CONNECTED, RECEIVED, SENT, Session
+from gateway.core.rules.authenticate import AuthenticationRequest
+from gateway.core.sessions.connection import CLOSED, CONNECTED
+from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.session import Session
 from gateway.core.state import place_bytes_of
 from tests.core.harness import Harness
 from tests.core.picture import Picture, picture_of

@@ -7,13 +7,14 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.core import facts
-from gateway.core.recorder import Recorder
-from gateway.core.session import Delivery, Held, Message, Session
+from gateway.core.records import layout
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.message import Delivery, Held, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 
-SYNCHRONISED = facts.CLOCKS.index("synchronised")
-UNSYNCHRONISED = facts.CLOCKS.index("unsynchronised")
+SYNCHRONISED = layout.CLOCKS.index("synchronised")
+UNSYNCHRONISED = layout.CLOCKS.index("unsynchronised")
 
 
 def identity_of(word: str) -> bytes:
@@ -78,11 +79,11 @@ class Broker:
 
 
 def first_sequence_of(blob: bytes) -> int:
-    return int(facts.BLOB_HEADER.unpack_from(blob)[6])
+    return int(layout.BLOB_HEADER.unpack_from(blob)[6])
 
 
 def last_sequence_of(blob: bytes) -> int:
-    fields = facts.BLOB_HEADER.unpack_from(blob)
+    fields = layout.BLOB_HEADER.unpack_from(blob)
     return int(fields[6]) + int(fields[7]) - 1
 
 

@@ -5,6 +5,7 @@ The Python packages, which take minutes to compile, are left out here: `make deb
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ class Package:
         site.mkdir()
         (site / "gateway.py").write_text("")
         (site / "gateway.py").chmod(0o600)
+        output_of(sys.executable, DEB / "manual.py", folder / "share")
         self.path = folder / f"oncegate_{self.version}_arm64.deb"
         output_of(DEB / "pack", site, suite, "arm64", self.version, self.path)
 
@@ -78,6 +80,9 @@ def test_the_package_holds_units_users_configuration_and_program(package: Packag
         "./usr/lib/tmpfiles.d/oncegate.conf",
         "./etc/oncegate/gateway.toml",
         "./usr/share/doc/oncegate/services.md",
+        "./usr/share/man/man1/oncegate.1.gz",
+        "./usr/share/man/man1/oncegate-ctl-status.1.gz",
+        "./usr/share/bash-completion/completions/oncegate",
         f"{SITE.format(package.python)}gateway.py",
     ):
         assert path in members

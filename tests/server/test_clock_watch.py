@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.facts import CLOCKS
-from gateway.core.journal import Event, JournalBatch, decode
+from gateway.core.records.layout import CLOCKS
+from gateway.core.records.reader import Event, JournalBatch, decode
 from gateway.server import clock, shell
 from gateway.server.clock import SYNCHRONISED, UNSYNCHRONISED
 from gateway.store.journal_reader import JournalReader

@@ -16,7 +16,7 @@ import pytest_asyncio
 import gateway.server.authentication as server_authentication
 from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, load
-from gateway.core.session import AUTHENTICATING, AWAITING_AUTH, Connection
+from gateway.core.sessions.connection import AUTHENTICATING, AWAITING_AUTH, Connection
 from gateway.server.main import Running
 from gateway.wire.packets import (
     Auth,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateway.core.session import Connection
+from gateway.core.sessions.connection import Connection
 from gateway.server.connections import MqttProtocol
 from gateway.server.shell import BURST_BYTES
 from tests.server.broker import Broker

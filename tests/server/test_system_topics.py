@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.session import Delivery, Message, Session
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.server.stored_totals import SLICE_STEPS, StoredTotals
 from gateway.wire.packets import (

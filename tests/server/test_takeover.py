@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from gateway.core.session import Session
+from gateway.core.sessions.session import Session
 from gateway.server import connections
 from gateway.wire.packets import (
     Connack,

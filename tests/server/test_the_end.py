@@ -10,7 +10,7 @@ from gateway.configuration import Configuration
 from gateway.configuration.sections import Gateway, Limits, Listener
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits as CoreLimits
-from gateway.core.recorder import Recorder
+from gateway.core.records.recorder import Recorder
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
 from gateway.server.main import serve

@@ -13,7 +13,7 @@ import pytest
 from gateway.configuration.sections import Limits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits as CoreLimits
-from gateway.core.recorder import Recorder
+from gateway.core.records.recorder import Recorder
 from gateway.server.clock import WallClock
 from gateway.server.committer import (
     QUICK_BLOB_BYTES,

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from gateway.core import delivering, retained_replay
-from gateway.core.session import Session
+from gateway.core.rules import deliver, retained
+from gateway.core.sessions.session import Session
 from gateway.server import clock, committer
 from gateway.store import checkpoint, journal, store
 from tests.simulation.virtual_loop import VirtualLoop
@@ -85,10 +85,10 @@ def virtual() -> Iterator[None]:
             (journal, "DROP_FILES_MAX", 2),
             (committer, "QUICK_COMMITS", 2),
             (checkpoint, "CHUNK_ROWS", 3),
-            (delivering, "QUEUE_PAGE_MESSAGES", 4),
-            (delivering, "WAITING_IN_MEMORY_MESSAGES", 3),
-            (retained_replay, "SLICE_MESSAGES", 3),
-            (retained_replay, "FIRST_MESSAGES", 2),
+            (deliver, "QUEUE_PAGE_MESSAGES", 4),
+            (deliver, "WAITING_IN_MEMORY_MESSAGES", 3),
+            (retained, "SLICE_MESSAGES", 3),
+            (retained, "FIRST_MESSAGES", 2),
         ]
         for target, name, value in replacements:
             stack.enter_context(mock.patch.object(target, name, value))

@@ -6,8 +6,8 @@ that are cleared, sessions that end by expiry; and from each PUBLISH that comes 
 
 from typing import TYPE_CHECKING
 
-from gateway.core.journal import Blob, Event, decode
-from gateway.core.session import EXPIRY_NEVER
+from gateway.core.records.reader import Blob, Event, decode
+from gateway.core.sessions.session import EXPIRY_NEVER
 from gateway.wire.packets import Publish
 from tests.simulation.ledger import Message
 from tests.simulation.machine_clock import SYNCHRONISED

@@ -12,8 +12,8 @@ from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
-from gateway.core.recorder import Recorder
-from gateway.core.session import CLOSED
+from gateway.core.records.recorder import Recorder
+from gateway.core.sessions.connection import CLOSED
 from gateway.server.connections import Door, MqttProtocol
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.store.recovery import Recovered

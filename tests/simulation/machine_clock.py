@@ -7,7 +7,7 @@ interval may be cut short.
 
 from collections.abc import Callable
 
-from gateway.core.facts import CLOCKS
+from gateway.core.records.layout import CLOCKS
 
 START_SECONDS = 1_000.0
 START_MS = 1_700_000_000_000

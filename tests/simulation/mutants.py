@@ -10,19 +10,21 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from gateway.core import facts
-from gateway.core.acknowledging import Acknowledging
 from gateway.core.broker import Batch, Broker
-from gateway.core.delivering import Deliverer
-from gateway.core.ending import Ending
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.holding import Holding
 from gateway.core.output import Output
-from gateway.core.packet_buffer import PacketBuffer
-from gateway.core.recorder import Recorder
-from gateway.core.replay import Replay
-from gateway.core.session import RECEIVED, SENT, Connection, Delivery, Message, Session
+from gateway.core.records import layout
+from gateway.core.records.recorder import Recorder
+from gateway.core.records.replay import Replay
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import RECEIVED, SENT, Delivery, Message
+from gateway.core.sessions.packet_buffer import PacketBuffer
+from gateway.core.sessions.session import Session
 from gateway.server.committer import Committer
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.store import Store
@@ -120,7 +122,7 @@ def later_when_committed(right: Any) -> object:
 
 def _one_identifier_map(right: Any) -> object:
     def receive_publish(
-        self: Holding, session: Session, connection: Connection, packet: Publish, now: float
+        self: Qos2Receive, session: Session, connection: Connection, packet: Publish, now: float
     ) -> object:
         if packet.packet_id in session.outbound:
             self.output.send(connection, pubrec(packet.packet_id))
@@ -140,7 +142,7 @@ def _forgets_received(_: object) -> object:
 def _forgets_held(right: Any) -> object:
     def apply(self: Replay, blob: Any, kind: int, at: int, session: Session | None) -> int:
         end = right(self, blob, kind, at, session)
-        if kind == facts.MESSAGE_HELD and session is not None:
+        if kind == layout.MESSAGE_HELD and session is not None:
             session.inbound.clear()
         return int(end)
 
@@ -149,12 +151,12 @@ def _forgets_held(right: Any) -> object:
 
 def _delivers_repeats(right: Any) -> object:
     def receive_publish(
-        self: Holding, session: Session, connection: Connection, packet: Publish, now: float
+        self: Qos2Receive, session: Session, connection: Connection, packet: Publish, now: float
     ) -> object:
         held = session.inbound.get(packet.packet_id)
         if held is not None:
             route = self.state.tree.route_of(held.message.topic)
-            self.arriving.record(session, held.message, route)
+            self.admission.record(session, held.message, route)
             self.fan_out.deliver(session, route, held.message, now)
         return right(self, session, connection, packet, now)
 
@@ -279,7 +281,9 @@ def _retained_unrecorded(_: object) -> object:
 
 
 def _will_published_after_disconnect(right: Any) -> object:
-    def receive_disconnect(self: Ending, connection: Connection, packet: Any, now: float) -> object:
+    def receive_disconnect(
+        self: Disconnecting, connection: Connection, packet: Any, now: float
+    ) -> object:
         packet.reason_code = 4
         return right(self, connection, packet, now)
 
@@ -312,10 +316,15 @@ MUTANTS = (
             (Broker, "committed", later_when_committed),
         ),
     ),
-    one("one identifier map for both directions", Holding, "receive_publish", _one_identifier_map),
+    one(
+        "one identifier map for both directions",
+        Qos2Receive,
+        "receive_publish",
+        _one_identifier_map,
+    ),
     one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
     one("forget MessageHeld at recovery", Replay, "_apply_message_record", _forgets_held),
-    one("deliver a repeat", Holding, "receive_publish", _delivers_repeats),
+    one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
     one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
     one("checkpoint not fsynced", Committer, "_finish_checkpoint", _checkpoint_not_fsynced),
@@ -326,11 +335,16 @@ MUTANTS = (
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
     one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
     one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
-    one("sessions never expire", Ending, "expire", _sessions_never_expire, scenario=AWAY),
+    one("sessions never expire", Disconnecting, "expire", _sessions_never_expire, scenario=AWAY),
     one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
     one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
     one("a repeat does not say so", Frames, "delivery", _no_dup),
     one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
     one("what no client waits for is not written", Committer, "write_down", _does_nothing),
-    one("will after DISCONNECT", Ending, "receive_disconnect", _will_published_after_disconnect),
+    one(
+        "will after DISCONNECT",
+        Disconnecting,
+        "receive_disconnect",
+        _will_published_after_disconnect,
+    ),
 )

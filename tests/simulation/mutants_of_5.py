@@ -3,14 +3,15 @@
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gateway.core.arriving import Arriving
 from gateway.core.broker import Broker
-from gateway.core.ending import Ending
-from gateway.core.fan_out import FanOut
 from gateway.core.frames import Frames
-from gateway.core.handing_over import HandingOver
-from gateway.core.routes import Group
-from gateway.core.session import Connection, Session
+from gateway.core.rules.admission import Admission
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.shared_subscriptions import Redistribution
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import Session
+from gateway.core.topics.route import Group
 from gateway.wire.packets import Publish
 from tests.simulation.mutants import Mutant, later, later_when_committed, one
 
@@ -25,7 +26,7 @@ def _nothing(_: object) -> object:
 
 
 def _hands_over_qos_2(right: Any) -> object:
-    def begin(self: HandingOver, session: Session, now: float) -> None:
+    def begin(self: Redistribution, session: Session, now: float) -> None:
         for delivery in session.outbound.values():
             if delivery.qos == 2 and delivery.message is not None:
                 self._hand_over(session, session.keys, delivery, delivery.message, now)
@@ -45,11 +46,11 @@ def _hands_over_later(right: Any) -> object:
 
 
 def _keeps_what_it_hands_over(right: Any) -> object:
-    def leave(self: Ending, connection: Connection, reason: int, now: float) -> None:
+    def leave(self: Disconnecting, connection: Connection, reason: int, now: float) -> None:
         session = connection.session
         right(self, connection, reason, now)
         if session is not None and not session.ended and session.connection is None:
-            self.handing_over.begin(session, now)
+            self.redistribution.begin(session, now)
 
     return leave
 
@@ -72,7 +73,7 @@ def _aliases_kept(right: Any) -> object:
 
 
 def _alias_never_replaced(right: Any) -> object:
-    def resolve(self: Arriving, connection: Connection, packet: Publish) -> object:
+    def resolve(self: Admission, connection: Connection, packet: Publish) -> object:
         assert packet.properties is not None
         alias = packet.properties.topic_alias
         before = connection.aliases_in.get(alias or 0)
@@ -100,8 +101,8 @@ def _alias_used_before_its_definition_has_left(right: Any) -> object:
 
 
 MUTANTS_OF_5 = (
-    one("hand over nothing", HandingOver, "begin", _nothing, scenario=PILED_UP),
-    one("hand over nothing from disk", HandingOver, "finish", _nothing, scenario=PILED_UP),
+    one("hand over nothing", Redistribution, "begin", _nothing, scenario=PILED_UP),
+    one("hand over nothing from disk", Redistribution, "finish", _nothing, scenario=PILED_UP),
     Mutant(
         "hand over in the next batch",
         (
@@ -110,11 +111,11 @@ MUTANTS_OF_5 = (
         ),
         PILED_UP,
     ),
-    one("hand over QoS 2 in flight", HandingOver, "begin", _hands_over_qos_2),
-    one("keep what is handed over", Ending, "_leave", _keeps_what_it_hands_over),
+    one("hand over QoS 2 in flight", Redistribution, "begin", _hands_over_qos_2),
+    one("keep what is handed over", Disconnecting, "_leave", _keeps_what_it_hands_over),
     one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
     one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
-    one("topic alias never replaced", Arriving, "_resolve_alias", _alias_never_replaced),
+    one("topic alias never replaced", Admission, "_resolve_alias", _alias_never_replaced),
     one(
         "topic alias of QoS 1 and 2 that waits used as if it had left",
         Frames,

@@ -4,9 +4,9 @@ from typing import Any
 
 from gateway.core.frames import Frames
 from gateway.core.gateway_time import SYNCHRONISED, GatewayTime, Outage
-from gateway.core.recorder import Recorder
-from gateway.core.replay import Replay
-from gateway.core.session import Message
+from gateway.core.records.recorder import Recorder
+from gateway.core.records.replay import Replay
+from gateway.core.sessions.message import Message
 from gateway.server.clock import WallClock
 from tests.simulation.clocks import VirtualTime
 from tests.simulation.mutants import one

@@ -4,9 +4,10 @@ The tables and the journal behind their checkpoint have to lead to the same stat
 was ever committed, replayed from the first. Wherever a checkpoint was cut, this shows it.
 """
 
-from gateway.core.journal import Blob
-from gateway.core.replay import Replay
-from gateway.core.session import Delivery, Message, Session
+from gateway.core.records.reader import Blob
+from gateway.core.records.replay import Replay
+from gateway.core.sessions.message import Delivery, Message
+from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.store.store import Store
 from tests.simulation.violation import require

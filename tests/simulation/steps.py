@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, assert_never
 
-from gateway.core.session import RECEIVED
+from gateway.core.sessions.message import RECEIVED
 from tests.simulation.client import Client
 from tests.simulation.ledger import Message
 from tests.simulation.plan import (

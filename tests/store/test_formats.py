@@ -13,7 +13,7 @@ from zlib import crc32
 
 import pytest
 
-from gateway.core import facts
+from gateway.core.records import layout
 from gateway.store import migration
 from gateway.store.database import DATABASE_NAME, RUNNING_NAME, StoreUnavailable
 from gateway.store.formats import FORMAT, OtherFormat, format_of
@@ -70,7 +70,7 @@ def overwrite_page(data_dir: Path, name: str, byte: bytes) -> None:
 def rewrite_header(path: Path, magic: bytes) -> None:
     head = magic + path.read_bytes()[4 : HEADER_BYTES - 4]
     with path.open("r+b") as file:
-        file.write(head + facts.CRC.pack(crc32(head)))
+        file.write(head + layout.CRC.pack(crc32(head)))
 
 
 def refusal_of(data_dir: Path) -> str:
@@ -126,7 +126,7 @@ def test_a_blob_of_a_later_format_is_refused_in_a_sentence_and_never_skipped(
     next_sequence = harness.broker.recorder.next_sequence
     blob = blob_of(next_sequence)
     body = b"OGJ9" + blob[4:-4]
-    harness.store.journal.append(next_sequence, body + facts.CRC.pack(crc32(body)))
+    harness.store.journal.append(next_sequence, body + layout.CRC.pack(crc32(body)))
     harness.close()
     files = len(frames_in(tmp_path))
     with pytest.raises(StoreUnavailable, match="has format OGJ9, this version of Oncegate"):

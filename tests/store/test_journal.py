@@ -7,8 +7,8 @@ from zlib import crc32
 
 import pytest
 
-from gateway.core import facts
-from gateway.core.journal import Blob
+from gateway.core.records import layout
+from gateway.core.records.reader import Blob
 from gateway.store.journal import ROOM_BYTES, SPARE_NAME, Journal
 from gateway.store.journal_files import (
     FOLDER_NAME,
@@ -28,11 +28,11 @@ FILE_BYTES = 2_000
 
 def blob_of(sequence: int, size_bytes: int = 200) -> bytes:
     """Return a blob with one event."""
-    records = bytes(size_bytes - facts.BLOB_HEADER.size - facts.CRC.size)
-    head = facts.BLOB_HEADER.pack(
-        facts.BLOB_MAGIC, b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, 1, 0, len(records), 0
+    records = bytes(size_bytes - layout.BLOB_HEADER.size - layout.CRC.size)
+    head = layout.BLOB_HEADER.pack(
+        layout.BLOB_MAGIC, b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, 1, 0, len(records), 0
     )
-    return head + records + facts.CRC.pack(crc32(head + records))
+    return head + records + layout.CRC.pack(crc32(head + records))
 
 
 def reopened(data_dir: Path, checkpoint: int = 1) -> tuple[Journal, list[int], list[str]]:
@@ -108,7 +108,7 @@ def test_a_file_that_is_used_again_shows_nothing_of_its_earlier_use(tmp_path: Pa
     journal.append(last + 1, blob_of(last + 1, 1_300))
     assert not spare.exists()
     assert newest_file(tmp_path).stat().st_ino == inode
-    assert facts.BLOB_MAGIC in newest_file(tmp_path).read_bytes()[-500:]
+    assert layout.BLOB_MAGIC in newest_file(tmp_path).read_bytes()[-500:]
     journal.close()
     journal, sequences, damage = reopened(tmp_path, checkpoint=last)
     assert damage == []
@@ -247,7 +247,7 @@ def test_what_a_client_sent_is_no_frame_wherever_it_lies(tmp_path: Path) -> None
     records = blob_of(3, 800)
     carrier = bytearray(records[:-4])
     carrier[100 : 100 + len(forged)] = forged
-    journal.append(3, bytes(carrier) + facts.CRC.pack(crc32(bytes(carrier))))
+    journal.append(3, bytes(carrier) + layout.CRC.pack(crc32(bytes(carrier))))
     journal.append(4, blob_of(4))
     journal.close()
     path, offset, _ = frames_in(tmp_path)[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.session import RECEIVED, SENT
+from gateway.core.sessions.message import RECEIVED, SENT
 from tests.core.mqtt5 import NEVER
 from tests.store.test_recovery_properties import CLIENTS, FILTERS, TOPICS, Story
 

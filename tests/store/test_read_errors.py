@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.journal import Blob
+from gateway.core.records.reader import Blob
 from gateway.store.journal import Journal
 from gateway.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, journal_files
 from gateway.store.journal_reader import UNREADABLE_TRIES_MAX, JournalReader

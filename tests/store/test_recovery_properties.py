@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.core.journal import Blob
 from gateway.core.limits import Limits
-from gateway.core.replay import Replay
-from gateway.core.session import RECEIVED, SENT
+from gateway.core.records.reader import Blob
+from gateway.core.records.replay import Replay
+from gateway.core.sessions.message import RECEIVED, SENT
 from gateway.core.state import State
 from gateway.wire.packets import (
     Disconnect,

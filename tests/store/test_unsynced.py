@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.facts import BLOB_HEADER, BLOB_MAGIC
-from gateway.core.journal import Blob
+from gateway.core.records.layout import BLOB_HEADER, BLOB_MAGIC
+from gateway.core.records.reader import Blob
 from gateway.store import unsynced
 from gateway.store.store import Store
 from gateway.store.unsynced import FILE_NAMES, KEPT_BYTES, unsynced_batches

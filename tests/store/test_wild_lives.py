@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core import delivering
 from gateway.core.limits import Limits
-from gateway.core.session import RECEIVED, SENT, Session
+from gateway.core.rules import deliver
+from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.session import Session
 from gateway.wire.packets import (
     Connect,
     Puback,
@@ -233,8 +234,8 @@ class Life:
 def test_a_wild_life_keeps_what_was_committed_and_leaves_nothing(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivering, "QUEUE_PAGE_MESSAGES", 3)
-    monkeypatch.setattr(delivering, "WAITING_IN_MEMORY_MESSAGES", 2)
+    monkeypatch.setattr(deliver, "QUEUE_PAGE_MESSAGES", 3)
+    monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
     life = Life(tmp_path, random.Random(seed))  # noqa: S311 - the same every time
     for _ in range(STEPS):
         life.step()

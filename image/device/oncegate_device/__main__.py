@@ -19,6 +19,10 @@ use: oncegate-device update [--rollback-ends] FILE|URL | status | provision | he
      oncegate-device booted TRIES | kept | unhealthy REASON   (for the check of a slot)"""
 
 
+EXIT_USAGE = 2
+"""As of `oncegate`."""
+
+
 def main(arguments: list[str]) -> int:
     """Run one verb; the exit status is 0 where it succeeded."""
     try:
@@ -51,7 +55,7 @@ def _run(arguments: list[str]) -> int:
             return _healthy()
         case _:
             print(USE, file=sys.stderr)
-            return 64
+            return EXIT_USAGE
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from gateway.access.authentication import PASSWORD_CHECKS_MAX
 from gateway.core.incoming import ALIASES_BYTES_MAX, PARTS_BYTES_MAX
 from gateway.core.limits import FORWARDED_BYTES_MAX, HELD_BYTES_MAX, WILLS_BYTES_MAX, Limits
-from gateway.core.topic_tree import ROUTES_BYTES_MAX
+from gateway.core.topics.tree import ROUTES_BYTES_MAX
 from gateway.server.authentication import EXCHANGES_MAX
 from gateway.server.shell import UNREAD_BYTES_MAX
 

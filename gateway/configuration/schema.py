@@ -1,0 +1,123 @@
+"""The JSON Schema of the configuration file (draft 2020-12), for editors.
+
+It is made from the sections, so that a key stands in one place. It accepts every file that the
+loader accepts, and refuses what can be recognised within one table. Ranges of durations and sizes,
+and rules over several sections, are left to `oncegate check-config`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+from gateway.configuration.description import written_of
+from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
+from gateway.configuration.quantities import Items, Quantity
+from gateway.configuration.sections import Configuration, Listener, Section, Serial, keys_of
+
+Schema = dict[str, Any]
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: "string"}
+
+
+def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
+    """What holds where a key has a value, and where it has another one."""
+    condition = {"properties": {key: {"const": value}}, "required": [key]}
+    return {"if": condition, "then": then, "else": otherwise}
+
+
+def _has(key: str) -> Schema:
+    return {"required": [key]}
+
+
+def _has_not(key: str) -> Schema:
+    return {"properties": {key: False}}
+
+
+# The rules of `Section.check` that concern keys of one table.
+_RULES: Final[Mapping[type[Section], list[Schema]]] = {
+    Listener: [_has_not("tls"), _where("protocol", "unix", _has("path"), _has_not("path"))],
+    Serial: [
+        {"oneOf": [_has("path"), _has("usb")]},
+        {"not": {"required": ["baud_rate", "line"]}},
+        _where("framing", "csv", _has("columns"), {"properties": {"columns": {"maxItems": 0}}}),
+    ],
+}
+
+
+def schema() -> Schema:
+    """The schema of a whole file."""
+    properties = {
+        key.name: _of_type(key.type, key.name)
+        for key in fields(Configuration)
+        if key.name in keys_of(Configuration)
+    }
+    return {
+        "$schema": DIALECT,
+        "title": "gateway.toml, the configuration of Oncegate",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _of_section(section: type[Section], name: str) -> Schema:
+    known = [key for key in fields(section) if key.name in keys_of(section)]
+    required = [key.name for key in known if _default_of(key) is MISSING]
+    made: Schema = {
+        "description": " ".join((section.__doc__ or "").split()),
+        "type": "object",
+        "properties": {key.name: _of_key(key, KEY_DESCRIPTIONS[name][key.name]) for key in known},
+        "additionalProperties": False,
+    }
+    if required:
+        made["required"] = required
+    if section in _RULES:
+        made["allOf"] = _RULES[section]
+    return made
+
+
+def _of_key(key: Field[Any], description: str) -> Schema:
+    made = _of_type(key.type, key.name)
+    allowed = made.pop("description", None)
+    made["description"] = f"{description} Use {allowed}." if allowed else description
+    default = _default_of(key)
+    written = None if default is MISSING else written_of(key, default)
+    if written is not None:
+        made["default"] = written
+    return made
+
+
+def _default_of(key: Field[Any]) -> Any:
+    return key.default if key.default_factory is MISSING else key.default_factory()
+
+
+def _of_type(written: Any, name: str) -> Schema:
+    """What a type accepts; TOML has no null, so that None beside a type says nothing."""
+    origin, arguments = get_origin(written), get_args(written)
+    if isinstance(written, type) and issubclass(written, Section):
+        return _of_section(written, name)
+    if written in _PLAIN_TYPES:
+        return {"type": _PLAIN_TYPES[written]}
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if origin in (Union, UnionType):
+        (only,) = (each for each in arguments if each is not NoneType)
+        return _of_type(only, name)
+    if origin is dict:
+        of_values = _PLAIN_TYPES.get(arguments[1])
+        return {"type": "object"} | (
+            {"additionalProperties": {"type": of_values}} if of_values else {}
+        )
+    assert origin is Annotated, f"{name}: no schema is known for {written}"
+    return _of_annotated(arguments, name)
+
+
+def _of_annotated(arguments: tuple[Any, ...], name: str) -> Schema:
+    inner, note = arguments
+    if isinstance(note, Quantity):
+        return note.schema()
+    assert isinstance(note, Items)
+    item = _of_type(get_args(inner)[0], name)
+    return {"type": "array", "items": item} | ({"minItems": note.minimum} if note.minimum else {})

@@ -1,0 +1,26 @@
+"""What all rules share: the state, the one way to change it, and the ways to answer."""
+
+from gateway.core.frames import Frames
+from gateway.core.limits import Limits
+from gateway.core.output import Output
+from gateway.core.records.recorder import Recorder
+from gateway.core.state import State
+from gateway.core.statistics import Statistics
+from gateway.core.timers import Timers
+
+
+class Core:
+    """One broker's state, recorder, output, frames, limits, statistics, timers and time.
+
+    A rule takes the core and the rules that it calls.
+    """
+
+    def __init__(self, state: State, recorder: Recorder, limits: Limits) -> None:
+        self.state = state
+        self.recorder = recorder
+        self.limits = limits
+        self.statistics = Statistics()
+        self.timers = Timers()
+        self.time = state.time
+        self.output = Output(recorder)
+        self.frames = Frames(state.tree, state.time)

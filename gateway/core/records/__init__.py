@@ -1,0 +1,1 @@
+"""The records of a journal blob: layout, writing, reading, and replay after a restart."""

@@ -1,0 +1,1 @@
+"""The rules of MQTT: what each packet changes and how it is answered."""

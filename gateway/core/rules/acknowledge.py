@@ -1,0 +1,104 @@
+"""Acknowledgements of subscribers: PUBACK, PUBREC and PUBCOMP (sections 4.3.2 and 4.3.3).
+
+PUBREC is a fact before PUBREL leaves. The end of a delivery needs not wait for the disk: it goes
+with the next batch, and opens the window for what waits. Each method returns what was wrong.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import RECEIVED, STATE_NAMES, Delivery
+from gateway.core.sessions.session import Session
+from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
+from gateway.wire.encoder import encode
+from gateway.wire.kinds import PUBREL
+from gateway.wire.packets import Pubrel
+
+NOBODY_KNOWS: Final = "unknown_packet_id"
+REFUSED: Final = "refused_by_receiver"
+
+
+class Acknowledging:
+    """What a subscriber's answer to a PUBLISH or PUBREL sets off."""
+
+    def __init__(self, core: Core, deliverer: Deliverer) -> None:
+        self.recorder = core.recorder
+        self.output = core.output
+        self.deliverer = deliverer
+        self.statistics = core.statistics
+
+    def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
+        """PUBACK ends a QoS 1 delivery (section 4.3.2)."""
+        delivery = session.outbound.get(packet_id)
+        if delivery is None:
+            self.statistics.count_error(NOBODY_KNOWS)
+            return None
+        if delivery.qos != 1:
+            return protocol_violation(
+                f"PUBACK {packet_id} for a QoS 2 message in state {STATE_NAMES[delivery.state]}"
+            )
+        if self.statistics.observe is not None:
+            self.statistics.delivered(delivery)
+        self._forget_unsent(session, delivery)
+        self.recorder.delivery_completed(delivery)
+        self.deliverer.pump(session, now)
+        return None
+
+    @staticmethod
+    def _forget_unsent(session: Session, delivery: Delivery) -> None:
+        """The client acknowledged on this connection what it had received on the one before."""
+        if session.unsent and delivery in session.unsent:
+            session.unsent.remove(delivery)
+
+    def receive_pubrec(
+        self,
+        session: Session,
+        connection: Connection,
+        packet_id: int,
+        reason_code: int,
+        now: float,
+    ) -> Violation | None:
+        """PUBREC is recorded, then answered with PUBREL (section 4.3.3)."""
+        delivery = session.outbound.get(packet_id)
+        if delivery is None:
+            # The client believes in an exchange that we have finished: let it finish as well.
+            self.statistics.count_error(NOBODY_KNOWS)
+            if reason_code < 0x80:
+                unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
+                self.output.send(connection, unknown)
+            return None
+        if delivery.qos != 2:
+            return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
+        self._forget_unsent(session, delivery)
+        if reason_code >= 0x80:
+            # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
+            topic = None if delivery.message is None else delivery.message.topic
+            self.statistics.drop(session, topic, REFUSED)
+            self.recorder.delivery_completed(delivery)
+            self.deliverer.pump(session, now)
+            return None
+        if delivery.state == RECEIVED:
+            self.output.acknowledge(connection, PUBREL, packet_id)
+            return None
+        self.recorder.delivery_received(delivery)
+        delivery.sent_at = now
+        self.output.acknowledge(connection, PUBREL, packet_id, session.durable)
+        return None
+
+    def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:
+        """PUBCOMP ends a QoS 2 delivery."""
+        delivery = session.outbound.get(packet_id)
+        if delivery is None:
+            self.statistics.count_error(NOBODY_KNOWS)
+            return None
+        if delivery.state != RECEIVED:
+            return protocol_violation(
+                f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
+            )
+        if self.statistics.observe is not None:
+            self.statistics.delivered(delivery)
+        self.recorder.delivery_completed(delivery)
+        self.deliverer.pump(session, now)
+        return None

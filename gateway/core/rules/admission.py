@@ -1,0 +1,213 @@
+"""What all messages that clients publish share, whatever their QoS.
+
+Topic aliases, limits and refusals; the message as its receivers will see it; whether it has to be
+recorded. Errors of the peer are returned, with what was expected.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.incoming import Incoming
+from gateway.core.records.layout import ORIGINS
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.topics.route import Route
+from gateway.core.violation import (
+    NOT_AUTHORIZED,
+    PAYLOAD_FORMAT_INVALID,
+    PROTOCOL_ERROR,
+    QOS_NOT_SUPPORTED,
+    QUOTA_EXCEEDED,
+    RECEIVE_MAXIMUM_EXCEEDED,
+    RETAIN_NOT_SUPPORTED,
+    TOPIC_ALIAS_INVALID,
+    TOPIC_NAME_INVALID,
+    Violation,
+)
+from gateway.wire.message_properties import forwarded_of
+from gateway.wire.packets import Publish
+
+FROM_CLIENT: Final = ORIGINS.index("client")
+FROM_GATEWAY: Final = ORIGINS.index("gateway")
+
+
+class Admission:
+    """Decides about a PUBLISH before its QoS does."""
+
+    def __init__(self, core: Core) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.incoming = Incoming()
+
+    def violation_of(self, connection: Connection, packet: Publish) -> Violation | None:
+        """Return what ends the connection; resolve the topic alias otherwise."""
+        if packet.properties is not None and packet.properties.topic_alias is not None:
+            violation = self._resolve_alias(connection, packet)
+            if violation is not None:
+                return violation
+        limits = self.limits
+        if packet.qos > limits.maximum_qos:
+            # [MQTT5-3.2.2-11] binds the client, which has been told
+            return Violation(
+                "maximum_qos",
+                QOS_NOT_SUPPORTED,
+                f"PUBLISH of QoS {packet.qos}, expected at most maximum_qos = {limits.maximum_qos}",
+            )
+        if packet.retain and not limits.retain_available:
+            # [MQTT5-3.2.2-14] the same
+            return Violation(
+                "retain_available", RETAIN_NOT_SUPPORTED, "PUBLISH with RETAIN, expected none"
+            )
+        levels_max = limits.max_topic_levels
+        if len(packet.topic) >= levels_max and packet.topic.count("/") >= levels_max:
+            return Violation(
+                "max_topic_levels",
+                TOPIC_NAME_INVALID,
+                f"more than max_topic_levels = {levels_max} topic levels",
+            )
+        return None
+
+    def _resolve_alias(self, connection: Connection, packet: Publish) -> Violation | None:
+        """Put the topic in the place of its alias, or learn the alias (section 3.3.2.3.4)."""
+        assert packet.properties is not None, "a topic alias is a property"
+        alias = packet.properties.topic_alias
+        if alias is None or alias > self.limits.max_topic_alias:
+            # [MQTT5-3.3.2-9]
+            detail = f"topic alias {alias}, expected at most {self.limits.max_topic_alias}"
+            return Violation("topic_alias", TOPIC_ALIAS_INVALID, detail)
+        if packet.topic:
+            return self.incoming.alias(connection, alias, packet.topic, packet.topic_field)
+        known = connection.aliases_in.get(alias)
+        if known is None:
+            detail = f"topic alias {alias} stands for no topic on this connection"
+            return Violation("topic_alias", PROTOCOL_ERROR, detail)
+        packet.topic, packet.topic_field = known
+        return None
+
+    @staticmethod
+    def quota_violation_of(connection: Connection) -> Violation | None:
+        """Return what is wrong if one more PUBLISH exceeds the receive maximum that a 5.0 client
+        was granted [MQTT5-3.3.4-7]."""
+        if connection.version < 5 or connection.receiving < connection.receive_maximum_granted:
+            return None
+        return Violation(
+            "receive_maximum",
+            RECEIVE_MAXIMUM_EXCEEDED,
+            f"more than {connection.receive_maximum_granted} QoS 1 and 2 messages at once, the "
+            "receive maximum in CONNACK",
+        )
+
+    def refusal_of(self, connection: Connection, packet: Publish, is_system: bool) -> int:
+        """Return the reason code a message is refused with, 0 if it is not.
+
+        Before 5.0 there is no way to say so: the message is acknowledged and goes nowhere.
+        """
+        if is_system:
+            # [MQTT-4.7.2-1] $SYS is what the broker says, not a place to exchange messages
+            self.statistics.count_error("system_topic")
+            self.statistics.publishes_refused += 1
+            return NOT_AUTHORIZED
+        if len(packet.payload) > self.limits.message_size_limit_bytes:
+            self.statistics.count_error("message_size_limit")
+            self.statistics.publishes_refused += 1
+            return QUOTA_EXCEEDED
+        if connection.version != 5:
+            return 0
+        properties = packet.properties
+        if (
+            self.limits.check_payload_format
+            and properties is not None
+            and properties.payload_format_indicator == 1
+            and not _is_utf8(packet.payload)
+        ):
+            self.statistics.count_error("payload_format")
+            self.statistics.publishes_refused += 1
+            return PAYLOAD_FORMAT_INVALID
+        if packet.retain and packet.qos and packet.payload:
+            # At QoS 0 there is no answer that could say so: it goes to its subscribers.
+            limit = self.retained_limit_reached(packet)
+            if limit:
+                self.statistics.count_error(limit)
+                self.statistics.publishes_refused += 1
+                return QUOTA_EXCEEDED
+        return 0
+
+    def retained_limit_reached(self, packet: Publish) -> str:
+        """Return the name of the limit that retaining a message would exceed, or nothing."""
+        size_bytes = len(packet.topic_field) + len(packet.payload)
+        if packet.properties is not None:
+            size_bytes += len(forwarded_of(packet.properties))
+        return self.state.retained_limit_reached(self.limits, packet.topic, size_bytes)
+
+    def message_of(self, packet: Publish) -> Message:
+        """Return the message of a PUBLISH, with the next number."""
+        number = self.state.next_message_number
+        self.state.next_message_number = number + 1
+        message = Message(
+            number,
+            packet.topic,
+            packet.topic_field,
+            packet.payload,
+            packet.qos,
+            packet.retain,
+        )
+        properties = packet.properties
+        if properties is not None:
+            message.forwarded = forwarded_of(properties)
+            if properties.message_expiry_interval_seconds is not None:
+                interval_ms = properties.message_expiry_interval_seconds * 1000
+                message.expires_ms = self.state.time.time_ms + interval_ms
+        return message
+
+    def must_record(self, session: Session, message: Message, route: Route) -> bool:
+        """Return whether a message that its publisher's session does not hold is a fact."""
+        if route.logged or message.retain:
+            return True
+        if message.qos and (route.durable or session.durable):
+            return True
+        # Granted QoS 0, it waits in a queue all the same.
+        return route.persistent and self.limits.mqueue_store_qos0
+
+    def record(self, session: Session, message: Message, route: Route) -> None:
+        """Record a message that its publisher's session does not hold."""
+        self.recorder.message_published(session, message, FROM_CLIENT, route.count())
+        if message.qos:
+            message.batch = self.recorder.batch_number
+
+    def record_again(self, session: Session, message: Message) -> Message:
+        """Record a message that only a clean session still had, for somebody else to have.
+
+        What the journal says of it already may have gone from the disk with its last receiver.
+        """
+        again = message
+        if message.batch >= 0:
+            expires_ms = message.expires_ms
+            if expires_ms:
+                # A younger number does not count the times switched off that this one did.
+                state = self.state
+                left_ms = state.time.left_ms(message.number, expires_ms)
+                expires_ms = max(1, state.time.time_ms + left_ms)
+            again = Message(
+                self.state.next_message_number,
+                message.topic,
+                message.topic_field,
+                message.payload,
+                message.qos,
+                message.retain,
+                message.forwarded,
+                expires_ms,
+            )
+            self.state.next_message_number += 1
+        self.recorder.message_published(session, again, FROM_GATEWAY, 1)
+        return again
+
+
+def _is_utf8(payload: bytes) -> bool:
+    try:
+        payload.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

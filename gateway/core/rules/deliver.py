@@ -1,0 +1,383 @@
+"""From the broker to a subscriber: queues, windows, packet identifiers, acknowledgements.
+
+A delivery is started (its packet identifier is a fact) before its PUBLISH leaves, and PUBREC is a
+fact before PUBREL leaves; so a restart resends the same thing under the same identifier.
+Messages are started in the order of the queue and resent in the order they were first sent
+[MQTT-4.6.0-1], [MQTT-4.6.0-5].
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.frames import NO_ALIAS
+from gateway.core.limits import (
+    FORWARDED_BYTES_MAX,
+    QUEUE_PAGE_MESSAGES,
+    WAITING_IN_MEMORY_MESSAGES,
+)
+from gateway.core.records.layout import DROP_REASONS
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import RECEIVED, RETAIN, SENT, Delivery, Message
+from gateway.core.sessions.session import Session
+from gateway.wire.kinds import PUBREL
+
+QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
+QUEUE_BYTES: Final = DROP_REASONS.index("queue_bytes")
+TOO_LARGE: Final = DROP_REASONS.index("too_large")
+EXPIRED: Final = DROP_REASONS.index("expired")
+CONTENTS_LOST: Final = DROP_REASONS.index("contents_lost")
+SLOW_READER: Final = "slow_reader"
+
+
+class PageRequest:
+    """Contents that have to be read from disk before a session can go on."""
+
+    def __init__(self, session: Session) -> None:
+        session.pages_requested += 1
+        self.session = session
+        self.number = session.pages_requested
+        self.first_position = session.stored_first
+        self.count = min(session.stored_count, QUEUE_PAGE_MESSAGES)
+        self.contents: list[int] = []
+        """Numbers of messages in flight whose contents are on disk only."""
+
+
+class Deliverer:
+    """Everything that happens between a matched message and its acknowledgement."""
+
+    def __init__(self, core: Core) -> None:
+        self.recorder = core.recorder
+        self.frames = core.frames
+        self.output = core.output
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.page_requests: list[PageRequest] = []
+
+    # -- messages in
+
+    def deliver_qos0(self, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
+        """Send at QoS 0: now or, to a client that is away, by `mqueue_store_qos0`.
+
+        `frame` is the same message as it went to another plain 3.x client, or empty; returns the
+        frame if the next one may have it.
+        """
+        connection = session.connection
+        keeps = session.durable and self.limits.mqueue_store_qos0
+        if connection is None or (keeps and session.queued_count):
+            # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
+            if keeps:
+                self._queue(session, message, flags)
+            return frame
+        if not connection.writable or connection.forwarded_bytes > FORWARDED_BYTES_MAX:
+            self._drop_at_slow_reader(session, message)
+            return frame
+        committed = self.output.committed_batch
+        withheld = message.batch > committed
+        if (keeps or message.qos) and connection.withheld_batch > committed:
+            # What was kept until now, or published at this QoS, is still on its way [MQTT-4.6.0-6].
+            withheld = True
+        plain = connection.version < 5 and not flags & RETAIN
+        if not (plain and frame):
+            leaves_with = NO_ALIAS
+            if connection.topic_alias_maximum:
+                leaves_with = self.output.qos0_leaves_with(connection, withheld)
+            made = self.frames.qos0(connection, message, flags, leaves_with)
+            if plain:
+                frame = made
+        else:
+            made = frame
+        if self._is_too_large(connection, made):
+            self._count_too_large(session, message)
+            return frame
+        self.statistics.sent_qos0 += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
+        session.delivered_messages += 1
+        if self.statistics.observe is not None:
+            self.statistics.delivered_at_qos0(session, message.topic)
+        if withheld:
+            self.output.withhold(connection, made)
+        else:
+            self.output.forward(connection, made)
+        return frame
+
+    @staticmethod
+    def _is_too_large(connection: Connection, frame: bytes) -> bool:
+        # [MQTT5-3.1.2-24]
+        return 0 < connection.maximum_packet_size_bytes < len(frame)
+
+    def _count_too_large(self, session: Session, message: Message) -> None:
+        """Dropped as if it had been delivered [MQTT5-3.1.2-25]."""
+        self.statistics.drop(session, message.topic, DROP_REASONS[TOO_LARGE])
+
+    def _drop_at_slow_reader(self, session: Session, message: Message) -> None:
+        self.statistics.drop(session, message.topic, SLOW_READER)
+        self._note_overflow(session, "max_write_buffer", "QoS 0 messages are dropped")
+
+    def deliver(
+        self,
+        session: Session,
+        message: Message,
+        flags: int,
+        now: float,
+    ) -> None:
+        """Start a QoS 1 or 2 delivery, or queue it behind those that wait.
+
+        `flags` are those of `Delivery`.
+        """
+        connection = session.connection
+        if connection is not None and session.takes_at_once(connection, self.limits, 1):
+            delivery = Delivery(session, message, message.number, flags, session.next_position)
+            self._start(session, connection, delivery, message, now)
+        else:
+            self._queue(session, message, flags)
+
+    def _queue(self, session: Session, message: Message, flags: int) -> None:
+        # The newest message is the one that is dropped: what was accepted before stays.
+        size_bytes = message.size_bytes()
+        if session.queued_count >= self.limits.max_mqueue_len:
+            self._drop(session, message, QUEUE_FULL)
+        elif session.queued_bytes + size_bytes > self.limits.max_mqueue_bytes:
+            self._drop(session, message, QUEUE_BYTES)
+        else:
+            delivery = Delivery(session, message, message.number, flags, session.next_position)
+            self.recorder.message_queued(delivery, size_bytes)
+
+    def _drop(self, session: Session, message: Message, reason: int) -> None:
+        self.statistics.drop(session, message.topic, DROP_REASONS[reason])
+        self.recorder.message_dropped(session, message.number, reason)
+        limit = "max_mqueue_len" if reason == QUEUE_FULL else "max_mqueue_bytes"
+        self._note_overflow(session, limit, "new messages for this session are dropped")
+
+    def _note_overflow(self, session: Session, limit: str, detail: str) -> None:
+        if not session.overflow_noted:
+            session.overflow_noted = True
+            self.statistics.note(
+                f"client {session.client_id!r}: {limit} reached "
+                f"({session.queued_count} messages in its queue): {detail}",
+                session.client_id,
+            )
+            self.recorder.observed(session, "limit_hit", limit, detail)
+
+    # -- the window
+
+    def _start(
+        self,
+        session: Session,
+        connection: Connection,
+        delivery: Delivery,
+        message: Message,
+        now: float,
+    ) -> None:
+        delivery.packet_id = session.free_packet_id()
+        is_fact = session.durable or message.batch > self.output.committed_batch
+        leaves_with = NO_ALIAS
+        if connection.topic_alias_maximum:
+            leaves_with = self.output.leaves_with(connection, is_fact)
+        frame = self.frames.delivery(connection, delivery, message, False, leaves_with)
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session, message)
+            if delivery.position < session.next_position:
+                self.recorder.waiting_dropped(delivery, TOO_LARGE)
+            else:
+                self.recorder.message_dropped(session, message.number, TOO_LARGE)
+            return
+        self.recorder.delivery_started(delivery, delivery.packet_id)
+        delivery.sent_at = now
+        self._count_sent(session, delivery.qos, len(message.payload))
+        self.output.send(connection, frame, is_fact)
+
+    def _count_sent(self, session: Session, qos: int, payload_bytes: int) -> None:
+        session.delivered_messages += 1
+        self.statistics.publish_bytes_sent += payload_bytes
+        if qos == 1:
+            self.statistics.sent_qos1 += 1
+        else:
+            self.statistics.sent_qos2 += 1
+
+    def pump(self, session: Session, now: float) -> None:
+        """Start deliveries from the queue while the window is open."""
+        connection = session.connection
+        if connection is None or session.loading:
+            return
+        window = connection.window_of(self.limits)
+        if session.unsent:
+            self._send_unsent(session, connection, window, now)
+        if not session.queued_count or session.unsent:
+            return
+        while connection.writable and len(session.outbound) < window:
+            delivery = session.front()
+            if delivery is None:
+                if session.stored_count:
+                    self._request_page(session)
+                return
+            if delivery.message is None:
+                self._drop_lost(delivery)
+            elif self.frames.is_expired(delivery.message):
+                self._drop_expired(delivery)
+            elif delivery.qos:
+                self._start(session, connection, delivery, delivery.message, now)
+            else:
+                self._send_stored_qos0(session, connection, delivery, delivery.message)
+        if not session.queued_count:
+            session.overflow_noted = False
+
+    def _send_stored_qos0(
+        self, session: Session, connection: Connection, delivery: Delivery, message: Message
+    ) -> None:
+        leaves_with = self.recorder.batch_number
+        frame = self.frames.qos0(connection, message, delivery.flags, leaves_with)
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session, message)
+            self.recorder.waiting_dropped(delivery, TOO_LARGE)
+            return
+        self.recorder.delivered_at_qos0(delivery)
+        self.statistics.sent_qos0 += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
+        self.statistics.delivered(delivery)
+        session.delivered_messages += 1
+        # At most once: it must not leave before the queue is known to have lost it.
+        self.output.withhold(connection, frame)
+
+    # -- contents from disk
+
+    def _request_page(self, session: Session) -> None:
+        session.loading = True
+        self.page_requests.append(PageRequest(session))
+
+    def page_loaded(
+        self,
+        request: PageRequest,
+        contents: dict[int, Message],
+        deliveries: list[Delivery],
+        now: float,
+    ) -> None:
+        """Take in what the store read: contents of messages in flight, and a page of the queue."""
+        session = request.session
+        if session.ended or not session.loading or request.number != session.pages_requested:
+            return
+        session.loading = False
+        if session.stored_first == request.first_position:
+            session.waiting.extend(deliveries)
+            session.stored_first += request.count
+            session.stored_count -= request.count
+            self._count_lost(session, request.count - len(deliveries))
+        for delivery in list(session.outbound.values()):
+            if delivery.message is None and delivery.state == SENT:
+                delivery.message = contents.get(delivery.message_number)
+                if delivery.message is None:
+                    self._drop_lost(delivery)
+        connection = session.connection
+        if connection is not None:
+            if request.contents:
+                self._resend_all(session, connection, now)
+            self.pump(session, now)
+
+    def _count_lost(self, session: Session, count: int) -> None:
+        """A damaged store lost rows of a queue."""
+        session.queued_count -= count
+        for _ in range(count):
+            self.statistics.drop(session, None, DROP_REASONS[CONTENTS_LOST])
+
+    def _drop_expired(self, delivery: Delivery) -> None:
+        """It waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
+        topic = None if delivery.message is None else delivery.message.topic
+        self.statistics.drop(delivery.session, topic, DROP_REASONS[EXPIRED])
+        self.recorder.waiting_dropped(delivery, EXPIRED)
+
+    def _drop_lost(self, delivery: Delivery) -> None:
+        """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
+        self.statistics.drop(delivery.session, None, DROP_REASONS[CONTENTS_LOST])
+        if delivery.state == SENT:
+            self.recorder.message_dropped(delivery.session, delivery.message_number, CONTENTS_LOST)
+            self.recorder.delivery_completed(delivery)
+        else:
+            self.recorder.waiting_dropped(delivery, CONTENTS_LOST)
+
+    def evict(self, session: Session) -> None:
+        """A checkpoint is on disk: keep of the queue in memory only what is needed soon."""
+        keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
+        if not session.loading:
+            session.evict(keep)
+
+    # -- resuming
+
+    def resume(self, session: Session, now: float) -> None:
+        """The client is back: resend what it has not acknowledged [MQTT-4.4.0-1], then go on."""
+        connection = session.connection
+        if connection is None:
+            return
+        session.loading = False
+        missing = [
+            delivery.message_number
+            for delivery in session.outbound.values()
+            if delivery.message is None and delivery.state == SENT
+        ]
+        if missing:
+            self._request_page(session)
+            self.page_requests[-1].contents = missing
+            return
+        self._resend_all(session, connection, now)
+        self.pump(session, now)
+
+    def _resend_all(self, session: Session, connection: Connection, now: float) -> None:
+        session.unsent.clear()
+        window = connection.window_of(self.limits)
+        in_flight = list(session.outbound.values())
+        sent = 0
+        # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
+        # new connection, and makes some.
+        for delivery in in_flight:
+            if delivery.state == RECEIVED:
+                self._resend(session, connection, delivery, now)
+                sent += 1
+        for delivery in in_flight:
+            if delivery.state == RECEIVED:
+                continue
+            if sent < window:
+                self._resend(session, connection, delivery, now)
+                sent += 1
+            else:
+                session.unsent.append(delivery)
+
+    def _send_unsent(
+        self, session: Session, connection: Connection, window: int, now: float
+    ) -> None:
+        """Resend what did not fit into the window of this connection before."""
+        while session.unsent and len(session.outbound) - len(session.unsent) < window:
+            self._resend(session, connection, session.unsent.popleft(), now)
+
+    def _resend(
+        self, session: Session, connection: Connection, delivery: Delivery, now: float
+    ) -> None:
+        delivery.sent_at = now
+        self.statistics.resent += 1
+        if delivery.state == RECEIVED:
+            self.recorder.delivery_resent(delivery, True)
+            self.output.acknowledge(connection, PUBREL, delivery.packet_id)
+            return
+        message = delivery.message
+        if message is None:
+            return  # still on disk: `page_loaded` resends it
+        leaves_with = NO_ALIAS
+        if connection.topic_alias_maximum:
+            leaves_with = self.output.leaves_with(connection, False)
+        # [MQTT-3.3.1-1]
+        frame = self.frames.delivery(connection, delivery, message, True, leaves_with)
+        if self._is_too_large(connection, frame):
+            self._count_too_large(session, message)
+            self.recorder.message_dropped(session, message.number, TOO_LARGE)
+            self.recorder.delivery_completed(delivery)
+            return
+        self.recorder.delivery_resent(delivery, False)
+        self.statistics.publishes_resent += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
+        self.output.send(connection, frame)
+
+    def retry(self, session: Session, interval_seconds: float, now: float) -> None:
+        """Resend what has been in flight for `retry_interval` (MQTT 3.1 section 4.2)."""
+        connection = session.connection
+        if connection is None or session.loading or not connection.writable:
+            return
+        for delivery in list(session.outbound.values()):
+            if now - delivery.sent_at >= interval_seconds:
+                self._resend(session, connection, delivery, now)

@@ -1,0 +1,244 @@
+"""Every end of a connection and of a session (sections 3.14, 4.1; 5.0 sections 3.1.2.5, 3.1.3.2.2).
+
+However a connection ends, its will is published, at once or after its delay, unless a DISCONNECT
+said otherwise. A session ends with its connection, after its expiry interval, or when an operator
+or a clean start says so.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.records.layout import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.publish import Publisher
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.rules.shared_subscriptions import Redistribution
+from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
+from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer
+from gateway.core.violation import (
+    ADMINISTRATIVE_ACTION,
+    KEEP_ALIVE_TIMEOUT,
+    NORMAL,
+    PROTOCOL_ERROR,
+    SERVER_SHUTTING_DOWN,
+    SESSION_TAKEN_OVER,
+    UNSPECIFIED_ERROR,
+    Violation,
+    protocol_violation,
+)
+from gateway.core.work import FILTER_UNITS
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Disconnect, Properties
+
+TAKEOVER: Final = CLOSE_REASONS.index("takeover")
+DISCONNECTED: Final = CLOSE_REASONS.index("disconnect")
+RESTART: Final = CLOSE_REASONS.index("restart")
+NETWORK: Final = CLOSE_REASONS.index("network")
+CLEAN_SESSION: Final = END_REASONS.index("clean_session")
+EXPIRED: Final = END_REASONS.index("expired")
+WILL_DISCONNECTED: Final = WILL_CLEAR_REASONS.index("disconnect")
+
+DISCONNECT_CODES: Final = {
+    "keep_alive": KEEP_ALIVE_TIMEOUT,
+    "takeover": SESSION_TAKEN_OVER,
+    "kicked": ADMINISTRATIVE_ACTION,
+    "slow": UNSPECIFIED_ERROR,
+    "shutdown": SERVER_SHUTTING_DOWN,
+    "protocol_error": PROTOCOL_ERROR,
+}
+"""What a 5.0 client is told when the broker ends its connection (section 4.13)."""
+
+
+class Disconnecting:
+    """Ends connections and sessions."""
+
+    def __init__(
+        self,
+        core: Core,
+        deliverer: Deliverer,
+        publisher: Publisher,
+        redistribution: Redistribution,
+        retained_replay: RetainedReplay,
+    ) -> None:
+        self.recorder = core.recorder
+        self.output = core.output
+        self.deliverer = deliverer
+        self.publisher = publisher
+        self.redistribution = redistribution
+        self.retained_replay = retained_replay
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.time = core.time
+        self.ended: set[str] = set()
+        """Clients whose durable session ends in the batch that is being collected."""
+        self.ended_sealed: set[str] = set()
+        """The same, of the batch that is being committed."""
+
+    # -- connections
+
+    def receive_disconnect(
+        self, connection: Connection, packet: Disconnect, now: float
+    ) -> Violation | None:
+        """DISCONNECT discards the will, unless it says otherwise, and ends the connection."""
+        session = connection.session
+        properties = packet.properties
+        is_recorded = False
+        if session is not None and properties is not None:
+            expiry = properties.session_expiry_interval_seconds
+            if expiry is not None:
+                if expiry and not connection.session_expiry_seconds:
+                    # 5.0 section 3.14.2.2.2
+                    return protocol_violation(
+                        "DISCONNECT with a session expiry interval after CONNECT with none"
+                    )
+                longest = self.limits.max_session_expiry_seconds
+                if longest is not None:
+                    expiry = min(expiry, int(longest))
+                self.recorder.expiry_changed(session, expiry)
+                is_recorded = True
+        if session is not None and session.will is not None:
+            is_recorded = True
+            # [MQTT5-3.1.2-10] 0x04 asks for the will, and no error code takes it back
+            if packet.reason_code == NORMAL:
+                self.recorder.will_cleared(session, WILL_DISCONNECTED)  # [MQTT-3.14.4-3]
+        if is_recorded:
+            # The close tells the client that its will is gone and that its session stays for as
+            # long as it asked: that has to be on disk by then.
+            self.output.close_after_commit(connection)
+        else:
+            self.output.close(connection)
+        self._leave(connection, DISCONNECTED, now)
+        return None
+
+    def end(
+        self,
+        connection: Connection,
+        reason: int,
+        now: float,
+        violation: Violation | None = None,
+    ) -> None:
+        """End a connection for a reason of CLOSE_REASONS: its will, its clean session, itself."""
+        if connection.state == CLOSED:
+            return
+        if connection.version == 5 and connection.state == CONNECTED and reason != NETWORK:
+            self._say_why(connection, reason, violation)
+        self.output.close(connection)
+        self._leave(connection, reason, now)
+
+    def _say_why(self, connection: Connection, reason: int, violation: Violation | None) -> None:
+        """Send a 5.0 client DISCONNECT with a reason code [MQTT5-3.14.0-1]."""
+        if not connection.greeted:
+            return  # CONNACK has to be first, and it is still withheld
+        code = DISCONNECT_CODES.get(CLOSE_REASONS[reason], UNSPECIFIED_ERROR)
+        properties: Properties | None = None
+        if violation is not None:
+            code = violation.reason_code
+            if connection.wants_problem_information:
+                properties = Properties()
+                properties.reason_string = violation.detail[:500]
+        frame = encode(Disconnect(code, properties), 5)
+        largest = connection.maximum_packet_size_bytes
+        if largest and len(frame) > largest:
+            # [MQTT5-3.14.2-3] a reason string that does not fit is left out
+            frame = encode(Disconnect(code), 5)
+            if len(frame) > largest:
+                return
+        self.output.push(connection, frame)
+
+    def _leave(self, connection: Connection, reason: int, now: float) -> None:
+        session = connection.session
+        self.forget(connection)
+        if session is None or session.connection is not connection:
+            return
+        session.connection = None
+        session.away_since = now
+        session.unsent.clear()
+        self.statistics.left(session, reason)
+        self.recorder.session_closed(session, reason, self.time.time_ms)
+        if not session.expiry_seconds:
+            # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
+            self.end_session(session, EXPIRED if session.durable else CLEAN_SESSION, now)
+            return
+        if session.will is not None:
+            self.schedule_will(session, now)
+        self.schedule_expiry(session, now)
+
+    def forget(self, connection: Connection) -> None:
+        """Let go of a connection that is being closed, and of all that it keeps in memory."""
+        if connection.state != CLOSED:
+            connection.state = CLOSED
+            connection.let_go()
+            self.timers.forget_connection(connection)
+            self.retained_replay.forget(connection)
+            self.publisher.admission.incoming.forget(connection)
+            self.statistics.connections_open -= 1
+            if connection.share is not None:
+                connection.share.connections_open -= 1
+
+    # -- wills
+
+    def schedule_will(self, session: Session, now: float) -> None:
+        """Publish the will now, or when its delay has passed (section 3.1.3.2.2)."""
+        will = session.will
+        if will is None or session.connection is not None:
+            return
+        due = session.away_since + will.delay_seconds
+        if due <= now:
+            self.publisher.publish_will(session, now)
+        else:
+            self.timers.add(due, Timer(WILL_DELAY, None, session))
+
+    # -- sessions
+
+    def end_session(self, session: Session, reason: int, now: float) -> None:
+        """Discard a session for a reason of END_REASONS; a will that waited is published."""
+        if session.will is not None:
+            self.publisher.publish_will(session, now)
+        self.redistribution.begin(session, now)
+        self.recorder.state.work.spent += FILTER_UNITS * len(session.subscriptions)
+        self.recorder.session_ended(session, reason)
+        self.timers.forget_session(session)
+        if session.durable:
+            self.ended.add(session.client_id)
+
+    def end_is_pending(self, client_id: str) -> bool:
+        """Return whether a power cut could still bring back a session of this client."""
+        return client_id in self.ended or client_id in self.ended_sealed
+
+    def schedule_expiry(self, session: Session, now: float) -> None:
+        """Let a session without a connection end when its expiry interval has passed.
+
+        One timer serves any number of absences. Another is added only where it would come up too
+        late: the interval is shorter than it was.
+        """
+        expiry = self._expiry_of(session)
+        if expiry is None or session.ended or session.connection is not None:
+            return
+        due = max(now, session.away_since + expiry)
+        if due < session.expiry_timer_due:
+            session.expiry_timer_due = due
+            self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
+
+    def _expiry_of(self, session: Session) -> float | None:
+        longest = self.limits.max_session_expiry_seconds
+        if session.expiry_seconds == EXPIRY_NEVER:
+            return longest
+        if longest is None:
+            return float(session.expiry_seconds)
+        return min(float(session.expiry_seconds), longest)
+
+    def expire(self, session: Session, now: float) -> None:
+        """An expiry timer came up: end the session unless its client came back since."""
+        if now >= session.expiry_timer_due:
+            session.expiry_timer_due = NO_TIMER
+        expiry = self._expiry_of(session)
+        if session.ended or session.connection is not None or expiry is None:
+            return
+        # Compared as the timer was made: a difference may be rounded to just below the interval.
+        if now >= session.away_since + expiry:
+            self.statistics.clients_expired += 1
+            self.end_session(session, EXPIRED, now)
+        else:
+            self.schedule_expiry(session, now)

@@ -1,0 +1,84 @@
+"""From one message to all its receivers: targets, shared subscriptions, the retained message."""
+
+from gateway.core.core import Core
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.sessions.message import QOS, RETAIN, Message
+from gateway.core.sessions.session import Session
+from gateway.core.topics.route import Group, Route, Target
+from gateway.core.work import DELIVERY_UNITS
+
+
+class FanOut:
+    """Hands messages to the deliverer, once for each receiver."""
+
+    def __init__(self, core: Core, deliverer: Deliverer) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.deliverer = deliverer
+        self.limits = core.limits
+        self.statistics = core.statistics
+
+    def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
+        """Give a message to everyone its topic reaches, and keep it if it says so."""
+        if message.retain:
+            self._retain(message)
+        self.state.work.spent += DELIVERY_UNITS * len(route.targets)
+        frame = b""
+        for each in route.targets:
+            target: Target | None = each
+            if each.no_local and each.session is publisher:
+                target = each.local
+                if target is None:
+                    continue
+            assert target is not None, "a target without a session"
+            flags = message.qos if message.qos < target.qos else target.qos
+            # [MQTT-3.3.1-9] RETAIN is 0 for those who were subscribed already, unless a 5.0 client
+            # asked for it as published [MQTT5-3.3.1-13]
+            if message.retain and target.retain_as_published:
+                flags |= RETAIN
+            if flags & QOS:
+                self.deliverer.deliver(target.session, message, flags, now)
+            else:
+                frame = self.deliverer.deliver_qos0(target.session, message, flags, frame)
+        for group in route.groups:
+            self.deliver_shared(group, message, message.retain, None, now)
+
+    def deliver_shared(
+        self, group: Group, message: Message, retain: bool, but: Session | None, now: float
+    ) -> None:
+        """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
+        self.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
+        session = group.choose(self.limits, message.qos, message.size_bytes(), but)
+        if session is None:
+            self.statistics.drop(None, message.topic, "no_member")
+            return
+        subscription = group.members[session]
+        qos = message.qos if message.qos < subscription.qos else subscription.qos
+        flags = subscription.delivery_flags(qos, retain and subscription.retain_as_published)
+        if qos:
+            self.deliverer.deliver(session, message, flags, now)
+        else:
+            self.deliverer.deliver_qos0(session, message, flags, b"")
+
+    def _retain(self, message: Message) -> None:
+        topic = message.topic
+        if not message.payload:
+            # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
+            if topic in self.state.retained:
+                self.recorder.retained_cleared(topic)
+            return
+        limit = (
+            ""
+            if message.has_place
+            else self.state.retained_limit_reached(self.limits, topic, message.size_bytes())
+        )
+        if not limit:
+            self.recorder.retained_set(message)
+            return
+        if topic in self.state.retained:
+            # [MQTT-3.3.1-5], [MQTT-3.3.1-7] the message was accepted, so the older one has been
+            # replaced, also where there is no room for its successor.
+            self.recorder.retained_cleared(topic)
+        self.statistics.count_error(limit)
+        self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
+        self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")

@@ -1,0 +1,140 @@
+"""Which rule a packet goes to, by its type and the state of its connection (3.1 to 3.15)."""
+
+from typing import cast
+
+from gateway.core.core import Core
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.connect import Connecting
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.publish import Publisher
+from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.subscribe import Subscribing
+from gateway.core.sessions.connection import AWAITING_AUTH, AWAITING_CONNECT, Connection
+from gateway.core.sessions.session import Session
+from gateway.core.violation import SERVER_UNAVAILABLE, Violation, protocol_violation
+from gateway.wire import kinds
+from gateway.wire.encoder import PINGRESP
+from gateway.wire.packets import (
+    Auth,
+    Connect,
+    Disconnect,
+    Packet,
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+    Subscribe,
+    Unsubscribe,
+)
+
+
+class Packets:
+    """The rule behind each type of packet."""
+
+    def __init__(
+        self,
+        core: Core,
+        connecting: Connecting,
+        disconnecting: Disconnecting,
+        publisher: Publisher,
+        qos2_receive: Qos2Receive,
+        acknowledging: Acknowledging,
+        subscribing: Subscribing,
+        full_disk: FullDisk,
+    ) -> None:
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.output = core.output
+        self.connecting = connecting
+        self.disconnecting = disconnecting
+        self.publisher = publisher
+        self.qos2_receive = qos2_receive
+        self.acknowledging = acknowledging
+        self.subscribing = subscribing
+        self.full_disk = full_disk
+
+    def receive(self, connection: Connection, packet: Packet, now: float) -> Violation | None:
+        """Handle one packet; return what was wrong with it in this state."""
+        kind = packet.kind
+        session = connection.session
+        if session is None or kind == kinds.CONNECT:
+            return self._receive_first(connection, packet, now)
+        if kind == kinds.PUBLISH:
+            if self.limits.disk_full:
+                return self._publish_on_full_disk(session, connection, cast(Publish, packet), now)
+            return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
+        self.statistics.packets_received[kind] += 1
+        if kind == kinds.PUBREL:
+            packet_id = cast(Pubrel, packet).packet_id
+            self.qos2_receive.receive_pubrel(session, connection, packet_id, now)
+            return None
+        if kind == kinds.PUBACK:
+            return self.acknowledging.receive_puback(session, cast(Puback, packet).packet_id, now)
+        if kind == kinds.PUBREC:
+            pubrec = cast(Pubrec, packet)
+            return self.acknowledging.receive_pubrec(
+                session, connection, pubrec.packet_id, pubrec.reason_code, now
+            )
+        if kind == kinds.PUBCOMP:
+            return self.acknowledging.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
+        return self._receive_rare(session, connection, packet, now)
+
+    def _publish_on_full_disk(
+        self, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> Violation | None:
+        # First what is wrong with it, and what its alias stands for: that counts, refused or not.
+        violation = self.publisher.admission.violation_of(connection, packet)
+        if violation is None and not self.full_disk.takes(session, connection, packet):
+            return self.publisher.receive_publish(session, connection, packet, now)
+        return violation
+
+    def _receive_rare(
+        self, session: Session, connection: Connection, packet: Packet, now: float
+    ) -> Violation | None:
+        kind = packet.kind
+        if kind == kinds.PINGREQ:
+            self.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
+        elif kind == kinds.SUBSCRIBE:
+            wanted = cast(Subscribe, packet)
+            return self.subscribing.receive_subscribe(session, connection, wanted, now)
+        elif kind == kinds.UNSUBSCRIBE:
+            unwanted = cast(Unsubscribe, packet)
+            return self.subscribing.receive_unsubscribe(session, connection, unwanted)
+        elif kind == kinds.DISCONNECT:
+            return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
+        elif kind == kinds.AUTH:
+            return self.connecting.receive_auth(connection, cast(Auth, packet))
+        else:
+            return protocol_violation(f"{kinds.KIND_NAMES[kind]} is not a packet a client sends")
+        return None
+
+    def _receive_first(
+        self, connection: Connection, packet: Packet, now: float
+    ) -> Violation | None:
+        self.statistics.packets_received[packet.kind] += 1
+        if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
+            return self.connecting.receive_auth(connection, cast(Auth, packet))
+        if connection.state == AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
+            # [MQTT5-3.1.2-30]
+            return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
+        if packet.kind != kinds.CONNECT:
+            # [MQTT-3.1.0-1]
+            return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")
+        if connection.state != AWAITING_CONNECT:
+            # [MQTT-3.1.0-2]
+            return protocol_violation("a second CONNECT on one connection")
+        if self.places_missing(connection) > 0:
+            self.connecting.take_terms(connection, cast(Connect, packet))
+            self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
+            return None
+        return self.connecting.receive_connect(connection, cast(Connect, packet), now)
+
+    def places_missing(self, connection: Connection) -> int:
+        """Return how many open connections are beyond the limits that bind this one."""
+        missing = self.statistics.connections_open - self.limits.max_connections
+        share = connection.share
+        if share is not None:
+            missing = max(missing, share.connections_open - share.connections_max)
+        return missing

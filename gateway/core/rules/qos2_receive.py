@@ -1,0 +1,162 @@
+"""QoS 2, receiving (section 4.3.3): a message is held at PUBLISH and goes out at PUBREL.
+
+The fact with its packet identifier and its contents is durable before PUBREC (method B of figure
+4.3: the message itself is stored). The release and every queue entry stand in one batch.
+"""
+
+from gateway.core.core import Core
+from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX
+from gateway.core.records.layout import DROP_REASONS
+from gateway.core.rules.admission import Admission
+from gateway.core.rules.deliver import EXPIRED
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Held
+from gateway.core.sessions.session import Session
+from gateway.core.topics.route import is_system_topic
+from gateway.core.violation import (
+    NO_MATCHING_SUBSCRIBERS,
+    PACKET_ID_NOT_FOUND,
+    QUOTA_EXCEEDED,
+    Violation,
+)
+from gateway.wire.encoder import encode
+from gateway.wire.kinds import PUBCOMP, PUBREC
+from gateway.wire.packets import Pubcomp, Publish, Pubrec
+
+
+class Qos2Receive:
+    """Messages that were received and not yet released."""
+
+    def __init__(self, core: Core, admission: Admission, fan_out: FanOut) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.output = core.output
+        self.admission = admission
+        self.frames = core.frames
+        self.fan_out = fan_out
+        self.limits = core.limits
+        self.statistics = core.statistics
+
+    def receive_publish(
+        self, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> Violation | None:
+        """Hold a message and acknowledge it with PUBREC."""
+        packet_id = packet.packet_id
+        held = session.inbound.get(packet_id)
+        if held is not None:
+            # A repeat before PUBREL is acknowledged, never delivered [MQTT-4.3.3-2].
+            self.statistics.duplicates_suppressed += 1
+            self.recorder.duplicate_suppressed(held)
+            self.output.acknowledge(connection, PUBREC, packet_id)
+            return None
+        violation = self.admission.quota_violation_of(connection)
+        if violation is not None:
+            return violation
+        limit = self._limit_reached(session, packet)
+        if limit and connection.version < 5:
+            # There is no way to refuse one message alone.
+            detail = self._describe_held(session)
+            self.recorder.observed(session, "limit_hit", limit, detail)
+            return Violation(limit, QUOTA_EXCEEDED, f"PUBLISH {packet_id} beyond {limit}: {detail}")
+        refusal = QUOTA_EXCEEDED if limit else 0
+        if limit:
+            self._note_refused(session, limit)
+        else:
+            refusal = self.admission.refusal_of(connection, packet, is_system_topic(packet.topic))
+        if refusal:
+            # A PUBREC with an error ends the exchange: nothing is held.
+            answer = encode(Pubrec(packet_id, refusal), connection.version)
+            self.output.send(connection, answer)
+            return None
+        self._hold(session, connection, packet, now)
+        return None
+
+    def _limit_reached(self, session: Session, packet: Publish) -> str:
+        """Return the name of the limit that one more held message would exceed, or nothing."""
+        if len(session.inbound) >= self.limits.max_awaiting_rel:
+            return "max_awaiting_rel"
+        total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
+        if session.inbound and total > self.limits.max_awaiting_rel_bytes:
+            return "max_awaiting_rel_bytes"
+        added_bytes = total - session.inbound_bytes
+        if total > HELD_BYTES_FREE and self.state.held_bytes + added_bytes > HELD_BYTES_MAX:
+            return "held_bytes"
+        return ""
+
+    @staticmethod
+    def _describe_held(session: Session) -> str:
+        return f"{len(session.inbound)} messages ({session.inbound_bytes} bytes) await PUBREL"
+
+    def _note_refused(self, session: Session, limit: str) -> None:
+        self.statistics.count_error(limit)
+        self.statistics.publishes_refused += 1
+        detail = self._describe_held(session)
+        self.statistics.note(
+            f"client {session.client_id!r}: QoS 2 message refused: {limit} reached: {detail}",
+            session.client_id,
+        )
+        self.recorder.observed(session, "limit_hit", limit, detail)
+
+    def _hold(self, session: Session, connection: Connection, packet: Publish, now: float) -> None:
+        session.received_messages += 1
+        self.statistics.received_qos2 += 1
+        self.statistics.publish_bytes_received += len(packet.payload)
+        connection.receiving += 1
+        message = self.admission.message_of(packet)
+        if packet.retain and packet.payload:
+            # Where there is no room the publisher speaks 3.1 or 3.1.1, or the message had been
+            # refused: then it counts whether there is some when it is released.
+            message.has_place = not self.admission.retained_limit_reached(packet)
+        held = Held(session, packet.packet_id, message, now)
+        self.recorder.message_held(held)
+        if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
+            answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)
+            self.output.send(connection, answer, session.durable)
+        else:
+            self.output.acknowledge(connection, PUBREC, packet.packet_id, session.durable)
+
+    def receive_pubrel(
+        self, session: Session, connection: Connection, packet_id: int, now: float
+    ) -> None:
+        """Route the message at PUBREL; an unknown identifier gets PUBCOMP all the same."""
+        held = session.inbound.get(packet_id)
+        if held is None:
+            unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
+            self.output.send(connection, unknown)
+            return
+        message = held.message
+        if self.statistics.observe is not None:
+            self.statistics.published(
+                session, message.topic, message.payload, 2, message.retain, False
+            )
+        route = self.state.tree.route_of(message.topic)
+        is_expired = self.frames.is_expired(message)
+        recorded = session.durable or (
+            not is_expired and self.admission.must_record(session, message, route)
+        )
+        if session.durable:
+            message.batch = self.recorder.batch_number
+        elif recorded:
+            self.admission.record(session, message, route)
+        self.recorder.message_released(held, 0 if is_expired else route.count())
+        if recorded:
+            connection.received += 1
+        else:
+            connection.receiving = max(0, connection.receiving - 1)
+        self.output.acknowledge(connection, PUBCOMP, packet_id, recorded)
+        if is_expired:
+            # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
+            self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])
+            return
+        self.fan_out.deliver(session, route, message, now)
+
+    def abandon(self, held: Held) -> None:
+        """`await_rel_timeout` has passed: the operator wants the identifier back."""
+        self.statistics.abandoned += 1
+        self.statistics.note(
+            f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "
+            f"await_rel_timeout: message {held.message.number} dropped"
+        )
+        self.statistics.drop(None, held.message.topic, "await_rel_timeout")
+        self.recorder.message_abandoned(held)

@@ -1,0 +1,207 @@
+"""Retained messages for new subscriptions, in slices: a subscriber to `#` stalls nobody.
+
+A connection has one list of filters whose retained messages are still wanted; asking again for one
+that waits adds nothing. What a durable session gets at QoS 1 or 2 enters its queue in the batch of
+its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
+slice at a time, as fast as the client reads.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.subscribe_request import Asked, Found
+from gateway.core.sessions.connection import CONNECTED, Connection
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+from gateway.core.timers import RETAINED, Timer
+from gateway.core.topics.retained_walk import RetainedWalk
+from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
+
+SLICE_MESSAGES: int = 500
+"""Retained messages handled before the loop gets its turn: about a millisecond."""
+
+FIRST_MESSAGES: int = 50
+"""Handled within the turn of the SUBSCRIBE: it may have one from each of many clients."""
+
+SLICE_BYTES: Final = 1024 * 1024
+"""Retained bytes sent before the socket is written to, which may then say that it is full."""
+
+SLICE_LEVELS: Final = 2_000
+"""Topic levels looked at before the loop gets its turn, where few of them retain anything."""
+
+WAIT_SECONDS: Final = 0.05
+"""How long a slice waits for a client whose queue or socket is full."""
+
+
+class Replaying:
+    """What one connection is still to be sent."""
+
+    def __init__(self) -> None:
+        self.wanted: dict[str, Subscription] = {}
+        """Subscriptions whose turn will come, by filter."""
+        self.current: Subscription | None = None
+        self.walk: RetainedWalk | None = None
+        self.found: list[Message] = []
+        """What the walk has found and is still to be sent, last first."""
+        self.scheduled = False
+        """A timer will bring the next slice."""
+
+
+class RetainedReplay:
+    """Sends what is retained to those who have just subscribed [MQTT-3.3.1-6]."""
+
+    def __init__(self, core: Core, deliverer: Deliverer) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.deliverer = deliverer
+        self.limits = core.limits
+        self.timers = core.timers
+        self.replays: dict[Connection, Replaying] = {}
+        self.asked: dict[Connection, Asked] = {}
+        """A SUBSCRIBE for each connection that has had no SUBACK yet."""
+
+    def find(self, session: Session, connection: Connection, asked: Asked) -> bool:
+        """Find what is retained for the queue of a durable session; return whether that is all.
+
+        No more than its queue and its window have room for, and one: that one will be counted.
+        """
+        if not session.durable:
+            return True
+        room = self.limits.max_mqueue_len - session.queued_count
+        count_max = room + connection.window_of(self.limits) + 1
+        while asked.walks_done < len(asked.wants_retained) and len(asked.found) < count_max:
+            subscription = asked.wants_retained[asked.walks_done]
+            if asked.walk is None and subscription.qos:
+                asked.walk = RetainedWalk(self.state.tree.topics.root, subscription.topic_filter)
+            if asked.walk is None or asked.walk.is_over():
+                asked.walk = None
+                asked.walks_done += 1
+            elif self.state.work.spent > SLICE_UNITS:
+                return False
+            else:
+                self._find_some(asked, asked.walk, subscription)
+        return True
+
+    def _find_some(self, asked: Asked, walk: RetainedWalk, subscription: Subscription) -> None:
+        self.state.work.spent += SLICE_MESSAGES
+        for message in walk.step(SLICE_MESSAGES):
+            if message.qos and not self._has_expired(message):
+                asked.found.append(Found(subscription, message))
+
+    def queue(self, session: Session, asked: Asked, now: float) -> bool:
+        """Deliver what was found; return whether that is all."""
+        dropped = session.dropped_messages
+        is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
+        while asked.found_done < len(asked.found):
+            if is_cut and self.state.work.spent > SLICE_UNITS:
+                return False
+            found = asked.found[asked.found_done]
+            asked.found_done += 1
+            message, subscription = found.message, found.subscription
+            if self.state.retained.get(message.topic) is not message:
+                continue  # replaced since: the newer one went out as it came
+            self.state.work.spent += DELIVERY_UNITS
+            flags = subscription.delivery_flags(min(message.qos, subscription.qos), True)
+            self.deliverer.deliver(session, message, flags, now)
+            if session.dropped_messages > dropped:
+                break  # the queue is full: each further one would be dropped and recorded
+        asked.found = []
+        return True
+
+    def want(self, connection: Connection, subscription: Subscription) -> None:
+        """A subscription was made: its retained messages are on their way."""
+        replaying = self.replays.get(connection)
+        if replaying is None:
+            replaying = Replaying()
+            self.replays[connection] = replaying
+        replaying.wanted[subscription.topic_filter] = subscription
+
+    def pump(self, connection: Connection, now: float) -> None:
+        """Send a slice, and come back for the next."""
+        replaying = self.replays.get(connection)
+        if replaying is not None and not replaying.scheduled:
+            self._send_slice(connection, replaying, FIRST_MESSAGES, now)
+
+    def resume(self, connection: Connection, now: float) -> None:
+        """The timer of a slice came up."""
+        replaying = self.replays.get(connection)
+        if replaying is not None:
+            replaying.scheduled = False
+            self._send_slice(connection, replaying, SLICE_MESSAGES, now)
+
+    def forget(self, connection: Connection) -> None:
+        """A connection is closed: nothing is sent on it any more."""
+        self.replays.pop(connection, None)
+        self.asked.pop(connection, None)
+
+    def _send_slice(
+        self, connection: Connection, replaying: Replaying, messages_max: int, now: float
+    ) -> None:
+        session = connection.session
+        levels = SLICE_LEVELS
+        left = messages_max
+        while session is not None and connection.state == CONNECTED:
+            if not connection.writable or session.queued_count:
+                self._come_back(connection, replaying, now + WAIT_SECONDS)
+                return
+            if not left or not levels or connection.forwarded_bytes >= SLICE_BYTES:
+                self._come_back(connection, replaying, now)
+                return
+            if replaying.found:
+                left -= 1
+                self.state.work.spent += DELIVERY_UNITS
+                self._send(session, connection, replaying, replaying.found.pop(), now)
+            elif replaying.walk is not None and not replaying.walk.is_over():
+                step = min(levels, messages_max)
+                levels -= step
+                self.state.work.spent += step
+                replaying.found = replaying.walk.step(step)
+                replaying.found.reverse()
+            elif not self._begin_next(replaying, session):
+                break
+        self.replays.pop(connection, None)
+
+    def _come_back(self, connection: Connection, replaying: Replaying, when: float) -> None:
+        replaying.scheduled = True
+        self.timers.add(when, Timer(RETAINED, connection, None))
+
+    def _begin_next(self, replaying: Replaying, session: Session) -> bool:
+        """Go on to the next filter; return False when none is left."""
+        while replaying.wanted:
+            topic_filter = next(iter(replaying.wanted))
+            subscription = replaying.wanted.pop(topic_filter)
+            if session.subscriptions.get(topic_filter) is subscription:
+                replaying.current = subscription
+                replaying.walk = RetainedWalk(self.state.tree.topics.root, topic_filter)
+                return True
+        return False
+
+    def _send(
+        self,
+        session: Session,
+        connection: Connection,
+        replaying: Replaying,
+        message: Message,
+        now: float,
+    ) -> None:
+        subscription = replaying.current
+        if subscription is None or self.state.retained.get(message.topic) is not message:
+            return  # replaced since: the newer one went out as it came
+        if self._has_expired(message):
+            return
+        qos = min(message.qos, subscription.qos)
+        flags = subscription.delivery_flags(qos, True)
+        if not qos:
+            self.deliverer.deliver_qos0(session, message, flags, b"")
+        elif not session.durable:
+            # [MQTT-3.3.1-8]
+            self.deliverer.deliver(session, message, flags, now)
+
+    def _has_expired(self, message: Message) -> bool:
+        """Forget a retained message whose expiry interval has passed (5.0 section 3.3.2.3.3)."""
+        expired = self.deliverer.frames.is_expired(message)
+        if expired and self.state.retained.get(message.topic) is message:
+            self.recorder.retained_cleared(message.topic)
+        return expired

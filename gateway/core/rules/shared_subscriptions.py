@@ -1,0 +1,89 @@
+"""Shared subscriptions when a member's session ends (5.0 section 4.8.2).
+
+What had been meant for it goes to another member of the same group: what waited, and QoS 1 that it
+had not acknowledged. Not so a QoS 2 message whose delivery was started [MQTT5-4.8.2-5]. Contents
+that are on disk only are read before the batch that ends the session is sealed, so that the end and
+the new entries are one transaction.
+"""
+
+from gateway.core.core import Core
+from gateway.core.rules.admission import Admission
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.sessions.message import KEY_SHIFT, SHARED, Delivery, Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+
+
+class HandOver:
+    """What an ended session had on disk: `stored_count` positions of its queue from
+    `stored_first` on, and contents of messages in flight."""
+
+    def __init__(self, session: Session, started: list[Delivery]) -> None:
+        self.session = session
+        self.first_position = session.stored_first
+        self.count = session.stored_count
+        self.started = started
+        self.contents = [delivery.message_number for delivery in started]
+        self.keys = dict(session.keys)
+
+
+class Redistribution:
+    """Gives other members what one leaves behind."""
+
+    def __init__(self, core: Core, admission: Admission, fan_out: FanOut) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.admission = admission
+        self.fan_out = fan_out
+        self.frames = core.frames
+        self.requests: list[HandOver] = []
+
+    def begin(self, session: Session, now: float) -> None:
+        """A session is about to end."""
+        if not session.keys:
+            return
+        started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
+        for delivery in (*started, *session.waiting, *session.recent):
+            if delivery.message is not None:
+                self._hand_over(session, session.keys, delivery, delivery.message, now)
+        on_disk = [delivery for delivery in started if delivery.message is None]
+        shared = any(subscription.is_shared for subscription in session.keys.values())
+        if shared and (on_disk or session.stored_count):
+            self.requests.append(HandOver(session, on_disk))
+
+    def finish(
+        self,
+        request: HandOver,
+        contents: dict[int, Message],
+        deliveries: list[Delivery],
+        now: float,
+    ) -> None:
+        """The store read what an ended session had on disk."""
+        for delivery in request.started:
+            delivery.message = contents.get(delivery.message_number)
+        for delivery in (*request.started, *deliveries):
+            if delivery.message is not None:
+                self._hand_over(request.session, request.keys, delivery, delivery.message, now)
+
+    def _hand_over(
+        self,
+        session: Session,
+        keys: dict[int, Subscription],
+        delivery: Delivery,
+        message: Message,
+        now: float,
+    ) -> None:
+        if not delivery.flags & SHARED or self.frames.is_expired(message):
+            return
+        subscription = keys.get(delivery.flags >> KEY_SHIFT)
+        if subscription is None:
+            return  # the member had left the group before
+        group = self.state.tree.group_of(subscription)
+        if group is None:
+            return
+        if not session.durable:
+            message = self.admission.record_again(session, message)
+        # It goes to the other when it is known to be gone from this one.
+        message.batch = self.recorder.batch_number
+        # The other may have asked for it as published.
+        self.fan_out.deliver_shared(group, message, message.retain, session, now)

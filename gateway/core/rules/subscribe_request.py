@@ -1,0 +1,44 @@
+"""A SUBSCRIBE that is being worked on: a slice at a time where it asks for much."""
+
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.subscription import Subscription
+from gateway.core.topics.retained_walk import RetainedWalk
+from gateway.wire.packets import Subscribe
+from gateway.wire.packets import Subscription as WantedSubscription
+
+
+class Found:
+    """A retained message that a durable session is to have in its queue."""
+
+    def __init__(self, subscription: Subscription, message: Message) -> None:
+        self.subscription = subscription
+        self.message = message
+
+
+class Asked:
+    """What is done of a SUBSCRIBE, and what is left.
+
+    A filter that stands in it several times is subscribed to once, as the last one says: the
+    others would have been replaced in the same moment.
+    """
+
+    def __init__(self, packet: Subscribe) -> None:
+        self.packet_id = packet.packet_id
+        self.wanted = packet.subscriptions
+        self.identifier = 0
+        if packet.properties is not None and packet.properties.subscription_identifiers:
+            self.identifier = packet.properties.subscription_identifiers[0]
+        self.last: dict[str, WantedSubscription] = {}
+        for wanted in packet.subscriptions:
+            self.last[wanted.topic_filter] = wanted
+        self.filters = list(self.last)
+        self.filters_done = 0
+        self.refused: dict[str, str] = {}
+        """Filters that are not subscribed to, and the names of the limits that say so."""
+        self.wants_retained: list[Subscription] = []
+        self.walk: RetainedWalk | None = None
+        self.walks_done = 0
+        """Of `wants_retained`, those whose retained messages for the queue have been found."""
+        self.found: list[Found] = []
+        self.found_done = 0
+        self.answered = False

@@ -1,0 +1,80 @@
+"""What the broker says under `$SYS`: at QoS 0, to whoever is there, recorded nowhere.
+
+The values are the shell's; here is who gets them. They behave as retained messages do (a new
+subscriber gets what holds now, with RETAIN set), but nothing of them is kept: not in the tree of
+retained messages, not in a queue, not in the journal. To a client that is away the next value says
+all that this one did.
+"""
+
+from gateway.core.core import Core
+from gateway.core.frames import NO_ALIAS
+from gateway.core.sessions.message import RETAIN, Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+from gateway.wire.topics import matches
+from gateway.wire.values import topic_field_of
+
+
+class SystemMessages:
+    """Hands values to subscribers."""
+
+    def __init__(self, core: Core) -> None:
+        self.tree = core.state.tree
+        self.output = core.output
+        self.frames = core.frames
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.requests: dict[tuple[int, str], Session] = {}
+        """New subscriptions that wait for what holds now: session's number and filter."""
+
+    def request(self, session: Session, subscription: Subscription) -> None:
+        """A client subscribed below `$SYS` and wants to be told what holds now."""
+        self.requests[session.number, subscription.topic_filter] = session
+
+    def answer(self, values: dict[str, bytes]) -> None:
+        """Tell those who asked what holds now, with RETAIN set [MQTT-3.3.1-8]."""
+        requests = self.requests
+        self.requests = {}
+        messages = [_message_of(topic, payload) for topic, payload in values.items()]
+        for (_, topic_filter), session in requests.items():
+            subscription = session.subscriptions.get(topic_filter)
+            if subscription is None:
+                continue  # it has unsubscribed since, or its session has ended
+            for message in messages:
+                if matches(topic_filter, message.topic):
+                    self._send(session, message, subscription.delivery_flags(0, True))
+
+    def publish(self, values: dict[str, bytes]) -> None:
+        """Tell all subscribers what has changed."""
+        for topic, payload in values.items():
+            route = self.tree.route_of(topic)
+            if not route.count():
+                continue
+            message = _message_of(topic, payload)
+            for target in route.targets:
+                flags = RETAIN if target.retain_as_published else 0
+                self._send(target.session, message, flags)
+            for group in route.groups:
+                session = group.choose(self.limits, 0, message.size_bytes(), None)
+                if session is not None:
+                    self._send(session, message, group.members[session].delivery_flags(0, False))
+
+    def _send(self, session: Session, message: Message, flags: int) -> None:
+        connection = session.connection
+        if connection is None:
+            return
+        if not connection.writable:
+            self.statistics.drop(session, message.topic, "slow_reader")
+            return
+        # No alias is taken: a client's few are worth more to what it came for.
+        frame = self.frames.qos0(connection, message, flags, NO_ALIAS)
+        if 0 < connection.maximum_packet_size_bytes < len(frame):
+            self.statistics.drop(session, message.topic, "too_large")
+            return
+        self.statistics.sent_qos0 += 1
+        self.statistics.publish_bytes_sent += len(message.payload)
+        self.output.forward(connection, frame)
+
+
+def _message_of(topic: str, payload: bytes) -> Message:
+    return Message(0, topic, topic_field_of(topic), payload, 0, True)

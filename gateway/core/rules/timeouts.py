@@ -1,0 +1,102 @@
+"""What happens when a timer is due: keep-alive, expiry, delays, retries."""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.limits import SLOW_READER_SECONDS
+from gateway.core.records.layout import CLOSE_REASONS
+from gateway.core.rules.connect import Connecting
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.session import Session
+from gateway.core.timers import (
+    AWAIT_REL,
+    CONNECT_TIMEOUT,
+    KEEP_ALIVE,
+    RETAINED,
+    RETRY,
+    SESSION_EXPIRY,
+    SLOW_READER,
+    WILL_DELAY,
+    Timer,
+)
+
+KEEP_ALIVE_ENDED: Final = CLOSE_REASONS.index("keep_alive")
+SLOW: Final = CLOSE_REASONS.index("slow")
+
+
+class Timeouts:
+    """The rule behind each kind of timer."""
+
+    def __init__(
+        self,
+        core: Core,
+        connecting: Connecting,
+        disconnecting: Disconnecting,
+        deliverer: Deliverer,
+        qos2_receive: Qos2Receive,
+        retained_replay: RetainedReplay,
+    ) -> None:
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.connecting = connecting
+        self.disconnecting = disconnecting
+        self.deliverer = deliverer
+        self.qos2_receive = qos2_receive
+        self.retained_replay = retained_replay
+
+    def watch_slow_reader(self, connection: Connection, now: float) -> None:
+        """End a connection whose peer does not read for SLOW_READER_SECONDS."""
+        if not connection.slow_reader_scheduled and connection.state != CLOSED:
+            connection.slow_reader_scheduled = True
+            due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
+            self.timers.add(due, Timer(SLOW_READER, connection, None))
+
+    def connection_due(self, timer: Timer, connection: Connection, now: float) -> None:
+        """Do what a timer of an open connection is for."""
+        if timer.kind == RETAINED:
+            self.retained_replay.resume(connection, now)
+        elif timer.kind == CONNECT_TIMEOUT:
+            if connection.state != CONNECTED:
+                self.statistics.count_error("connect_timeout")
+                self.disconnecting.end(connection, KEEP_ALIVE_ENDED, now)
+        elif timer.kind == KEEP_ALIVE:
+            if not self.connecting.watch_keep_alive(connection, timer, now):
+                self.statistics.count_error("keep_alive")
+                self.disconnecting.end(connection, KEEP_ALIVE_ENDED, now)
+        elif timer.kind == SLOW_READER:
+            connection.slow_reader_scheduled = False
+            if connection.writable:
+                return
+            if now < connection.unwritable_since + SLOW_READER_SECONDS:
+                self.watch_slow_reader(connection, now)
+                return
+            self.statistics.count_error("slow_reader")
+            self.disconnecting.end(connection, SLOW, now)
+        elif timer.kind == RETRY:
+            interval = self.limits.retry_interval_seconds
+            if interval is not None and connection.session is not None:
+                self.deliverer.retry(connection.session, interval, now)
+                self.timers.add(now + interval, timer)
+
+    def session_due(self, timer: Timer, session: Session, now: float) -> None:
+        """Do what a timer of a session is for."""
+        if timer.kind == SESSION_EXPIRY:
+            self.disconnecting.expire(session, now)
+        elif timer.kind == WILL_DELAY:
+            self.disconnecting.schedule_will(session, now)
+        elif timer.kind == AWAIT_REL:
+            timeout = self.limits.await_rel_timeout_seconds
+            session.await_rel_scheduled = False
+            if timeout is None:
+                return
+            for held in list(session.inbound.values()):
+                if now - held.since >= timeout:
+                    self.qos2_receive.abandon(held)
+            if session.connection is not None or session.inbound:
+                session.await_rel_scheduled = True
+                self.timers.add(now + timeout, timer)

@@ -1,0 +1,1 @@
+"""Sessions and connections: what a client has here, in memory and without rules."""

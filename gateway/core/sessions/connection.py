@@ -1,0 +1,126 @@
+"""A network connection as the core has it: what a session has while its client is connected.
+
+It owns the bytes that wait to be sent.
+"""
+
+from typing import Final
+
+from gateway.core.limits import Limits
+from gateway.core.sessions.packet_buffer import PacketBuffer
+from gateway.core.sessions.session import Session
+from gateway.wire.decoder import Decoder
+from gateway.wire.packets import Connect, Packet, Publish
+
+AWAITING_CONNECT: Final = 0
+AUTHENTICATING: Final = 1
+AWAITING_AUTH: Final = 2
+CONNECTED: Final = 3
+CLOSED: Final = 4
+
+
+class ConnectionShare:
+    """The connections that one listener may have of all that the broker may have."""
+
+    def __init__(self, connections_max: int) -> None:
+        self.connections_max = connections_max
+        self.connections_open = 0
+
+
+class PutOff:
+    """Messages for which the disk has no room: before 5.0 they cannot be refused."""
+
+    def __init__(self) -> None:
+        self.packets: list[Publish] = []
+        self.bytes_count = 0
+
+
+class Connection:
+    """One network connection as the core sees it: a decoder in, two lists of bytes out."""
+
+    def __init__(  # noqa: PLR0915 - an attribute each
+        self,
+        address: str,
+        decoder: Decoder,
+        anonymous: bool,
+        now: float,
+        share: ConnectionShare | None = None,
+    ) -> None:
+        self.address = address
+        self.decoder = decoder
+        self.anonymous = anonymous
+        """The listener lets clients in that name no user."""
+        self.share = share
+        """What the listener may have; None: as much as the broker."""
+        self.state = AWAITING_CONNECT
+        self.session: Session | None = None
+        self.version = 0
+        self.keep_alive_seconds = 0
+        # What a 5.0 client allows us; the values stand for "no limit" where it said nothing.
+        self.receive_maximum = 65_535
+        self.receive_maximum_granted = 65_535
+        self.receiving = 0
+        """QoS 1 and 2 messages of this connection that have not had their last acknowledgement."""
+        self.received = 0
+        """Those of them whose last acknowledgement waits for the batch that is being collected."""
+        self.maximum_packet_size_bytes = 0
+        self.topic_alias_maximum = 0
+        self.wants_problem_information = True
+        self.session_expiry_seconds = 0
+        self.authentication_method: str | None = None
+        self.username: str | None = None
+        self.checking = False
+        """The shell has a question about this client's credentials."""
+        self.reauthenticating = False
+        self.connect: Connect | None = None
+        """The CONNECT that is being authenticated."""
+        self.aliases_in: dict[int, tuple[str, bytes]] = {}
+        self.aliases_out: dict[str, tuple[int, int]] = {}
+        """The alias of a topic, and the batch with which its definition leaves."""
+        self.connected_at = 0.0
+        self.last_received = now
+        self.outgoing = PacketBuffer()
+        self.forwarded_bytes = 0
+        """QoS 0 in `outgoing` and `early`: what is in store for this client, whatever it reads."""
+        self.early: list[bytes] = []
+        """What needs no fact, but came before CONNACK was durable."""
+        self.withheld = PacketBuffer()
+        self.withheld_batch = -1
+        """The youngest batch that bytes of this connection wait for."""
+        self.greeted = False
+        """CONNACK is on its way: nothing may overtake it [MQTT-3.2.0-1]."""
+        self.writable = True
+        """False while the peer reads more slowly than we write."""
+        self.unwritable_since = 0.0
+        self.slow_reader_scheduled = False
+        self.heard = True
+        """False while we do not read from it: its silence is ours then."""
+        self.closing = False
+        self.undecided: list[Packet] = []
+        """Packets that came while the client's password was being checked, or that are too much
+        work to be handled at once."""
+        self.behind = False
+        """It had its slice of work: what is left goes on when others have been served."""
+        self.put_off = PutOff()
+
+    def window_of(self, limits: Limits) -> int:
+        """Return how many QoS 1 and 2 deliveries may be in flight: never more than the client
+        allows [MQTT5-3.3.4-9]."""
+        return min(limits.window_of(), self.receive_maximum)
+
+    def let_go(self) -> None:
+        """Drop what only an open connection needs: the shell may hold this one for a while yet."""
+        self.decoder.let_go()
+        self.connect = None
+        self.undecided = []
+        self.put_off = PutOff()
+        self.behind = False
+        self.aliases_in = {}
+        self.aliases_out = {}
+        self.early = []
+        self.withheld.take()
+
+    def take_outgoing(self) -> bytes:
+        """Return the packets that may leave now, in one piece."""
+        parts = self.outgoing.take()
+        self.forwarded_bytes = 0
+        return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,156 @@
+"""Messages, and their way in and out of a session, as plain records."""
+
+from typing import TYPE_CHECKING, Final
+
+from mypy_extensions import mypyc_attr
+
+from gateway.core.memory import text_bytes_of
+
+if TYPE_CHECKING:
+    from gateway.core.sessions.session import Session
+
+WAITING: Final = 0
+SENT: Final = 1
+RECEIVED: Final = 2
+DONE: Final = 3
+
+# The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
+QOS: Final = 3
+RETAIN: Final = 4
+SHARED: Final = 8
+"""It came through a shared subscription: another member may have it if this one goes."""
+THROUGH_ONE: Final = 16
+"""It came through one subscription, shared or replaying what is retained, whose key follows."""
+KEY_SHIFT: Final = 8
+
+# The flags of a message: QoS and RETAIN as above, and
+HAS_PLACE: Final = 8
+
+STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
+
+
+MESSAGE_BYTES: Final = 512
+"""What a message costs beside its bytes: itself, its four byte and character strings, its number,
+and its place among the retained ones. Measured with the compiled core: 460."""
+
+
+def retained_bytes_of(topic: str, size_bytes: int) -> int:
+    """Return what a message of this topic and this size in a queue costs as a retained one."""
+    return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
+
+
+@mypyc_attr(acyclic=True)
+class Message:
+    """An application message as its publisher sent it. One object serves all its receivers."""
+
+    def __init__(
+        self,
+        number: int,
+        topic: str,
+        topic_field: bytes,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        forwarded: bytes = b"",
+        expires_ms: int = 0,
+    ) -> None:
+        self.number = number
+        self.topic = topic
+        self.topic_field = topic_field
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.forwarded = forwarded
+        """The properties of MQTT 5.0 that are passed on, as on the wire."""
+        self.expires_ms = expires_ms
+        """When it expires, in milliseconds of gateway time; 0: never."""
+        self.has_place = False
+        """Of a held message: it will be retained when it is released, whatever `max_retained` and
+        `max_retained_bytes` are by then, because its publisher has been told so."""
+        self.stored = False
+        """The message has a row of its own in the tables."""
+        self.batch = -1
+        """The batch whose facts entitle others to see it; -1: it needs none."""
+
+    def flags(self) -> int:
+        """Return the flags of the message, in the journal and in its row."""
+        return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
+
+    def size_bytes(self) -> int:
+        """Return what the message weighs in a queue: topic and payload."""
+        return len(self.topic_field) + len(self.payload) + len(self.forwarded)
+
+    def retained_bytes(self) -> int:
+        """Return what it costs in memory to keep the message as a retained one, at the most."""
+        return retained_bytes_of(self.topic, self.size_bytes())
+
+
+class Will:
+    """A will message, held until its connection ends (3.1.1 section 3.1.2.5)."""
+
+    def __init__(
+        self,
+        topic: str,
+        topic_field: bytes,
+        payload: bytes,
+        qos: int,
+        retain: bool,
+        delay_seconds: int = 0,
+        expiry_seconds: int = -1,
+        forwarded: bytes = b"",
+    ) -> None:
+        self.topic = topic
+        self.topic_field = topic_field
+        self.payload = payload
+        self.qos = qos
+        self.retain = retain
+        self.delay_seconds = delay_seconds
+        self.expiry_seconds = expiry_seconds
+        """Message expiry interval, counted from publication; -1: none."""
+        self.forwarded = forwarded
+
+    def memory_bytes(self) -> int:
+        """Return what the will costs in memory, at the most."""
+        size_bytes = len(self.topic_field) + len(self.payload) + len(self.forwarded)
+        return MESSAGE_BYTES + text_bytes_of(self.topic) + size_bytes
+
+
+@mypyc_attr(acyclic=True)
+class Held:
+    """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
+
+    def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
+        self.session = session
+        self.packet_id = packet_id
+        self.message = message
+        self.since = now
+        self.stored = False
+        """A row of it may be in the tables."""
+
+
+@mypyc_attr(acyclic=True)
+class Delivery:
+    """A message on its way to one session: first waiting in its queue, then in flight."""
+
+    def __init__(
+        self,
+        session: "Session",
+        message: Message | None,
+        message_number: int,
+        flags: int,
+        position: int,
+    ) -> None:
+        self.session = session
+        self.message = message
+        """None while the contents are on disk only."""
+        self.message_number = message_number
+        self.flags = flags
+        self.qos = flags & QOS
+        self.position = position
+        self.packet_id = 0
+        self.state = WAITING
+        self.pubrec = 0
+        """Which of its session's PUBRECs has come for it, counted from 1."""
+        self.sent_at = 0.0
+        self.stored = False
+        """A row of it may be in the tables: it has gone through a checkpoint."""

@@ -1,0 +1,157 @@
+"""What a session consists of (MQTT 3.1.1 section 4.1).
+
+Only `gateway.core.state` changes sessions, and only through facts.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
+from gateway.core.sessions.message import Delivery, Held, Will
+from gateway.core.sessions.subscription import Subscription
+
+if TYPE_CHECKING:
+    from gateway.core.sessions.connection import Connection
+
+EXPIRY_NEVER: Final = 0xFFFF_FFFF
+NO_TIMER: Final = float("inf")
+
+
+class Session:
+    """A client's session. `durable`: it outlives its connection and the power."""
+
+    def __init__(self, number: int, client_id: str, durable: bool) -> None:
+        self.number = number
+        self.client_id = client_id
+        self.client_id_bytes = client_id.encode()
+        self.durable = durable
+        self.username: str | None = None
+        """To whom it belongs: nobody else may have it. None: its client named no user."""
+        self.protocol = 4
+        self.expiry_seconds = EXPIRY_NEVER if durable else 0
+        """Session expiry interval; EXPIRY_NEVER: it does not expire."""
+        self.ended = False
+        self.connection: Connection | None = None
+        self.subscriptions: dict[str, Subscription] = {}
+        self.keys: dict[int, Subscription] = {}
+        """Subscriptions that are shared or have an identifier, by their key."""
+        self.will: Will | None = None
+        # Received and sent identifiers are two worlds, never one map.
+        self.inbound: dict[int, Held] = {}
+        self.inbound_bytes = 0
+        self.outbound: dict[int, Delivery] = {}
+        self.pubrecs = 0
+        """How many have come, as far as what is in flight remembers."""
+        self.last_packet_id = 0
+        self.unsent: deque[Delivery] = deque()
+        """In flight, but not yet sent again on this connection: its window is smaller."""
+        # The queue in order: `waiting`, then what is on disk only, then `recent`.
+        self.waiting: deque[Delivery] = deque()
+        self.stored_first = 0
+        self.stored_count = 0
+        self.recent: deque[Delivery] = deque()
+        self.first_position = 0
+        self.next_position = 0
+        self.frozen_first = 0
+        self.frozen_position = 0
+        """`first_position` and `next_position` when the last checkpoint was begun."""
+        self.queued_count = 0
+        self.queued_bytes = 0
+        self.loading = False
+        """Contents are being read from disk: nothing may be started before they are here."""
+        self.pages_requested = 0
+        """Only what the last request brings counts: the client may have come back since."""
+        self.named_in_batch = -1
+        self.closed_ms = 0
+        """When its connection ended, in milliseconds of gateway time; 0: it has one."""
+        self.away_since = 0.0
+        """The same by the monotonic clock, which every timer goes by."""
+        self.overflow_noted = False
+        self.expiry_timer_due = NO_TIMER
+        """When the earliest timer for its expiry comes up."""
+        self.await_rel_scheduled = False
+        self.dropped_messages = 0
+        self.received_messages = 0
+        self.delivered_messages = 0
+
+    def has_room(self, limits: Limits, size_bytes: int) -> bool:
+        """Return whether one more message may wait in the queue."""
+        return (
+            self.queued_count < limits.max_mqueue_len
+            and self.queued_bytes + size_bytes <= limits.max_mqueue_bytes
+        )
+
+    def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
+        """Return whether a message would be sent now, behind nothing that waits."""
+        if not qos:
+            waits = self.queued_count > 0 and self.durable and limits.mqueue_store_qos0
+            return (
+                not waits
+                and connection.writable
+                and connection.forwarded_bytes <= FORWARDED_BYTES_MAX
+            )
+        return (
+            connection.writable
+            and not self.queued_count
+            and not self.loading
+            and not self.unsent
+            and len(self.outbound) < connection.window_of(limits)
+        )
+
+    def enqueue(self, delivery: Delivery, size_bytes: int) -> None:
+        """Put a delivery at the end of the queue."""
+        if self.stored_count or self.recent:
+            self.recent.append(delivery)
+        else:
+            self.waiting.append(delivery)
+        self.queued_count += 1
+        self.queued_bytes += size_bytes
+
+    def front(self) -> Delivery | None:
+        """Return the next delivery if it is in memory; None: the queue is empty or on disk."""
+        if not self.waiting and not self.stored_count and self.recent:
+            self.waiting, self.recent = self.recent, self.waiting
+        return self.waiting[0] if self.waiting else None
+
+    def consume(self, position: int) -> None:
+        """Take everything up to and including `position` off the front of the queue."""
+        while self.waiting and self.waiting[0].position <= position:
+            delivery = self.waiting.popleft()
+            self.queued_count -= 1
+            if delivery.message is not None:
+                self.queued_bytes -= delivery.message.size_bytes()
+        if self.stored_count and self.stored_first <= position:
+            count = min(position + 1 - self.stored_first, self.stored_count)
+            self.stored_first += count
+            self.stored_count -= count
+            self.queued_count -= count
+        if not self.stored_count:
+            self.front()
+            if self.waiting and self.waiting[0].position <= position:
+                self.consume(position)
+        if position >= self.first_position:
+            self.first_position = position + 1
+
+    def evict(self, keep: int) -> None:
+        """Forget deliveries beyond the first `keep` that a finished checkpoint wrote to disk."""
+        waiting = self.waiting
+        if not self.stored_count and not self.recent:
+            if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:
+                return
+            while len(waiting) > keep:
+                self.recent.appendleft(waiting.pop())
+            self.stored_first = self.recent[0].position
+        while self.recent and self.recent[0].position < self.frozen_position:
+            self.recent.popleft()
+            self.stored_count += 1
+
+    def free_packet_id(self) -> int:
+        """Return a packet identifier that is not in flight, or 0 if all are [MQTT-2.3.1-2]."""
+        if len(self.outbound) >= 65_535:
+            return 0
+        packet_id = self.last_packet_id
+        while True:
+            packet_id = packet_id + 1 if packet_id < 65_535 else 1
+            if packet_id not in self.outbound:
+                self.last_packet_id = packet_id
+                return packet_id

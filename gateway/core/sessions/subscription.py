@@ -1,0 +1,38 @@
+"""A subscription of one session, as a plain record (4.7, 4.8)."""
+
+from zlib import crc32
+
+from gateway.core.sessions.message import KEY_SHIFT, RETAIN, SHARED, THROUGH_ONE
+from gateway.wire.topics import is_shared_filter, validate_shared_filter
+
+
+class Subscription:
+    """A topic filter with the options of its SUBSCRIBE."""
+
+    def __init__(self, topic_filter: str, options: int, identifier: int) -> None:
+        self.topic_filter = topic_filter
+        self.options = options
+        """The options byte as the standard draws it (5.0 section 3.8.3.1)."""
+        self.qos = options & 3
+        self.no_local = options & 4 != 0
+        self.retain_as_published = options & 8 != 0
+        self.retain_handling = options >> 4 & 3
+        self.identifier = identifier
+        """The subscription identifier of MQTT 5.0, 0: none."""
+        self.is_shared = names_group(topic_filter)
+        self.key = crc32(topic_filter.encode())
+        """What a delivery that came through this subscription alone remembers of it: 32 bits."""
+
+    def delivery_flags(self, qos: int, retain: bool) -> int:
+        """Return the flags of a delivery that came through this subscription alone."""
+        flags = qos | (RETAIN if retain else 0) | (SHARED if self.is_shared else 0)
+        return flags | THROUGH_ONE | self.key << KEY_SHIFT
+
+
+def names_group(topic_filter: str) -> bool:
+    """Return whether this is a shared subscription (5.0 section 4.8.2), for any version.
+
+    What only looks like one is refused to clients of 5.0; to older ones it is a filter like any
+    other, and must not be taken apart.
+    """
+    return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None

@@ -1,0 +1,215 @@
+"""A tree of topic levels: of filters with their subscribers, or of topics with what they retain.
+
+It counts what it costs in memory. Where levels have one level below them, as most do, none has a
+dictionary.
+
+A lookup visits levels that are not in the topic only below a `+`. How many that can be for any
+topic is known before: filters whose `+` stand in the same places have one *pattern*, and of the
+levels at the end of one pattern at most one can match the topic.
+"""
+
+from typing import Final
+
+from gateway.core.memory import text_bytes_of
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+from gateway.core.topics.route import Group
+
+LEVEL_BYTES: Final = 256
+"""What a level costs: itself, its name without the characters, its place among its siblings.
+Measured with the compiled core: 170 in a row, 230 among 100,000 siblings, 250 as one of two."""
+
+CHILDREN_BYTES: Final = 256
+"""What the dictionary costs that a level has as soon as two levels are below it."""
+
+SHRUNK_COUNT_MIN: Final = 64
+"""A dictionary never gives memory back; one that had four times as many entries, and at least so
+many, is made anew."""
+
+
+class Pattern:
+    """Where the wildcards stand on the way to a level; all such levels have it together."""
+
+    def __init__(self, above: "Pattern | None", is_single: bool) -> None:
+        self.above = above
+        self.is_single = is_single
+        self.is_wild: bool = is_single or (above is not None and above.is_wild)
+        """There is a `+` on the way."""
+        self.named: Pattern | None = None
+        self.single: Pattern | None = None
+        self.levels = 0
+        """How many levels have it."""
+
+
+class Node:
+    """One topic level."""
+
+    def __init__(self, name: str, pattern: Pattern | None) -> None:
+        self.name = name
+        self.pattern = pattern
+        """None in a tree of topics, which have no wildcards."""
+        self.only: Node | None = None
+        """The level below, while there is one."""
+        self.children: dict[str, Node] | None = None
+        """The levels below, from two on."""
+        self.children_max = 0
+        """How many entries the dictionary has had."""
+        self.subscribers: dict[Session, Subscription] | None = None
+        self.groups: dict[str, Group] | None = None
+        self.retained: Message | None = None
+
+    def child(self, name: str) -> "Node | None":
+        """Return the level below with this name."""
+        if self.children is not None:
+            return self.children.get(name)
+        only = self.only
+        return only if only is not None and only.name == name else None
+
+    def below(self) -> "list[Node]":
+        """Return all levels below."""
+        if self.children is not None:
+            return list(self.children.values())
+        return [] if self.only is None else [self.only]
+
+    def is_empty(self) -> bool:
+        """Return whether nothing hangs on this level."""
+        return (
+            self.only is None
+            and not self.children
+            and not self.subscribers
+            and not self.groups
+            and self.retained is None
+        )
+
+
+class Levels:
+    """The tree from its root, and what all of it costs."""
+
+    def __init__(self, has_patterns: bool) -> None:
+        self.root = Node("", Pattern(None, False) if has_patterns else None)
+        self.size_bytes = 0
+        """Of memory."""
+        self.wild_patterns = 0
+        """A lookup visits no more than so many levels beside those of the topic itself."""
+
+    def grow(self, topic_filter: str) -> Node:
+        """Return the level at the end of a topic or filter; make what is missing."""
+        node = self.root
+        for name in topic_filter.split("/"):
+            child = node.child(name)
+            if child is None:
+                child = self._make(node, name)
+            node = child
+        return node
+
+    def path(self, topic_filter: str) -> list[Node] | None:
+        """Return the levels from the root to the end of a topic or filter, if all are there."""
+        node = self.root
+        path = [node]
+        for name in topic_filter.split("/"):
+            child = node.child(name)
+            if child is None:
+                return None
+            path.append(child)
+            node = child
+        return path
+
+    def prune(self, path: list[Node]) -> None:
+        """Take away the levels at the end of a path on which nothing hangs."""
+        for index in range(len(path) - 1, 0, -1):
+            if not path[index].is_empty():
+                return
+            self._remove(path[index - 1], path[index])
+
+    def missing(self, topic_filter: str) -> "Missing":
+        """Return what a topic or filter would add to the tree."""
+        missing = Missing()
+        node: Node | None = self.root
+        pattern = self.root.pattern
+        is_known = True
+        is_wild = False
+        for name in topic_filter.split("/"):
+            child = None if node is None else node.child(name)
+            if child is None:
+                missing.size_bytes += LEVEL_BYTES + text_bytes_of(name)
+                if node is not None and (node.only is not None and node.children is None):
+                    missing.size_bytes += CHILDREN_BYTES
+            node = child
+            is_wild = is_wild or name == "+"
+            if is_known and pattern is not None:
+                pattern = pattern.single if name == "+" else pattern.named
+                is_known = pattern is not None
+            if not is_known and is_wild:
+                missing.wild_patterns += 1
+        return missing
+
+    def _make(self, parent: Node, name: str) -> Node:
+        child = Node(name, self._pattern_below(parent.pattern, name == "+"))
+        self.size_bytes += LEVEL_BYTES + text_bytes_of(name)
+        if parent.children is not None:
+            parent.children[name] = child
+            parent.children_max = max(parent.children_max, len(parent.children))
+        elif parent.only is None:
+            parent.only = child
+        else:
+            parent.children = {parent.only.name: parent.only, name: child}
+            parent.only = None
+            self.size_bytes += CHILDREN_BYTES
+        return child
+
+    def _remove(self, parent: Node, child: Node) -> None:
+        self.size_bytes -= LEVEL_BYTES + text_bytes_of(child.name)
+        self._leave_pattern(child.pattern)
+        children = parent.children
+        if children is None:
+            parent.only = None
+            return
+        del children[child.name]
+        if len(children) == 1:
+            parent.only = next(iter(children.values()))
+            parent.children = None
+            parent.children_max = 0
+            self.size_bytes -= CHILDREN_BYTES
+        elif parent.children_max > max(SHRUNK_COUNT_MIN, 4 * len(children)):
+            parent.children = dict(children)
+            parent.children_max = len(children)
+
+    # -- patterns
+
+    def _pattern_below(self, above: Pattern | None, is_single: bool) -> Pattern | None:
+        if above is None:
+            return None
+        pattern = above.single if is_single else above.named
+        if pattern is None:
+            pattern = Pattern(above, is_single)
+            if is_single:
+                above.single = pattern
+            else:
+                above.named = pattern
+            self.wild_patterns += 1 if pattern.is_wild else 0
+        pattern.levels += 1
+        return pattern
+
+    def _leave_pattern(self, pattern: Pattern | None) -> None:
+        if pattern is None:
+            return
+        pattern.levels -= 1
+        above = pattern.above
+        if pattern.levels or above is None:
+            return
+        # The levels below have left before.
+        if pattern.is_single:
+            above.single = None
+        else:
+            above.named = None
+        pattern.above = None
+        self.wild_patterns -= 1 if pattern.is_wild else 0
+
+
+class Missing:
+    """What a topic or filter would add."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self.wild_patterns = 0

@@ -1,0 +1,182 @@
+"""Where a topic leads: sessions, each once, and shared subscriptions, one member of each.
+
+A route is made by the topic tree and kept until a subscription changes.
+"""
+
+from typing import Final
+
+from gateway.core.limits import Limits
+from gateway.core.memory import text_bytes_of
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+
+SYSTEM: Final = "$SYS"
+"""The first level of the topics that are the broker's own (section 4.7.2)."""
+
+
+def is_system_topic(topic: str) -> bool:
+    """Return whether a topic, or a filter, lies under `$SYS`."""
+    return topic.startswith(SYSTEM) and (len(topic) == 4 or topic[4] == "/")
+
+
+class Target:
+    """One session that a topic reaches, with the highest QoS its matching filters grant."""
+
+    def __init__(self, session: Session, qos: int, retain_as_published: bool) -> None:
+        self.session = session
+        self.qos = qos
+        self.retain_as_published = retain_as_published
+        self.no_local = False
+        """Something else holds for messages the session itself published [MQTT5-3.8.3-3]."""
+        self.local: Target | None = None
+        """With `no_local`, what holds for those: None, it does not get them. Never the target
+        itself: such a cycle would keep sessions until the garbage collector finds it."""
+
+
+class Group:
+    """The members of a shared subscription: each message goes to one of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.members: dict[Session, Subscription] = {}
+        self.next_member = 0
+
+    def choose(
+        self, limits: Limits, qos: int, size_bytes: int, but: Session | None
+    ) -> Session | None:
+        """Return the member whose turn it is: fair among those that are readiest for a message.
+
+        Args:
+            limits: of windows and queues.
+            qos: of the message; a member may have been granted less.
+            size_bytes: of the message.
+            but: a member that is not to have it.
+        """
+        members = [session for session in self.members if session is not but]
+        best: Session | None = None
+        best_rank = 0
+        for offset in range(len(members)):
+            index = (self.next_member + offset) % len(members)
+            member = members[index]
+            rank = _readiness(member, limits, min(qos, self.members[member].qos), size_bytes)
+            if rank > best_rank:
+                best, best_rank = member, rank
+                chosen = index
+                if rank == OPEN:
+                    break
+        if best is not None:
+            self.next_member = chosen + 1
+        return best
+
+
+OPEN: Final = 5
+"""It is sent to the member at once."""
+KEPT_HERE: Final = 4
+"""The member is connected, and its queue has room."""
+KEPT_AWAY: Final = 3
+LOST_HERE: Final = 2
+LOST_AWAY: Final = 1
+NEVER: Final = 0
+
+
+def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> int:
+    """Return what becomes of a message that is given to a member now."""
+    connection = session.connection
+    if connection is not None and session.takes_at_once(connection, limits, qos):
+        return OPEN
+    keeps = qos > 0
+    if not keeps and session.durable and limits.mqueue_store_qos0:
+        # A client that is here gets QoS 0 through the queue where something waits there already.
+        keeps = connection is None or session.queued_count > 0
+    if keeps and session.has_room(limits, size_bytes):
+        if connection is not None:
+            return KEPT_HERE
+        return KEPT_AWAY if session.durable else NEVER
+    if connection is not None:
+        return LOST_HERE
+    return LOST_AWAY if session.durable else NEVER
+
+
+class Route:
+    """All sessions that a topic reaches, each once, and groups, one member of each."""
+
+    def __init__(self, topic: str, logged: bool) -> None:
+        self.topic = topic
+        self.targets: list[Target] = []
+        self.groups: list[Group] = []
+        self.identifiers: dict[Session, list[int]] = {}
+        """Subscription identifiers, where there are any; not those of shared subscriptions."""
+        self.durable = False
+        """A session among them keeps QoS 1 and 2 messages over a power cut."""
+        self.persistent = False
+        """A durable session is among them, whatever QoS it was granted."""
+        self.plain = True
+        """No member has options: a QoS 0 PUBLISH may be sent on as the bytes it came in."""
+        self.is_system = is_system_topic(topic)
+        """Clients may not publish to it."""
+        self.logged = logged
+        """The session log keeps the contents of messages with this topic."""
+
+    def count(self) -> int:
+        """Return how many sessions get a message."""
+        return len(self.targets) + len(self.groups)
+
+
+ROUTE_BYTES: Final = 600
+"""What a route costs that reaches nobody, with its place in the cache."""
+
+TARGET_BYTES: Final = 112
+"""What one session more costs."""
+
+IDENTIFIERS_BYTES: Final = 256
+"""What the identifiers of one session's subscriptions cost."""
+
+
+def memory_bytes_of(route: Route) -> int:
+    """Return what a route costs in memory, at the most."""
+    return (
+        ROUTE_BYTES
+        + text_bytes_of(route.topic)
+        + TARGET_BYTES * len(route.targets)
+        + 16 * len(route.groups)
+        + IDENTIFIERS_BYTES * len(route.identifiers)
+        + 8 * sum([len(identifiers) for identifiers in route.identifiers.values()])
+    )
+
+
+def add_target(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
+    """Let a route reach a session through all its subscriptions that match."""
+    target = _target_of(session, subscriptions)
+    foreign = [subscription for subscription in subscriptions if not subscription.no_local]
+    if len(foreign) < len(subscriptions):
+        target.no_local = True
+        target.local = _target_of(session, foreign) if foreign else None
+        route.plain = False
+    if target.retain_as_published:
+        route.plain = False
+    identifiers = [
+        subscription.identifier for subscription in subscriptions if subscription.identifier
+    ]
+    if identifiers:
+        route.identifiers[session] = identifiers
+        route.plain = False
+    route.targets.append(target)
+    if session.durable:
+        route.persistent = True
+        route.durable = route.durable or target.qos > 0
+
+
+def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:
+    qos = max([subscription.qos for subscription in subscriptions])
+    kept = [subscription for subscription in subscriptions if subscription.retain_as_published]
+    return Target(session, qos, bool(kept))
+
+
+def add_group(route: Route, group: Group) -> None:
+    """Let a route reach one member of a shared subscription."""
+    route.groups.append(group)
+    route.plain = False
+    for session, subscription in group.members.items():
+        if session.durable:
+            route.persistent = True
+            route.durable = route.durable or subscription.qos > 0

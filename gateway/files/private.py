@@ -1,0 +1,113 @@
+"""Files that other users of this machine can neither read, replace nor divert.
+
+What a gateway keeps holds payloads, user names and client identifiers: directories are 0750 and
+files 0640 from their first moment (`apply_umask`), those of an earlier version are tightened at
+the next start (`prepare`). A link that another user put where one of our files is to be would make
+us write into a file of that user's choice, with our rights: it is refused, never followed.
+"""
+
+import errno
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+UMASK = 0o027
+"""Leaves directories 0750 and files 0640: a group may read, others nothing."""
+
+FILE_MODE = 0o640
+
+OURS = frozenset(
+    {"journal", "log", "damaged", "uploaded", "decoy-key"}
+    | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
+)
+PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.")
+"""What stands in a data directory under these names is ours; a person may keep other things there,
+and their modes are not ours to change."""
+
+
+def apply_umask() -> None:
+    """Make what this process creates from now on unreadable for others."""
+    os.umask(UMASK)
+
+
+def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
+    """Open a regular file of ours as `os.open` does, and return its descriptor.
+
+    Raises:
+        OSError: as `os.open`; also where a link or anything but a regular file is in its place.
+    """
+    try:
+        # O_NONBLOCK: a FIFO in its place must not block this process.
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP and path.is_symlink():
+            raise _planted(path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EEXIST, "is no regular file: look who made it, and remove it", path)
+    return descriptor
+
+
+def prepare(data_dir: Path) -> None:
+    """Make the data directory, or tighten the modes of what an earlier version left in it.
+
+    Only what is ours is touched, by owner and by name. Its own mode is changed last: it marks that
+    the rest is done, and a later start reads no more than the names at the top.
+
+    Raises:
+        OSError: it cannot be made, or another user has put a link there in place of a file of ours.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True)
+    for path in _ours_in(data_dir):
+        _refuse_planted(path)
+    found = data_dir.stat()
+    if found.st_uid != os.geteuid() or found.st_mode & stat.S_ISVTX or not found.st_mode & UMASK:
+        return
+    try:
+        for path in _ours_in(data_dir):
+            for each in _with_all_inside(path):
+                _tighten(each)
+        _tighten(data_dir)
+    except OSError as error:
+        # FAT has no modes to change; the gateway works there all the same.
+        _log.warning("others may read %s: its modes cannot be changed: %s", data_dir, error)
+
+
+def _ours_in(data_dir: Path) -> Iterator[Path]:
+    for path in data_dir.iterdir():
+        if path.name in OURS or path.name.startswith(PREFIXES_OF_OURS):
+            yield path
+
+
+def _with_all_inside(path: Path) -> Iterator[Path]:
+    yield path
+    for folder, names, files in os.walk(path):
+        yield from (Path(folder, name) for name in (*names, *files))
+
+
+def _refuse_planted(path: Path) -> None:
+    found = path.lstat()
+    # A link of our own user or of root's is an operator's way to another disk.
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), 0):
+        raise _planted(path)
+
+
+def _tighten(path: Path) -> None:
+    found = path.lstat()
+    is_file_or_directory = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    if is_file_or_directory and found.st_uid == os.geteuid() and found.st_mode & UMASK:
+        path.chmod(stat.S_IMODE(found.st_mode) & ~UMASK)
+
+
+def _planted(path: Path) -> OSError:
+    return OSError(
+        errno.ELOOP,
+        "is a link, which is not followed here: look who made it and where it points, remove it, "
+        "and start again",
+        str(path),
+    )

@@ -1,0 +1,167 @@
+"""Saves the rows of a damaged SQLite database that can still be read, into a sound one.
+
+Whether an error means damage is decided here too: a database that is set aside because its disk is
+full would be lost for nothing. What a row means, and whether it is whole, its room decides.
+"""
+
+import sqlite3
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+PAGE_BYTES = 4_096
+"""SQLite's page, by default."""
+
+DATABASE_BYTES_MAX = 1 << 40
+"""A header that claims more is damaged itself."""
+
+KEY_MAX = 1 << 62
+"""Beyond any number that a row has."""
+
+DAMAGED_KEYS_MAX = 100_000
+"""Attempts to go on behind rows that cannot be read: some seconds."""
+
+READING_FAILED = (
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+)
+"""The medium does not give a page back: waiting does not mend it."""
+
+_CIRCUMSTANCES = (
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+)
+"""Errors that mean nothing about the contents of the file: to set it aside would mend nothing."""
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER = struct.Struct(">16xH10xI")
+"""Page size and number of pages (https://sqlite.org/fileformat2.html, section 1.3)."""
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether an error of SQLite is damage in the file, not trouble around it."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return code is None or code in READING_FAILED or code & 0xFF not in _CIRCUMSTANCES
+
+
+def lengthen_emptied(path: Path) -> bool:
+    """Give a database without a byte one page of zeros; return whether it was empty.
+
+    A file system that loses a file's size leaves zero bytes. SQLite takes that for a new database
+    and deletes the WAL beside it, which may hold every page.
+    """
+    if path.stat().st_size:
+        return False
+    with path.open("r+b") as file:
+        file.truncate(PAGE_BYTES)
+    return True
+
+
+def lengthen_cut_off(path: Path) -> None:
+    """Put zeros where the end of the file was cut off.
+
+    SQLite reads nothing of a file that is shorter than its header claims, and all but the zeros of
+    one that is not.
+    """
+    with path.open("r+b") as file:
+        header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size or not header.startswith(_MAGIC):
+            return
+        page_bytes, pages = _HEADER.unpack(header)
+        length = pages * (65_536 if page_bytes == 1 else page_bytes)
+        if path.stat().st_size < length <= DATABASE_BYTES_MAX:
+            file.truncate(length)
+
+
+class ReadableRows:
+    """Iterates over the rows of a query up to the first that cannot be read."""
+
+    def __init__(
+        self, source: sqlite3.Connection, query: str, parameters: Sequence[object] = ()
+    ) -> None:
+        self._source = source
+        self._query = query
+        self._parameters = parameters
+        self.error: sqlite3.DatabaseError | None = None
+        """Why the rows ended early; None while all of them could be read."""
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._source.execute(self._query, self._parameters)
+        except sqlite3.DatabaseError as error:
+            self.error = error
+
+
+def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> int:
+    """Copy every row of a table that can be read; return how many rows the target gained.
+
+    Args:
+        source: of the damaged database.
+        target: with a table of the same name and columns; a row whose key it has is left out.
+        table: its name. A table without a primary key is not copied.
+    """
+    before = target.total_changes
+    try:
+        columns = source.execute(f"PRAGMA table_info({table})").fetchall()
+    except sqlite3.DatabaseError:
+        return 0
+    keys = [column[1] for column in columns if column[5]]
+    if not keys:
+        return 0
+    marks = ", ".join("?" for _ in columns)
+    names = ", ".join(column[1] for column in columns)
+    insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"
+    upwards, downwards = (
+        f"SELECT * FROM {table} ORDER BY " + ", ".join(f"{key} {order}" for key in keys)
+        for order in ("ASC", "DESC")
+    )
+    whole, _ = _copy(ReadableRows(source, upwards), target, insert)
+    if not whole:
+        if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
+            behind = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
+            _copy_around_damage(source, behind, target, insert)
+        # From the other end too: what could not be gone around must not cost what lies behind it.
+        _copy(ReadableRows(source, downwards), target, insert)
+    return target.total_changes - before
+
+
+def _copy_around_damage(
+    source: sqlite3.Connection, query: str, target: sqlite3.Connection, insert: str
+) -> None:
+    """Copy rows in the order of their first column, a number, and begin again behind damage.
+
+    A page that cannot be read holds a few rows that are next to each other, or, above them, many:
+    so the steps grow until something can be read again.
+    """
+    last = -1
+    step = 1
+    for _ in range(DAMAGED_KEYS_MAX):
+        whole, row = _copy(ReadableRows(source, query, (last,)), target, insert)
+        if whole or last >= KEY_MAX:
+            return
+        # What damage makes up need not be in order, nor a number.
+        if row is not None and isinstance(row[0], int) and row[0] > last:
+            last = row[0]
+            step = 1
+        else:
+            step += (step + 7) // 8
+        last += step
+
+
+def _copy(
+    rows: ReadableRows, target: sqlite3.Connection, insert: str
+) -> tuple[bool, tuple[Any, ...] | None]:
+    """Insert rows; return whether all of them could be read, and the last one that could."""
+    last = None
+    for row in rows:
+        target.execute(insert, row)
+        last = row
+    return rows.error is None, last

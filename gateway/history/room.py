@@ -1,0 +1,22 @@
+"""The room on the disk that the session log leaves to others."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from gateway.history.settings import FREE_BYTES_MAX, FREE_SHARE
+
+
+def check_room(directory: Path, bytes_min: int | None) -> None:
+    """Refuse to write on where the disk has less than ``bytes_min`` free, None: less than its
+    share. Raises `OSError` (ENOSPC)."""
+    disk = os.statvfs(directory)
+    if bytes_min is None:
+        bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
+    bytes_free = disk.f_bavail * disk.f_frsize
+    if bytes_free < bytes_min:
+        raise OSError(
+            errno.ENOSPC, f"{bytes_free} bytes are free, {bytes_min} are kept free", str(directory)
+        )

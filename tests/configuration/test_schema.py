@@ -1,0 +1,153 @@
+"""The JSON Schema of gateway.toml agrees with the loader, as far as a schema can."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from gateway.cli.main import run
+from gateway.configuration import Configuration, ConfigurationError, load
+from gateway.configuration.description import tables
+from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
+from gateway.configuration.problems import section_at
+from gateway.configuration.schema import schema
+from gateway.configuration.sections import keys_of
+from tests.configuration.test_refusals import REFUSED
+
+ROOT = Path(__file__).resolve().parents[2]
+VALIDATOR = Draft202012Validator(schema())
+PAGES = ("README.md", "docs/configuration.md", "image/container/README.md")
+EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for page in PAGES)]
+
+# What a schema cannot see: ranges behind a unit, whole numbers written with a point, and what keys
+# or tables must have in common. `oncegate check-config` finds it.
+LEFT_TO_THE_LOADER = {
+    "[mqtt]\nmax_inflight = 1.0",
+    "[mqtt]\nretry_interval = '0s'",
+    "[mqtt]\nmax_packet_size = '1GiB'",
+    "[mqtt]\nmax_packet_size = '128.5B'",
+    "[[listeners]]\nprotocol = 'unix'\npath = 'x'\nport = 1",
+    "[[listeners]]\norigins = ['*']",
+    "[[listeners]]\nproxy_protocol = true\nallow_anonymous_network = true",
+    "[[listeners]]\nproxy_protocol = true",
+    "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\nproxy_protocol = true",
+    "[[listeners]]\nprotocol = 'websocket'",
+    "[[listeners]]\n" + 2 * "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\n",
+    "[[listeners]]\nbind = '0.0.0.0'",
+    "[[listeners]]\nbind = '::'",
+    "[[listeners]]\nanonymous = false",
+    "[[listeners]]\n[[listeners]]",
+    "[[serial]]\nname = 'a'\npath = 'x'\nline = '49 8N1'",
+    "[bridge]\nbroker = 'h:0'",
+    "[mqtt]\nmax_awaiting_rel = 7\n[bridge]\nwindow = 8",
+    "[bridge]\nwindow = 101",
+    "[mqtt]\nmaximum_qos = 1\n[[serial]]\nname = 'a'\npath = 'x'",
+    "[mqtt]\nprotocol_versions = [5]\n[[serial]]\nname = 'a'\npath = 'x'",
+    "[[serial]]\nname = 'a'\npath = 'x'\ndevice = 'd'",
+    "[[serial]]\nname = 'a'\npath = 'x'\n[[serial]]\nname = 'a'\npath = 'y'",
+}
+
+
+def accepts(content: str) -> bool:
+    return bool(VALIDATOR.is_valid(tomllib.loads(content)))
+
+
+def examples_of(file: Path) -> list[str]:
+    """The file, or the configurations that a page shows; then with what is commented out."""
+    text = file.read_text()
+    if file.suffix == ".md":
+        return re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    return [text, "\n".join(uncommented(line) for line in text.splitlines())]
+
+
+def uncommented(line: str) -> str:
+    """A key or table that is commented out; prose stays a comment."""
+    without = re.sub(r"^# ?(?=\[|\w+ = )", "", line)
+    try:
+        tomllib.loads(without)
+    except tomllib.TOMLDecodeError:
+        return line
+    return without
+
+
+def test_it_is_a_schema() -> None:
+    Draft202012Validator.check_schema(schema())
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_it_accepts_every_example(file: Path) -> None:
+    found = examples_of(file)
+    assert found
+    for text in found:
+        table = tomllib.loads(text)
+        ours = {name: table[name] for name in table if name in keys_of(Configuration)}
+        assert [error.message for error in VALIDATOR.iter_errors(ours)] == []
+
+
+@pytest.mark.parametrize("content", [row[0] for row in REFUSED])
+def test_it_refuses_what_the_loader_refuses_but_for_what_it_cannot_see(content: str) -> None:
+    assert accepts(content) is (content in LEFT_TO_THE_LOADER)
+
+
+def test_it_accepts_every_default_as_a_person_writes_it() -> None:
+    defaults = tables(load(None, {}, {}))
+    written = {
+        section: {key: value for key, value in keys.items() if value is not None}
+        for section, keys in defaults.items()
+        if isinstance(keys, dict)
+    }
+    VALIDATOR.validate(written)
+    properties = schema()["properties"]
+    for section, keys in written.items():
+        named = properties[section]["properties"]
+        assert {key: named[key].get("default") for key in keys} == keys
+    assert properties["session_log"]["properties"]["seal_after"]["default"] == "60s"
+    assert properties["mqtt"]["properties"]["max_session_expiry"]["default"] == "never"
+
+
+def test_every_key_is_described_and_no_other() -> None:
+    described = {(section, key) for section, keys in KEY_DESCRIPTIONS.items() for key in keys}
+    known = {
+        (section, key) for section in keys_of(Configuration) for key in keys_of(section_at(section))
+    }
+    assert described == known
+
+
+TEXTS = {
+    ("mqtt", "retry_interval"): st.from_regex(r"\A[0-9]{1,4}(\.[0-9])? ?(ms|s|m|h|d)\Z"),
+    ("mqtt", "max_packet_size"): st.from_regex(r"\A[0-9]{1,4}(\.5)? ?([KMG]iB|kB|MB|B)\Z"),
+    ("api", "bind"): st.ip_addresses().map(str) | st.just("localhost"),
+    ("bridge", "broker"): st.from_regex(r"\A(\[[0-9a-f:]{2,9}\]|[a-z0-9.-]{1,9}):[0-9]{1,5}\Z"),
+    ("session_log", "payload_topics"): st.text("ab/+#", min_size=1).map(lambda text: [text]),
+    ("upload", "target"): st.from_regex(r"\A(file|s3|GS|az|https?):/{0,3}[a-z]{0,3}/?[a-z]?\Z"),
+    ("gateway", "control_dir"): st.text(min_size=1, max_size=120),
+    ("hooks", "module"): st.from_regex(r"\A[a-z]{1,3}(\.[a-z_]{1,3}){0,3}\Z"),
+    ("bridge", "username"): st.text(max_size=20),
+}  # fmt: skip
+
+
+@given(st.sampled_from(sorted(TEXTS)).flatmap(
+    lambda place: st.tuples(st.just(place), TEXTS[place])
+))  # fmt: skip
+def test_it_accepts_what_the_loader_accepts(drawn: tuple[tuple[str, str], Any]) -> None:
+    (section, key), value = drawn
+    try:
+        load(None, {}, {f"{section}.{key}": value})
+    except ConfigurationError:
+        return
+    assert VALIDATOR.is_valid({section: {key: value}}), value
+
+
+def test_the_command_prints_it_whatever_the_configuration_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gateway.toml").write_text("[mqt]\n")
+    file = str(tmp_path / "gateway.toml")
+    assert run(["check-config", "--schema", "--config", file]) == 0
+    assert json.loads(capsys.readouterr().out) == schema()
