@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 
 from api import limits
 from api.models import Count, Milliseconds, Told
-from api.received_json import value_of_json
 from api.wear import Wear, wear_of
+from gateway.control.received_json import value_of_json
 
 Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
 

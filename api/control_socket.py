@@ -7,14 +7,13 @@ left to ``observer``.
 """
 
 import asyncio
-import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from api import limits
-from api.received_json import value_of_json
+from gateway.control.client import ControlClient
+from gateway.control.messages import Refused, Request, UnusableAnswer
 
 _LOOK_AT_THE_LOG: Final = (
     "Start it with `oncegate broker` (or `oncegate up` for the whole gateway). On a device systemd "
@@ -39,19 +38,6 @@ class BrokerProblem(Exception):
         return BrokerProblem(self.reason, self.mend, self.status_code)
 
 
-class RequestRefused(Exception):
-    """The broker understood the question and said no: ``code`` and ``message`` are its own."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
-
-
-class _Unintelligible(Exception):
-    """The answer is not what the contract says."""
-
-
 class ControlSocket:
     """A client of ``path``. Belongs to one event loop."""
 
@@ -60,56 +46,34 @@ class ControlSocket:
     ) -> None:
         self._path = path
         self._answer_seconds_max = answer_seconds_max
+        self._client = ControlClient(path, answer_seconds_max)
         self._turn = asyncio.Lock()
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._problem: BrokerProblem | None = None
         self._problem_until = 0.0
 
-    async def request(self, command: Mapping[str, object]) -> dict[str, object]:
+    async def request(self, command: Request) -> dict[str, Any]:
         """Send one command and return its ``result``.
 
-        Raises BrokerProblem, or RequestRefused where the broker answered with an error.
+        Raises BrokerProblem, or Refused where the broker answered with an error.
         """
-        line = json.dumps(command).encode("ascii") + b"\n"
         async with self._turn:
             if self._problem is not None and time.monotonic() < self._problem_until:
                 raise self._problem.again()
             try:
-                answer = _answer_of(await self._exchange_in_time(line))
-            except (OSError, EOFError, _Unintelligible) as error:
-                self._disconnect()
+                # This room only asks questions, so that each may be asked twice.
+                result = await self._client.read(command)
+            except Refused:
+                self._problem = None
+                raise
+            except (OSError, EOFError, UnusableAnswer) as error:
+                self._client.close()
                 raise self._remembered(self._problem_of(error)) from error
             self._problem = None
-        if isinstance(answer, RequestRefused):
-            raise answer
-        return answer
+            return result
 
     def close(self) -> None:
         """Close the connection; a later request opens a new one."""
-        self._disconnect()
-
-    async def _exchange_in_time(self, line: bytes) -> bytes:
-        finished = False
-        try:
-            async with asyncio.timeout(self._answer_seconds_max):
-                answer = await self._exchange(line)
-            finished = True
-            return answer
-        finally:
-            # An answer that nobody waited for would be taken for the answer to the next question.
-            if not finished:
-                self._disconnect()
-
-    async def _exchange(self, line: bytes) -> bytes:
-        if self._streams is not None:
-            try:
-                return await _ask(self._streams, line)
-            except (ConnectionError, EOFError):
-                # The broker was restarted since the last question. To ask again changes nothing:
-                # this room only asks questions.
-                self._disconnect()
-        self._streams = await asyncio.open_unix_connection(self._path, limit=limits.LINE_BYTES_MAX)
-        return await _ask(self._streams, line)
+        self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:
         # One answer that cannot be read (a page of sessions with monstrous names) says nothing
@@ -119,15 +83,9 @@ class ControlSocket:
             self._problem_until = time.monotonic() + limits.RETRY_SECONDS
         return problem
 
-    def _disconnect(self) -> None:
-        if self._streams is not None:
-            # Nothing is waiting to be sent that the broker would have to see.
-            self._streams[1].transport.abort()
-            self._streams = None
-
-    def _problem_of(self, error: OSError | EOFError | _Unintelligible) -> BrokerProblem:
+    def _problem_of(self, error: OSError | EOFError | UnusableAnswer) -> BrokerProblem:
         match error:
-            case _Unintelligible():
+            case UnusableAnswer():
                 return BrokerProblem(
                     f"The broker's answer cannot be read: {error}.",
                     "The broker and this page are probably of different versions: restart both "
@@ -163,26 +121,3 @@ class ControlSocket:
                     "Choose another `[gateway] control_dir` (a socket's path has at most 107 "
                     "bytes).",
                 )
-
-
-async def _ask(streams: tuple[asyncio.StreamReader, asyncio.StreamWriter], line: bytes) -> bytes:
-    reader, writer = streams
-    writer.write(line)
-    await writer.drain()
-    try:
-        return await reader.readuntil(b"\n")
-    except asyncio.LimitOverrunError as error:
-        raise _Unintelligible(f"a line of more than {limits.LINE_BYTES_MAX:,} bytes") from error
-
-
-def _answer_of(line: bytes) -> dict[str, object] | RequestRefused:
-    try:
-        answer = value_of_json(line)
-    except (ValueError, RecursionError) as error:
-        raise _Unintelligible("it is not JSON") from error
-    match answer:
-        case {"ok": True, "result": dict(result)}:
-            return result
-        case {"ok": False, "error": {"code": str(code), "message": str(message)}}:
-            return RequestRefused(code, message)
-    raise _Unintelligible("it has neither a result nor an error")

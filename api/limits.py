@@ -6,9 +6,6 @@ gateway that hangs, and no site has a reason to want another value.
 
 from typing import Final
 
-# The contract of the control socket: a line is at most 1 MiB. Longer means that it is no broker.
-LINE_BYTES_MAX: Final = 1_048_576
-
 # A broker answers from memory within milliseconds. Two seconds leave room for an SD card that makes
 # the whole machine wait, and are less than a visitor's patience.
 ANSWER_SECONDS_MAX: Final = 2.0
@@ -24,7 +21,7 @@ RETRY_SECONDS: Final = 0.25
 QUESTIONS_MAX: Final = 32
 
 # The standard's longest client identifier in bytes, so also the most characters one can have
-# [MQTT-1.5.3]. Escaped to ASCII in JSON it stays under LINE_BYTES_MAX.
+# [MQTT-1.5.3]. Escaped to ASCII in JSON it stays under a line's limit (gateway.control.messages).
 CLIENT_ID_CHARACTERS_MAX: Final = 65_535
 
 # The contract's bounds for one page of sessions.

@@ -17,12 +17,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api import limits, wear, wording
 from api.card import CardReport
-from api.control_socket import BrokerProblem, RequestRefused
+from api.control_socket import BrokerProblem
 from api.models import SessionDetail, SessionPage
 from api.observer import Observer, Overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of
 from api.verdict import UPDATE_NEEDS_A_LOOK, Level, Verdict, verdict_of
+from gateway.control.messages import Refused
 
 _ROOM: Final = Path(__file__).parent
 
@@ -146,7 +147,7 @@ async def session_page(
         session = await observer.session(client_id)
     except BrokerProblem as problem:
         return _down_page(problem, observer, card_of(request))
-    except RequestRefused:
+    except Refused:
         session = None
     return rendered(
         "session.html",
@@ -182,7 +183,7 @@ async def _sessions_of(
         return await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE), None
     except BrokerProblem as problem:
         return None, problem.reason
-    except RequestRefused as refusal:
+    except Refused as refusal:
         return None, refusal.message
 
 

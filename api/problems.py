@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
 from api import limits
-from api.control_socket import BrokerProblem, RequestRefused
+from api.control_socket import BrokerProblem
+from gateway.control.messages import Refused
 
 _STATUS_OF_CODE: Final = {"not_found": 404, "bad_request": 400}
 
@@ -56,8 +57,8 @@ def install_problem_handlers(app: FastAPI) -> None:
     async def broker_problem(_: Request, error: BrokerProblem) -> JSONResponse:
         return problem_response(error.status_code, error.reason, mend=error.mend)
 
-    @app.exception_handler(RequestRefused)
-    async def refused(_: Request, error: RequestRefused) -> JSONResponse:
+    @app.exception_handler(Refused)
+    async def refused(_: Request, error: Refused) -> JSONResponse:
         return problem_response(_STATUS_OF_CODE.get(error.code, 502), error.message)
 
     @app.exception_handler(RequestValidationError)

@@ -13,6 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from gateway.control.client import ControlClient
+from gateway.control.messages import Refused, UnusableAnswer
+
 logger = logging.getLogger(__name__)
 
 # Ports that come and go while the broker is away; older observations give way to newer.
@@ -20,7 +23,6 @@ OBSERVATIONS_MAX = 256
 # The broker accepts this much of a status (docs/formats/control-socket.md); a margin for the rest.
 STATUS_BYTES_MAX = 60 * 1024
 ANSWER_SECONDS_MAX = 5.0
-_LINE_BYTES_MAX = 1024 * 1024
 
 Observation = Literal["serial_port_found", "serial_port_lost"]
 Status = dict[str, object]
@@ -30,11 +32,9 @@ class ControlSocket:
     """`run` does not return by itself."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._client = ControlClient(path, ANSWER_SECONDS_MAX)
         self._observations: deque[Status] = deque(maxlen=OBSERVATIONS_MAX)
         self._wake = asyncio.Event()
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
 
     def observe(self, event: Observation, port: str, detail: str) -> None:
         self._observations.append(
@@ -45,14 +45,14 @@ class ControlSocket:
     async def run(self, status: Callable[[], Status], report_seconds: float) -> None:
         try:
             while True:
-                with contextlib.suppress(OSError, TimeoutError, ValueError):
+                with contextlib.suppress(OSError, EOFError, UnusableAnswer):
                     await self._tell(status())
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(report_seconds):
                         await self._wake.wait()
                 self._wake.clear()
         finally:
-            self._disconnect()
+            self._client.close()
 
     async def _tell(self, status: Status) -> None:
         try:
@@ -64,29 +64,15 @@ class ControlSocket:
                     self._observations.popleft()
             report: Status = {"command": "report", "source": "bridge", "status": bounded(status)}
             await self._ask(report)
-        except (OSError, TimeoutError, ValueError):
-            self._disconnect()
+        except (OSError, EOFError, UnusableAnswer):
+            self._client.close()
             raise
 
     async def _ask(self, request: Status) -> None:
-        async with asyncio.timeout(ANSWER_SECONDS_MAX):
-            if self._reader is None or self._writer is None:
-                self._reader, self._writer = await asyncio.open_unix_connection(
-                    str(self._path), limit=_LINE_BYTES_MAX
-                )
-            self._writer.write(json.dumps(request).encode() + b"\n")
-            await self._writer.drain()
-            line = await self._reader.readline()
-        if not line.endswith(b"\n"):
-            raise ConnectionResetError("the control socket was closed")
-        answer = json.loads(line)
-        if not isinstance(answer, dict) or not answer.get("ok"):
-            logger.debug("the broker refused %s: %s", request["command"], answer)
-
-    def _disconnect(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._reader = self._writer = None
+        try:
+            await self._client.request(request)
+        except Refused as refusal:
+            logger.debug("the broker refused %s: %s", request["command"], refusal)
 
 
 def bounded(status: Status) -> Status:

@@ -14,20 +14,16 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-import orjson
-
+from gateway.control.client import ControlClient
+from gateway.control.messages import Refused, UnusableAnswer
 from gateway.history.chain import Head
-from gateway.history.settings import ANSWER_BYTES_MAX, ANSWER_SECONDS_MAX, REPORT_SECONDS
+from gateway.history.settings import ANSWER_SECONDS_MAX, REPORT_SECONDS
 from gateway.history.trouble import Trouble
 from gateway.history.waiting import either_within, happened_within
 
 _log = logging.getLogger(__name__)
 
 Record = dict[str, object]
-
-
-class ControlError(Exception):
-    """The broker's answer was a refusal, or no answer that the contract knows."""
 
 
 class ControlLink:
@@ -53,37 +49,34 @@ class ControlLink:
         while not stop.is_set():
             try:
                 await self._talk(stop)
-            except (OSError, EOFError, TimeoutError, ControlError) as problem:
+            except (OSError, EOFError):
                 # An absent broker is no trouble of this process: its own unit says so.
-                if isinstance(problem, ControlError):
-                    self._refusal.begin(str(problem), "refusal")
+                await happened_within(stop, REPORT_SECONDS)
+            except (UnusableAnswer, Refused) as problem:
+                self._refusal.begin(f"the broker's answer: {problem}", "refusal")
                 await happened_within(stop, REPORT_SECONDS)
 
     async def _talk(self, stop: asyncio.Event) -> None:
-        async with asyncio.timeout(ANSWER_SECONDS_MAX):
-            reader, writer = await asyncio.open_unix_connection(
-                self._socket, limit=ANSWER_BYTES_MAX
-            )
+        client = ControlClient(self._socket, ANSWER_SECONDS_MAX)
         try:
-            connection = _Connection(reader, writer)
-            boot = (await connection.ask({"command": "status"})).get("boot")
+            boot = (await client.request({"command": "status"})).get("boot")
             self._boot = boot if isinstance(boot, str) else None
             self._told = None
             self._on_broker()
             while True:
                 is_last = stop.is_set()
-                await self._say_all(connection)
+                await self._say_all(client)
                 if is_last:
                     return
                 await either_within(self._news, stop, REPORT_SECONDS)
         finally:
-            writer.close()
+            client.close()
 
-    async def _say_all(self, connection: _Connection) -> None:
+    async def _say_all(self, client: ControlClient) -> None:
         self._news.clear()
         head = self._head
         if head is not None and head != self._told and head.boot == self._boot:
-            await connection.ask(
+            await client.request(
                 {
                     "command": "exported",
                     "sequence": head.last_sequence,
@@ -92,41 +85,5 @@ class ControlLink:
                 }
             )
             self._told = head
-        await connection.ask({"command": "report", "source": "uploader", "status": self._status()})
+        await client.request({"command": "report", "source": "uploader", "status": self._status()})
         self._refusal.end()
-
-
-class _Connection:
-    """One request, one answer, in order."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    async def ask(self, request: Record) -> Record:
-        """The result. Raises `ControlError`, `OSError`, `EOFError`, `TimeoutError`."""
-        async with asyncio.timeout(ANSWER_SECONDS_MAX):
-            self._writer.write(orjson.dumps(request, option=orjson.OPT_APPEND_NEWLINE))
-            await self._writer.drain()
-            try:
-                line = await self._reader.readuntil(b"\n")
-            except asyncio.LimitOverrunError as problem:
-                raise ControlError(
-                    f"the answer to {request['command']} is longer than {ANSWER_BYTES_MAX} bytes"
-                ) from problem
-        return _result_of(str(request["command"]), line)
-
-
-def _result_of(command: str, line: bytes) -> Record:
-    try:
-        answer = orjson.loads(line)
-    except orjson.JSONDecodeError as problem:
-        raise ControlError(f"the answer to {command} is no JSON: {problem}") from problem
-    if not isinstance(answer, dict):
-        raise ControlError(f"the answer to {command} is no JSON object")
-    result = answer.get("result")
-    if answer.get("ok") is True and isinstance(result, dict):
-        return result
-    error = answer.get("error")
-    message = error.get("message") if isinstance(error, dict) else answer
-    raise ControlError(f"the broker refused {command}: {str(message)[:300]}")

@@ -83,9 +83,6 @@ REPORT_SECONDS = 1.0
 ANSWER_SECONDS_MAX = 10.0
 """For an answer of the control socket: a commit on a slow card takes a second or two."""
 
-ANSWER_BYTES_MAX = 1 << 20
-"""A line of the control socket (docs/formats/control-socket.md)."""
-
 SENTENCE_CHARACTERS_MAX = 300
 """Of a library's error message: enough for a person, no page of XML in the status."""
 

@@ -13,7 +13,8 @@ from typing import Any
 from gateway.access.passwords import PasswordFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
-from gateway.server.control_socket import LINE_BYTES_MAX, ControlSocket, refusal_of
+from gateway.control.messages import LINE_BYTES_MAX
+from gateway.server.control_socket import ControlSocket, refusal_of
 from gateway.server.shell import Shell
 from gateway.server.status import session_detail_of, session_of
 

@@ -15,12 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gateway.control.messages import LINE_BYTES_MAX
 from gateway.server.unix_sockets import PATH_BYTES_MAX, closed_to_others, inode_of, is_answered
 
 logger = logging.getLogger(__name__)
-
-LINE_BYTES_MAX = 1024 * 1024
-"""Longest request: a report fits, and a client that sends none cannot fill the memory."""
 
 CONNECTIONS_MAX = 64
 """At one socket: our own processes have one each, and the page cannot take those of the others."""

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api import limits
-from api.control_socket import BrokerProblem, ControlSocket, RequestRefused
+from api.control_socket import BrokerProblem, ControlSocket
+from gateway.control.messages import LINE_BYTES_MAX, Refused
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker, running_broker
 
@@ -41,7 +42,7 @@ async def test_a_result_is_returned_and_the_connection_is_kept(
 async def test_a_refusal_carries_the_brokers_code_and_words(
     asker: ControlSocket, broker: ContractBroker
 ) -> None:
-    with pytest.raises(RequestRefused, match="no session for client id 'nobody'") as caught:
+    with pytest.raises(Refused, match="no session for client id 'nobody'") as caught:
         await asker.request({"command": "session", "client_id": "nobody"})
     assert caught.value.code == "not_found"
 
@@ -129,14 +130,14 @@ async def test_an_answer_outside_the_contract_is_a_problem_of_versions(
 async def test_a_line_beyond_one_mebibyte_is_not_read_to_its_end(
     asker: ControlSocket, broker: ContractBroker
 ) -> None:
-    broker.instead = lambda _: b"x" * (limits.LINE_BYTES_MAX + 2)
+    broker.instead = lambda _: b"x" * (LINE_BYTES_MAX + 2)
     assert "more than 1,048,576 bytes" in (await problem_of(asker)).reason
 
 
 async def test_a_line_of_almost_one_mebibyte_is_read(
     asker: ControlSocket, broker: ContractBroker
 ) -> None:
-    long = {"ok": True, "result": {"gateway": "x" * (limits.LINE_BYTES_MAX - 100)}}
+    long = {"ok": True, "result": {"gateway": "x" * (LINE_BYTES_MAX - 100)}}
     broker.instead = lambda _: json.dumps(long).encode() + b"\n"
     assert await asker.request(STATUS) == long["result"]
 
@@ -152,6 +153,6 @@ async def test_no_bytes_of_the_other_side_escape_as_another_kind_of_error(
     async with running_broker(path) as broker:
         broker.instead = lambda _: answer.replace(b"\n", b"") + b"\n"
         asker = ControlSocket(path)
-        with pytest.raises((BrokerProblem, RequestRefused)):
+        with pytest.raises((BrokerProblem, Refused)):
             await asker.request(STATUS)
         asker.close()

@@ -1,7 +1,7 @@
 """JSON whose values came from sensors: one odd value must not make its whole line unreadable. Pure.
 
 A sensor's text may hold half of a surrogate pair, and a sensor's number may be NaN or have
-thousands of digits. Each is read as something that ``models`` can then refuse by itself, or that a
+thousands of digits. Each is read as something that a model can then refuse by itself, or that a
 page can show.
 """
 

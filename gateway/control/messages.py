@@ -1,0 +1,57 @@
+"""A request and its answer, as one line of JSON each. Pure."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.control.received_json import value_of_json
+
+Request = Mapping[str, object]
+"""`{"command": "status"}`, with the command's arguments beside it."""
+
+LINE_BYTES_MAX = 1 << 20
+"""Longest line in either direction."""
+
+
+class UnusableAnswer(Exception):
+    """What came back is not an answer of the contract."""
+
+
+class Refused(Exception):
+    """The broker answered with an error."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+def line_of(request: Request) -> bytes:
+    """Return a request as a line.
+
+    Raises:
+        ValueError: it is longer than `LINE_BYTES_MAX`.
+    """
+    line = json.dumps(request).encode("ascii") + b"\n"
+    if len(line) > LINE_BYTES_MAX:
+        raise ValueError(f"{request['command']}: the request is longer than {LINE_BYTES_MAX} bytes")
+    return line
+
+
+def result_of(line: bytes) -> dict[str, Any]:
+    """Return the result that an answer holds.
+
+    Raises:
+        Refused: the broker answered with an error.
+        UnusableAnswer: the line is no answer of the contract.
+    """
+    try:
+        answer = value_of_json(line)
+    except (ValueError, RecursionError) as error:
+        raise UnusableAnswer("it is not JSON") from error
+    match answer:
+        case {"ok": True, "result": dict(result)}:
+            return result
+        case {"ok": False, "error": {"code": str(code), "message": str(message)}}:
+            raise Refused(code, message)
+    raise UnusableAnswer("it has neither a result nor an error")
