@@ -26,7 +26,7 @@ def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, An
     except Refused as refusal:
         is_configuration = refusal.code == CONFIGURATION_REFUSED
         raise CommandFailed(
-            line_of(refusal.message or "the broker refused without a reason"),
+            line_of(refusal.message),
             exit_code=EXIT_CONFIGURATION if is_configuration else EXIT_FAILED,
         ) from None
     except UnusableAnswer:

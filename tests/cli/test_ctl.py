@@ -164,11 +164,11 @@ def test_what_acts_prints_the_answer_itself_for_programs(
     ("answer", "message"),
     [
         (b'{"ok":false,"error":{"code":"not_found","message":"no session"}}\n', "no session"),
-        (b'{"ok":false}\n', "refused without a reason"),
         (b"[1]\n", "no answer of the control protocol"),
         (b"\xff\n", "no answer of the control protocol"),
         (b"[" * 100_000 + b"\n", "no answer of the control protocol"),
-        (b'{"ok":true,"result":3}\n', "refused without a reason"),
+        (b'{"ok":false}\n', "no answer of the control protocol"),
+        (b'{"ok":true,"result":3}\n', "no answer of the control protocol"),
     ],
 )
 def test_an_answer_that_is_none_is_one_line_and_exit_code_1(
