@@ -78,22 +78,20 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Five streams at once: all tests on plain Python, WORKERS files at a time, for most of them wait
-# for disks, sockets and other processes; those of the rooms that are compiled; those of Spark; a boot
-# of the card; and what looks at the sources alone.
+# Four streams at once: all tests on plain Python, WORKERS files at a time, for most of them wait
+# for disks, sockets and other processes; those of the rooms that are compiled; those of Spark; and a
+# boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
-test: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+test: static
 	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
-	$(MAKE) static >build/test-static.log 2>&1 & static=$$!; \
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
-	trap "kill $$static $$compiled $$spark $$image" INT TERM; \
+	trap "kill $$compiled $$spark $$image" INT TERM; \
 	$(MAKE) test-plain || outcome=1; \
-	for name in static compiled spark image; do \
+	for name in compiled spark image; do \
 		eval "process=\$$$$name"; \
-		if wait $$process; then \
-			echo "$$name: $$(grep -e " passed" -e "^not run" -e "^Contracts" build/test-$$name.log)"; \
+		if wait $$process; then echo "$$name: $$(grep -e " passed" -e "^not run" build/test-$$name.log)"; \
 		else cat build/test-$$name.log; outcome=1; fi; \
 	done; \
 	exit $$outcome
