@@ -5,7 +5,7 @@
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
 #   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
-#   make check     the same without the slow system tests
+#   make check     the same without the slow system tests and those that need a quiet machine
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)

@@ -66,7 +66,6 @@ class ControlSocket:
                 self._problem = None
                 raise
             except (OSError, EOFError, UnusableAnswer) as error:
-                self._client.close()
                 raise self._remembered(self._problem_of(error)) from error
             self._problem = None
             return result

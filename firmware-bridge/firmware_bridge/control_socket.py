@@ -55,18 +55,13 @@ class ControlSocket:
             self._client.close()
 
     async def _tell(self, status: Status) -> None:
-        try:
-            while self._observations:
-                observation = self._observations[0]
-                await self._ask(observation)
-                # Taken off only now: a broker that went away meanwhile hears it next time.
-                if self._observations and self._observations[0] is observation:
-                    self._observations.popleft()
-            report: Status = {"command": "report", "source": "bridge", "status": bounded(status)}
-            await self._ask(report)
-        except (OSError, EOFError, UnusableAnswer):
-            self._client.close()
-            raise
+        while self._observations:
+            observation = self._observations[0]
+            await self._ask(observation)
+            # Taken off only now: a broker that went away meanwhile hears it next time.
+            if self._observations and self._observations[0] is observation:
+                self._observations.popleft()
+        await self._ask({"command": "report", "source": "bridge", "status": bounded(status)})
 
     async def _ask(self, request: Status) -> None:
         try:

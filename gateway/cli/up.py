@@ -102,11 +102,15 @@ def environment_of(
     configuration: "Configuration", around: Mapping[str, str], *, as_services: bool = False
 ) -> dict[str, str]:
     """The children's environment: what the options said, and what differs in development."""
+    from gateway.configuration.description import table_of
+
     environment = dict(around)
     environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
     environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
+    doors = [table_of(door) for door in configuration.listeners]
+    # TOML has no null: what has no value is left out.
     environment["ONCEGATE_LISTENERS"] = json.dumps(
-        [door.as_table() for door in configuration.listeners]
+        [{key: value for key, value in door.items() if value is not None} for door in doors]
     )
     if as_services:
         return environment

@@ -6,14 +6,14 @@ imports pydantic, for whoever only uses a configuration needs none of it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 
 from gateway.configuration.problems import ConfigurationError, Location, lines_of
-from gateway.configuration.sections import Configuration, Section, keys_of
+from gateway.configuration.sections import Configuration, Section, fields_of, keys_of
 
 
 class _Model(BaseModel):
@@ -51,11 +51,8 @@ def configuration_of(
 
 
 def _model_of(section: type[Section]) -> type[_Model]:
-    keys = keys_of(section)
     types = {
-        each.name: (_checked_type(each.type), _default_of(each))
-        for each in fields(section)
-        if each.name in keys
+        each.name: (_checked_type(each.type), _default_of(each)) for each in fields_of(section)
     }
     model = create_model(section.__name__, __base__=_Model, **types)  # type: ignore[call-overload]
     model.section = section

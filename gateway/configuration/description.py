@@ -2,13 +2,13 @@
 documentation."""
 
 from collections.abc import Iterator
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from gateway.configuration.problems import shown
 from gateway.configuration.quantities import Quantity, is_never
-from gateway.configuration.sections import Configuration, Section, keys_of
+from gateway.configuration.sections import Configuration, Section, fields_of, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,19 @@ def keys(configuration: Configuration) -> Iterator[Key]:
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
-    """All keys as JSON values under their sections, as a file would have them; None where a key
-    has no value."""
+    """`table_of` every section, and of each table of a list of tables."""
     return {
-        section: _table_of(value)
+        section: table_of(value)
         if isinstance(value, Section)
-        else [_table_of(each) for each in value]
+        else [table_of(each) for each in value]
         for section, value in _sections_of(configuration)
+    }
+
+
+def table_of(section: Section) -> dict[str, Any]:
+    """A section's keys as JSON values, as a file would have them; None where a key has no value."""
+    return {
+        key.name: written_of(key, getattr(section, key.name)) for key in fields_of(type(section))
     }
 
 
@@ -65,21 +71,10 @@ def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
     return ((section, getattr(configuration, section)) for section in keys_of(Configuration))
 
 
-def _table_of(section: Section) -> dict[str, Any]:
-    known = keys_of(type(section))
-    return {
-        key.name: written_of(key, getattr(section, key.name))
-        for key in fields(section)
-        if key.name in known
-    }
-
-
 def _keys_of(prefix: str, section: Section) -> Iterator[Key]:
-    known = keys_of(type(section))
-    for key in fields(section):
-        if key.name in known:
-            text = text_of(key, getattr(section, key.name))
-            yield Key(f"{prefix} {key.name}", text, key.name in section.given)
+    for key in fields_of(type(section)):
+        text = text_of(key, getattr(section, key.name))
+        yield Key(f"{prefix} {key.name}", text, key.name in section.given)
 
 
 def _notes_of(written: Any) -> Iterator[Any]:

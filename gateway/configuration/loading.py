@@ -10,7 +10,6 @@ connected to.
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from gateway.configuration.problems import (
     shown,
     suggestion,
 )
-from gateway.configuration.sections import Configuration, keys_of
+from gateway.configuration.sections import Configuration, fields_of, keys_of
 
 # A configuration is written by hand; a larger file is the wrong file.
 FILE_BYTES_MAX = 1 << 20
@@ -152,7 +151,7 @@ def _as_text_where_due(location: Location, value: object, text: str) -> object:
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value
     section = section_at(str(location[0]))
-    written_type = next(str(key.type) for key in fields(section) if key.name == location[1])
+    written_type = next(str(key.type) for key in fields_of(section) if key.name == location[1])
     return text if "str" in written_type or "Path" in written_type else value
 
 

@@ -11,12 +11,17 @@ they say.
 import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.configuration import sections
-from gateway.configuration.sections import Configuration, Listener, Section, Serial
+from gateway.configuration.sections import (
+    Configuration,
+    Listener,
+    Section,
+    Serial,
+    fields_of,
+    keys_of,
+)
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -70,14 +75,9 @@ def shown(value: object) -> str:
     return text[: _SHOWN_CHARACTERS_MAX - 3] + "..." if too_long else text
 
 
-def keys_of(location: Location) -> set[str]:
-    """The keys that are known at the table at `location`."""
-    return set(sections.keys_of(section_at(str(location[0])) if location else Configuration))
-
-
 def section_at(name: str) -> type[Section]:
     """The class of a section, or of each table of a list of tables."""
-    types: dict[str, Any] = {each.name: each.type for each in fields(Configuration)} | _TABLES
+    types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | _TABLES
     section: type[Section] = types[name]
     return section
 
@@ -110,7 +110,8 @@ def place_of(location: Location) -> str:
 def _line_of(details: "ErrorDetails", source: str) -> str:
     location, kind, value = details["loc"], details["type"], details["input"]
     if kind == "extra_forbidden":
-        mend = suggestion(str(location[-1]), keys_of(location[:-1]))
+        table = section_at(str(location[0])) if len(location) > 1 else Configuration
+        mend = suggestion(str(location[-1]), keys_of(table))
         what = "section" if len(location) == 1 else "key"
         return f"{source}: {place_of(location)} is not a {what} of this version: {mend}"
     if kind == "missing":

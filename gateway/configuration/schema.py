@@ -6,14 +6,14 @@ and rules over several sections, are left to `oncegate check-config`.
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from gateway.configuration.description import written_of
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
 from gateway.configuration.quantities import Items, Quantity
-from gateway.configuration.sections import Configuration, Listener, Section, Serial, keys_of
+from gateway.configuration.sections import Configuration, Listener, Section, Serial, fields_of
 
 Schema = dict[str, Any]
 
@@ -48,11 +48,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
 
 def schema() -> Schema:
     """The schema of a whole file."""
-    properties = {
-        key.name: _of_type(key.type, key.name)
-        for key in fields(Configuration)
-        if key.name in keys_of(Configuration)
-    }
+    properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
     return {
         "$schema": DIALECT,
         "title": "gateway.toml, the configuration of Oncegate",
@@ -63,7 +59,7 @@ def schema() -> Schema:
 
 
 def _of_section(section: type[Section], name: str) -> Schema:
-    known = [key for key in fields(section) if key.name in keys_of(section)]
+    known = fields_of(section)
     required = [key.name for key in known if _default_of(key) is MISSING]
     made: Schema = {
         "description": " ".join((section.__doc__ or "").split()),

@@ -7,7 +7,7 @@ in step.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -70,9 +70,14 @@ class Section:
         """Raise `refusal` where values that are allowed each do not fit together."""
 
 
+def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
+    """The keys of a section in the order of the file, each with its type and its default."""
+    return tuple(each for each in fields(section) if each.name != "given")
+
+
 def keys_of(section: type[Section]) -> tuple[str, ...]:
-    """The keys of a section in the order of the file."""
-    return tuple(each.name for each in fields(section) if each.name != "given")
+    """The names of a section's keys."""
+    return tuple(each.name for each in fields_of(section))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,15 +121,6 @@ class Listener(Section):
         if written.get("protocol") == "websocket":
             return {"port": WEBSOCKET_PORT, **written}
         return written
-
-    def as_table(self) -> dict[str, Any]:
-        """The listener as a file would have it, for another process of this gateway."""
-        values = ((key, getattr(self, key)) for key in keys_of(Listener))
-        return {
-            key: str(value) if isinstance(value, Path) else value
-            for key, value in values
-            if value is not None
-        }
 
     def check(self) -> None:
         if self.tls is not None:

@@ -20,7 +20,8 @@ from gateway.control.messages import (
 
 
 class ControlClient:
-    """A connection that is kept open and replaced when it has broken. Of one event loop."""
+    """A connection that is kept open, and replaced after any failure but a refusal. Of one event
+    loop."""
 
     def __init__(self, path: Path, answer_seconds_max: float) -> None:
         self._path = path

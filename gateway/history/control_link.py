@@ -49,11 +49,10 @@ class ControlLink:
         while not stop.is_set():
             try:
                 await self._talk(stop)
-            except (OSError, EOFError):
+            except (OSError, EOFError, UnusableAnswer, Refused) as problem:
                 # An absent broker is no trouble of this process: its own unit says so.
-                await happened_within(stop, REPORT_SECONDS)
-            except (UnusableAnswer, Refused) as problem:
-                self._refusal.begin(f"the broker's answer: {problem}", "refusal")
+                if isinstance(problem, UnusableAnswer | Refused):
+                    self._refusal.begin(f"the broker's answer: {problem}", "refusal")
                 await happened_within(stop, REPORT_SECONDS)
 
     async def _talk(self, stop: asyncio.Event) -> None:

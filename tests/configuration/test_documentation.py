@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from gateway.configuration import Configuration, load
 from gateway.configuration.description import keys, text_of
 from gateway.configuration.problems import section_at
-from gateway.configuration.sections import keys_of
+from gateway.configuration.sections import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # Where there is no value by default, the page says what happens in words.
@@ -39,8 +39,7 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
     return {
         (section, key.name): key
         for section in keys_of(Configuration)
-        for key in fields(section_at(section))
-        if key.name in keys_of(section_at(section))
+        for key in fields_of(section_at(section))
     }
 
 

@@ -1,12 +1,12 @@
 """Where values come from, in which order they win, and what they become."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
 
 from gateway.cli.bridge import bridge_settings_of
+from gateway.cli.up import environment_of
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.configuration.loading import FILE_BYTES_MAX, variables
@@ -157,8 +157,8 @@ def test_listeners_that_were_written_out_are_read_again_as_they_were(file: Path)
         "[[listeners]]\nprotocol = 'unix'\npath = 'mqtt.sock'\nmax_connections = 3\n"
     )
     configuration = load(file, {}, {})
-    tables = [door.as_table() for door in configuration.listeners]
-    again = load(None, {"ONCEGATE_LISTENERS": json.dumps(tables)}, {})
+    written = environment_of(configuration, {})["ONCEGATE_LISTENERS"]
+    again = load(None, {"ONCEGATE_LISTENERS": written}, {})
     assert again.listeners == configuration.listeners
     assert again.listeners[1].origins == ("https://a.example",)
 

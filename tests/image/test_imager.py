@@ -1,11 +1,8 @@
 """What Raspberry Pi Imager leaves on the boot partition becomes lines of gateway.toml."""
 
-import contextlib
 import json
-import os
 import time
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,7 @@ from oncegate_device.provisioning import REPORT
 from oncegate_device.wanted import FILE_BYTES_MAX, WantedError
 
 from image import os_list
-from tests.image.test_provisioning import EXAMPLE, KEY, Card
+from tests.image.test_provisioning import EXAMPLE, KEY, Card, cut_after
 
 SSID = "Müller's"
 PSK = "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"
@@ -309,35 +306,15 @@ def test_a_strange_file_costs_little_and_runs_nothing(card: Card, content: str) 
     assert card.stored("hostname") == "a\n"
 
 
-@pytest.mark.parametrize("cut_after", range(30))
-def test_a_cut_at_any_step_is_completed_by_the_next_start(
-    card: Card, cut_after: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Cut(Exception):
-        pass
-
-    steps = 0
-
-    def counted(real: Callable[..., object]) -> Callable[..., object]:
-        def step(*arguments: object, **named: object) -> object:
-            nonlocal steps
-            steps += 1
-            if steps > cut_after:
-                raise Cut
-            return real(*arguments, **named)
-
-        return step
-
+@pytest.mark.parametrize("steps", range(30))
+def test_a_cut_at_any_step_is_completed_by_the_next_start(card: Card, steps: int) -> None:
     flashed(card)
     card.provision()
     flashed(card)
     card.put('[device]\nhostname = "cabinet-9"\n')
     (card.places.device / "wpa_supplicant" / "wpa_supplicant-wlan0.conf").unlink()
-    with monkeypatch.context() as patched:
-        for owner, name in ((Path, "rename"), (Path, "unlink"), (os, "fsync")):
-            patched.setattr(owner, name, counted(getattr(owner, name)))
-        with contextlib.suppress(Cut):
-            card.provision()
+    with cut_after(steps):
+        card.provision()
     assert imager.is_there(card.places.boot) == (names(card) != NAMES_LEFT)
     card.provision()
     assert names(card) == NAMES_LEFT
@@ -346,3 +323,11 @@ def test_a_cut_at_any_step_is_completed_by_the_next_start(
     assert said["wifi"]["ssid"] == SSID
     assert PSK in card.stored("wpa_supplicant/wpa_supplicant-wlan0.conf")
     assert PSK not in card.text
+
+
+def test_what_a_cut_left_is_wiped_also_where_gateway_toml_is_refused(card: Card) -> None:
+    put(card, "network-config.was", NETWORK_CONFIG)
+    card.put('[device]\nhostname = "cabinet 7"\n')
+    with pytest.raises(WantedError):
+        card.provision()
+    assert names(card) == NAMES_LEFT

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -256,30 +256,38 @@ def test_what_was_taken_is_noted_as_sha256sum_checks_it(card: Card) -> None:
     assert card.stored("gateway.toml.sha256") == f"{digest}  {card.places.file}\n"
 
 
-@pytest.mark.parametrize("cut_after", range(1, 9))
-def test_a_cut_while_secrets_are_wiped_leaves_the_file_or_what_the_next_start_completes(
-    card: Card, cut_after: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Cut(Exception):
-        pass
+class Cut(Exception):
+    """The power is gone."""
 
+
+@contextlib.contextmanager
+def cut_after(steps_max: int) -> Iterator[None]:
+    """End what is done in here before the next rename, removal or fsync once there were so many."""
     steps = 0
 
-    def counted(name: str, real: object) -> object:
+    def counted(real: Callable[..., object]) -> Callable[..., object]:
         def step(*arguments: object, **named: object) -> object:
             nonlocal steps
             steps += 1
-            if steps > cut_after:
+            if steps > steps_max:
                 raise Cut
-            return real(*arguments, **named)  # type: ignore[operator]
+            return real(*arguments, **named)
 
         return step
 
+    with pytest.MonkeyPatch.context() as patched, contextlib.suppress(Cut):
+        for owner, name in ((Path, "rename"), (Path, "unlink"), (os, "fsync")):
+            patched.setattr(owner, name, counted(getattr(owner, name)))
+        yield
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_a_cut_while_secrets_are_wiped_leaves_the_file_or_what_the_next_start_completes(
+    card: Card, steps: int
+) -> None:
     card.put(FULL.replace("ssh_keys", "# ssh_keys"))
     store(read(card.text, "gateway.toml"), card.places, card.own)
-    with monkeypatch.context() as patched, contextlib.suppress(Cut):
-        for owner, name in ((Path, "rename"), (Path, "unlink"), (os, "fsync")):
-            patched.setattr(owner, name, counted(name, getattr(owner, name)))
+    with cut_after(steps):
         wiping.replace(card.places.file, wiping.without_secrets(card.text).encode())
     card.provision()
     assert tomllib.loads(card.text)["device"]["hostname"] == "cabinet-7"
