@@ -19,7 +19,12 @@ from tests.powercut.cabinet import Cabinet
 from tests.powercut.mounted_disk import BEFORE_A_CHANGE, MountedDisk
 
 PAGE_BYTES = 4096
+# Enough for several pages of readings.
 FRAMES = 150
+# Few enough for one WAL, of up to 250 pages: each of them can be a commit of its own, of 3 pages.
+FRAMES_OF_ONE_WAL = 20
+# Where the header of a WAL counts the checkpoints (SQLite's file format, section 4.1).
+WAL_CHECKPOINTS = slice(12, 16)
 
 Row = tuple[str, bytes]
 
@@ -36,10 +41,10 @@ def offset_of_readings_in(outbox: Path) -> int:
 class DamagedCabinet(Cabinet):
     """Its outbox is taken out, damaged and put back."""
 
-    async def start(self) -> None:
+    async def start_and_accept(self, frames: int = FRAMES) -> None:
         """Start the bridge and wait until it has accepted some frames more."""
-        await super().start()
-        await self.accept(FRAMES)
+        await self.start()
+        await self.accept(frames)
 
     async def take_out(self, how: str) -> Path:
         """End the bridge (`stopped` or `cut`) and switch the disk off; the outbox on it."""
@@ -71,7 +76,6 @@ async def cabinet(disk: MountedDisk) -> AsyncIterator[DamagedCabinet]:
     cabinet = DamagedCabinet(disk, window=16)
     sensing = asyncio.create_task(cabinet.board.run())
     try:
-        await cabinet.start()
         yield cabinet
     finally:
         sensing.cancel()
@@ -96,7 +100,7 @@ def rows_of(outbox: Path) -> list[Row]:
 async def kept_of(cabinet: DamagedCabinet, before: list[Row]) -> list[Row]:
     """What a start on the medium as it is now keeps of these rows; none comes twice."""
     cabinet.disk.switch_on()
-    await cabinet.start()
+    await cabinet.start_and_accept()
     now = rows_of(await cabinet.take_out("stopped"))
     assert len(set(now)) == len(now)
     known = set(before)
@@ -111,7 +115,10 @@ async def kept_of(cabinet: DamagedCabinet, before: list[Row]) -> list[Row]:
 async def test_a_lost_outbox_is_told_and_kept_and_costs_nothing_that_its_wal_has(
     cabinet: DamagedCabinet, how: str
 ) -> None:
+    await cabinet.start_and_accept(FRAMES_OF_ONE_WAL)
     outbox = await cabinet.take_out("cut")
+    wal = outbox.with_name("outbox.db-wal")
+    assert int.from_bytes(wal.read_bytes()[WAL_CHECKPOINTS]) == 1, "it has everything"
     before = rows_of(outbox)
     outbox.write_bytes(b"" if how == "emptied" else bytes(outbox.stat().st_size))
     assert await kept_of(cabinet, before) == before
@@ -128,6 +135,7 @@ async def test_a_lost_outbox_is_told_and_kept_and_costs_nothing_that_its_wal_has
 async def test_a_truncated_outbox_is_told_and_keeps_what_is_readable(
     cabinet: DamagedCabinet,
 ) -> None:
+    await cabinet.start_and_accept()
     outbox = await cabinet.take_out("stopped")
     before = rows_of(outbox)
     outbox.write_bytes(outbox.read_bytes()[: outbox.stat().st_size // 2])
@@ -140,6 +148,7 @@ async def test_a_truncated_outbox_is_told_and_keeps_what_is_readable(
 async def test_a_torn_wal_keeps_everything_before_the_tear_and_is_no_damage(
     cabinet: DamagedCabinet,
 ) -> None:
+    await cabinet.start_and_accept()
     outbox = await cabinet.take_out("cut")
     before = rows_of(outbox)
     wal = outbox.with_name("outbox.db-wal")
@@ -154,6 +163,7 @@ async def test_a_torn_wal_keeps_everything_before_the_tear_and_is_no_damage(
 async def test_cuts_amid_the_salvage_of_a_damaged_outbox_cost_nothing_more(
     cabinet: DamagedCabinet, tmp_path: Path
 ) -> None:
+    await cabinet.start_and_accept()
     outbox = await cabinet.take_out("stopped")
     before = rows_of(outbox)
     with outbox.open("r+b") as file:
