@@ -14,7 +14,8 @@ from gateway.audit.final_state import Database, compare
 from gateway.audit.findings import Findings, LawException
 from gateway.audit.segments import in_order, segments_below, stretch_of
 from gateway.audit.walk import Stretch, Walk
-from gateway.core.records.reader import DamagedBlob, decode
+from gateway.core.records.blob import DamagedBlob
+from gateway.core.records.events import decode
 from gateway.history.names import SegmentName
 from gateway.history.verify import DamagedSegment, UnknownVersion
 from gateway.store.database import DATABASE_NAME, connect_read_only

@@ -14,6 +14,7 @@ import os
 import sys
 import time
 
+from gateway.core.records.kinds import ClockQuality
 from gateway.server import clock
 
 try:
@@ -53,7 +54,7 @@ class Lines(Printable):
         if self._for_journal:
             return f"<{_PRIORITY.get(record.levelname, 6)}>{text}"
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.created))
-        if clock.quality() == clock.UNSYNCHRONISED:
+        if clock.quality() is ClockQuality.UNSYNCHRONISED:
             when += "?"
         level = "" if record.levelno == logging.INFO else f"{record.levelname.lower()}: "
         return f"{when} {self._process:<7} {level}{text}"

@@ -10,14 +10,14 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.limits import Limits
 from gateway.core.output import Withheld
-from gateway.core.records.layout import CLOSE_REASONS, END_REASONS
+from gateway.core.records.kinds import ClockQuality, CloseReason, EndReason, Observation, StartKind
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.acknowledge import Acknowledging
 from gateway.core.rules.admission import Admission
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.deliver import Deliverer, PageRequest
-from gateway.core.rules.disconnect import RESTART, Disconnecting
+from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.full_disk import FullDisk
 from gateway.core.rules.packets import Packets
@@ -56,8 +56,6 @@ from gateway.wire.packets import (
     Packet,
 )
 
-PROTOCOL_ERROR: Final = CLOSE_REASONS.index("protocol_error")
-DROPPED: Final = END_REASONS.index("dropped")
 CONNECTIONS_TOLD_NO_MAX: Final = 64
 """Connections beyond `max_connections` that are kept until CONNECT can be answered with 0x03."""
 TIMER_UNITS: Final = 7
@@ -133,23 +131,23 @@ class Broker:
 
     def start(
         self,
-        recovery: str,
+        recovery: StartKind,
         version: str,
         previous_boot: str,
         now: float,
         wall_ms: int,
-        clock: int,
+        clock: ClockQuality,
     ) -> None:
         """Take up what the run before left: connections that ended with it, and their wills.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is (CLOCKS).
+        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is.
         """
         time = self.time
         time.begin(now, wall_ms, clock, self.state.next_message_number)
         self.recorder.broker_started(recovery, version, previous_boot)
         for session in list(self.state.sessions.values()):
             if not session.closed_ms:
-                self.recorder.session_closed(session, RESTART, time.time_ms)
+                self.recorder.session_closed(session, CloseReason.RESTART, time.time_ms)
             session.away_since = now - time.age_ms(session.closed_ms) / 1000
             self.disconnecting.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
@@ -185,7 +183,7 @@ class Broker:
             share.connections_open += 1
         if self.packets.places_missing(connection) > CONNECTIONS_TOLD_NO_MAX:
             self.statistics.count_error("max_connections")
-            self.disconnecting.end(connection, PROTOCOL_ERROR, now)
+            self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
         else:
             due = now + self.limits.connect_timeout_seconds
             self.timers.add(due, Timer(CONNECT_TIMEOUT, connection, None))
@@ -276,14 +274,16 @@ class Broker:
         name = connection.address
         if session is not None:
             name = f"client {session.client_id!r} from {name}"
-            self.recorder.observed(session, "protocol_error", violation.reason, violation.detail)
+            self.recorder.observed(
+                session, Observation.PROTOCOL_ERROR, violation.reason, violation.detail
+            )
         self.statistics.note(f"{name} disconnected: {violation.reason}: {violation.detail}")
-        self.disconnecting.end(connection, PROTOCOL_ERROR, now, violation)
+        self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now, violation)
 
-    def lose(self, connection: Connection, reason: str, now: float) -> None:
-        """The network connection is gone, or the shell ends it, for a reason of CLOSE_REASONS."""
+    def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
+        """The network connection is gone, or its owner ends it."""
         self.time.advance(now)
-        self.disconnecting.end(connection, CLOSE_REASONS.index(reason), now)
+        self.disconnecting.end(connection, reason, now)
 
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
@@ -363,9 +363,9 @@ class Broker:
         """An operator ends a session, connected or not."""
         self.time.advance(now)
         if session.connection is not None:
-            self.disconnecting.end(session.connection, CLOSE_REASONS.index("kicked"), now)
+            self.disconnecting.end(session.connection, CloseReason.KICKED, now)
         if not session.ended:
-            self.disconnecting.end_session(session, DROPPED, now)
+            self.disconnecting.end_session(session, EndReason.DROPPED, now)
 
     def wake(self, now: float) -> None:
         """Timers are due. What they set for now waits for the next wake: sockets come first."""
@@ -384,10 +384,10 @@ class Broker:
 
     # -- what there is to do
 
-    def seal(self, now: float, wall_ms: int, clock: int) -> Batch:
+    def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> Batch:
         """End the batch that is being collected.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is (CLOCKS).
+        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is.
         """
         number = self.recorder.batch_number
         withheld = self.output.seal()
@@ -399,7 +399,7 @@ class Broker:
             self._count_time_switched_off(now)
         return Batch(number, blob, withheld)
 
-    def take_part(self, now: float, wall_ms: int, clock: int) -> bytes:
+    def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
         """Return what was recorded since the last part of the batch: see `Recorder.take_part`."""
         self.time.advance(now)
         return self.recorder.take_part(wall_ms, clock)

@@ -12,9 +12,7 @@ before is that much older from then on (an `Outage`), what is younger is not.
 
 from typing import Final
 
-from gateway.core.records.layout import CLOCKS
-
-SYNCHRONISED: Final = CLOCKS.index("synchronised")
+from gateway.core.records.kinds import ClockQuality
 
 OUTAGES_MAX: Final = 64
 """Times switched off that are kept apart, one for each start without a synchronised clock. Beyond,
@@ -46,7 +44,7 @@ class GatewayTime:
         """The first run since then, with an outage before it whose length is not known yet."""
         self.wall_ms = 0
         """Wall time when the newest batch was sealed, 0: there was none yet."""
-        self.clock = 0
+        self.clock = ClockQuality.UNKNOWN
         """How good that was."""
         self.learned = False
         """An outage became known while the broker runs, and timers do not count it yet."""
@@ -55,14 +53,14 @@ class GatewayTime:
 
     # -- a run
 
-    def begin(self, now: float, wall_ms: int, clock: int, next_message: int) -> None:
+    def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
         """Begin a run at monotonic time `now` (seconds), behind all that the disk tells.
 
-        `clock` is the index in CLOCKS that tells how good `wall_ms` is.
+        `clock` tells how good `wall_ms` is.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
-        if self.run is None and self.offset_ms is not None and clock == SYNCHRONISED:
+        if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
             # Everything there is was there before: no need to tell it apart from what is younger.
             length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
         self.time_ms += length_ms
@@ -83,12 +81,12 @@ class GatewayTime:
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
-    def sealed(self, time_ms: int, wall_ms: int, clock: int) -> None:
+    def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
         """A batch was sealed at these times; `clock` tells how good `wall_ms` is."""
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
         self.clock = clock
-        if clock != SYNCHRONISED:
+        if clock is not ClockQuality.SYNCHRONISED:
             return
         offset_ms = wall_ms - time_ms
         run, before_ms = self.run, self.offset_ms
@@ -97,11 +95,11 @@ class GatewayTime:
         self.offset_ms = offset_ms
         self.run = None
 
-    def sealed_by_wall_time(self, wall_ms: int, clock: int) -> None:
+    def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
         """A batch of a format without gateway time: it made its deadlines of wall time."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
-        self.offset_ms = 0 if clock == SYNCHRONISED else None
+        self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None
         self.run = None
 
     def _add(self, outage: Outage) -> None:

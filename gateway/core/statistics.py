@@ -20,7 +20,7 @@ from gateway.core.events import (
     Subscribed,
     Unsubscribed,
 )
-from gateway.core.records.layout import CLOSE_REASONS
+from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery
 from gateway.core.sessions.session import Session
@@ -28,8 +28,6 @@ from gateway.core.sessions.subscription import Subscription
 
 NOTICES_MAX: Final = 100
 """Sentences kept for the log until the shell takes them; more are only counted."""
-
-DISCONNECTED: Final = CLOSE_REASONS.index("disconnect")
 
 
 class Statistics:
@@ -117,15 +115,15 @@ class Statistics:
                 )
             )
 
-    def left(self, session: Session, reason: int) -> None:
-        """A client that was let in is gone, for a reason of CLOSE_REASONS."""
+    def left(self, session: Session, reason: CloseReason) -> None:
+        """A client that was let in is gone."""
         self.clients_connected -= 1
         if self.observe is None:
             return
-        if reason == DISCONNECTED:
+        if reason is CloseReason.DISCONNECT:
             self.observe(Disconnected(session.client_id))
         else:
-            self.observe(Lost(session.client_id, CLOSE_REASONS[reason]))
+            self.observe(Lost(session.client_id, reason.word))
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
         """A subscription was made or replaced."""

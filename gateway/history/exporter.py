@@ -15,7 +15,8 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from gateway.core.records.reader import Blob, JournalBatch
+from gateway.core.records.blob import Blob
+from gateway.core.records.events import JournalBatch
 from gateway.files.disk_errors import is_full
 from gateway.history.chain import Chain, Head
 from gateway.history.journal_pages import Journal, JournalPages

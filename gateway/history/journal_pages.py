@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from gateway.core.records.reader import Blob, DamagedBlob, JournalBatch, decode
+from gateway.core.records.blob import Blob, DamagedBlob
+from gateway.core.records.events import JournalBatch, decode
 from gateway.history.damage import keep_damaged
 from gateway.history.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_MAX
 

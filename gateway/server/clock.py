@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import ClockQuality
 
 STEP_MS = 1_000
 """A difference between the clocks from which we speak of a step: far above what slewing does."""
@@ -26,20 +26,18 @@ be waited for. Further off, one of both was set by a server that was wrong: the 
 
 NS_PER_MS = 1_000_000
 
-SYNCHRONISED = CLOCKS.index("synchronised")
-UNSYNCHRONISED = CLOCKS.index("unsynchronised")
 
 _TIMEX_BYTES = 208
 _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
 
 
-def quality() -> int:
-    """Return the index in CLOCKS that says whether the kernel considers its clock synchronised."""
+def quality() -> ClockQuality:
+    """Return whether the kernel considers its clock synchronised."""
     adjtimex = _adjtimex()
     state = -1 if adjtimex is None else adjtimex()
     if state < 0:
-        return CLOCKS.index("unknown")
-    return UNSYNCHRONISED if state == _TIME_ERROR else SYNCHRONISED
+        return ClockQuality.UNKNOWN
+    return ClockQuality.UNSYNCHRONISED if state == _TIME_ERROR else ClockQuality.SYNCHRONISED
 
 
 @cache
@@ -61,56 +59,53 @@ def _adjtimex() -> Callable[[], int] | None:
 class WallClock:
     """Wall time in milliseconds since 1970-01-01 UTC, how good it is, and the steps it makes.
 
-    `floor_ms` is what the last run wrote down last, and `floor_clock` how good that was (CLOCKS).
+    `floor_ms` is what the last run wrote down last, and `floor_clock` how good that was.
     """
 
-    def __init__(self, floor_ms: int = 0, floor_clock: int = 0) -> None:
+    def __init__(self, floor_ms: int = 0, floor_clock: ClockQuality = ClockQuality.UNKNOWN) -> None:
         self._floor_ms = floor_ms
         self._floor_clock = floor_clock
         self._started_ms = _monotonic_ms()
         self._stepped_from_ms = _wall_ms() - self._started_ms
-        self.quality = UNSYNCHRONISED
+        self.quality = ClockQuality.UNSYNCHRONISED
         """What the kernel said at the last `look`."""
         self._offset_ms = 0
         """Wall time minus monotonic time then."""
         self.look()
 
-    def look(self) -> int:
-        """Ask the kernel how good its clock is: once a second, a system call may take a while.
-
-        Returns the index in CLOCKS.
-        """
+    def look(self) -> ClockQuality:
+        """Ask the kernel how good its clock is: once a second, a system call may take a while."""
         found = quality()
         self._offset_ms = _wall_ms() - _monotonic_ms()
-        if found == SYNCHRONISED and quality() != SYNCHRONISED:
-            found = UNSYNCHRONISED  # it was set while it was read
+        if found is ClockQuality.SYNCHRONISED and quality() is not ClockQuality.SYNCHRONISED:
+            found = ClockQuality.UNSYNCHRONISED  # it was set while it was read
         self.quality = found
         return found
 
-    def shown(self) -> tuple[int, int]:
-        """Return what the clock shows now, as every process of the gateway sees it, and the index
-        in CLOCKS that tells how good that is."""
+    def shown(self) -> tuple[int, ClockQuality]:
+        """Return what the clock shows now, as every process of the gateway sees it, and how
+        good that is."""
         # Both clocks without a call between: this is read for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality
-        if found == SYNCHRONISED:
+        if found is ClockQuality.SYNCHRONISED:
             offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS
             if abs(offset_ms - self._offset_ms) > SET_MS:
                 # It was set since: the kernel has not said what to think of it.
-                found = UNSYNCHRONISED
+                found = ClockQuality.UNSYNCHRONISED
         return time_ms, found
 
-    def read(self) -> tuple[int, int]:
-        """Return the time to write down, and the index in CLOCKS that tells how good it is.
+    def read(self) -> tuple[int, ClockQuality]:
+        """Return the time to write down, and how good it is.
 
         Time that is written down does not go back over a restart, unless a synchronised clock shows
         that what was written down was wrong.
         """
         time_ms, found = self.shown()
-        if found != SYNCHRONISED:
+        if found is not ClockQuality.SYNCHRONISED:
             floor_ms = self._floor_ms + time.monotonic_ns() // NS_PER_MS - self._started_ms
             return max(time_ms, floor_ms), found
         behind_ms = self._floor_ms - time_ms
-        if self._floor_clock == SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
+        if self._floor_clock is ClockQuality.SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
             return self._floor_ms, found
         return time_ms, found
 

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Batch, Broker
+from gateway.core.records.kinds import Observation
 from gateway.core.sessions.session import Session
 from gateway.server.clock import WallClock
 from gateway.server.figures import CommitFigures
@@ -262,7 +263,9 @@ class Committer:
                 "missing in the session log; is `oncegate upload` running?",
                 *lost,
             )
-            self.broker.recorder.observed(None, "log_truncated", str(lost[0]), str(lost[1]))
+            self.broker.recorder.observed(
+                None, Observation.LOG_TRUNCATED, str(lost[0]), str(lost[1])
+            )
         self._drop_wanted = dropped or lost is not None
 
     def _committed(

@@ -14,6 +14,7 @@ from gateway.access.passwords import PasswordFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
+from gateway.core.records.kinds import CloseReason, Observation
 from gateway.server.control_socket import ControlSocket, refusal_of
 from gateway.server.shell import Shell
 from gateway.server.status import session_detail_of, session_of
@@ -27,7 +28,9 @@ SOURCES = ("bridge", "uploader")
 READING = frozenset({"status", "sessions", "session", "reports"})
 """What `status.sock` takes: nothing of it changes anything."""
 
-OBSERVABLE = ("serial_port_found", "serial_port_lost")
+OBSERVABLE = {
+    each.word: each for each in (Observation.SERIAL_PORT_FOUND, Observation.SERIAL_PORT_LOST)
+}
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -149,7 +152,7 @@ class Control:
         if session.connection is None:
             raise Refused("not_found", f"{session.client_id[:200]!r} is not connected")
         now = asyncio.get_running_loop().time()
-        self._shell.broker.lose(session.connection, "kicked", now)
+        self._shell.broker.lose(session.connection, CloseReason.KICKED, now)
         self._shell.schedule()
         return {"kicked": True}
 
@@ -186,9 +189,9 @@ class Control:
         }
 
     def _observe(self, request: Request) -> dict[str, Any]:
-        event = request.get("event")
-        if event not in OBSERVABLE:
-            raise Refused("bad_request", f"'event' has to be one of {OBSERVABLE}")
+        event = OBSERVABLE.get(str(request.get("event")))
+        if event is None:
+            raise Refused("bad_request", f"'event' has to be one of {tuple(OBSERVABLE)}")
         port, detail = _text(request, "port"), _text(request, "detail", "")
         self._shell.broker.recorder.observed(None, event, port, detail)
         self._shell.schedule()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gateway.core.records.kinds import Observation
 from gateway.server.shell import Shell
 from gateway.space.budget import Item, Kind, Limits, Rules, removals_of
 from gateway.space.inventory import Disk, disk_of, items_in, remove
@@ -140,7 +141,9 @@ class Housekeeping:
                 first,
                 last,
             )
-            self._shell.broker.recorder.observed(None, "log_truncated", str(first), str(last))
+            self._shell.broker.recorder.observed(
+                None, Observation.LOG_TRUNCATED, str(first), str(last)
+            )
         self._shell.committer.give_up_journal(
             sum(item.size_bytes for item in removals if item.kind == Kind.JOURNAL)
         )

@@ -14,7 +14,7 @@ from gateway.access.passwords import PasswordFile, PasswordFileError
 from gateway.configuration import Configuration, ConfigurationError, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import Observation, StartKind
 from gateway.core.records.recorder import Recorder
 from gateway.hooks.dispatch import Hooks
 from gateway.server import garbage
@@ -106,7 +106,7 @@ class Running:
             gateway_id(configuration),
             boot.hex(),
             version("oncegate"),
-            opened.recovery,
+            opened.recovery.word,
             "; ".join(opened.damage) or None,
         )
         running = cls(configuration, shell, identity, reload)
@@ -116,7 +116,7 @@ class Running:
         loop.set_exception_handler(running.end_on_mistake)
         _tell_recovery(opened)
         for damage in opened.damage:
-            broker.recorder.observed(None, "store_damaged", "", damage)
+            broker.recorder.observed(None, Observation.STORE_DAMAGED, "", damage)
         broker.start(
             opened.recovery,
             identity.version,
@@ -285,7 +285,7 @@ def _broker_of(
 
 
 def _tell_clock(shell: Shell) -> None:
-    quality = CLOCKS[shell.wall_clock.quality]
+    quality = shell.wall_clock.quality.word
     if quality != "synchronised":
         logger.warning(
             "the clock is %s: times that are written down are at least the last one known; "
@@ -303,7 +303,7 @@ def _tell_recovery(opened: Opened) -> None:
             "what it had should be replaced"
         )
     recovered = opened.recovered
-    if opened.recovery == "unclean":
+    if opened.recovery is StartKind.UNCLEAN:
         logger.warning(
             "the last run did not stop cleanly; %d facts replayed from the journal",
             recovered.facts_applied,

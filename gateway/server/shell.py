@@ -12,7 +12,7 @@ from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.limits import PUT_OFF_BYTES_MAX
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import CloseReason, Observation
 from gateway.core.rules.deliver import PageRequest
 from gateway.core.sessions.connection import AUTHENTICATING, CLOSED, Connection
 from gateway.core.violation import PROTOCOL_ERROR, Violation
@@ -240,7 +240,7 @@ class Shell:
         self._unread_bytes -= protocol.unread_counted
         protocol.unread_counted = 0
         self.authentications.forget(connection)
-        self.broker.lose(connection, "network", self._loop.time())
+        self.broker.lose(connection, CloseReason.NETWORK, self._loop.time())
         connection.take_outgoing()
         self.schedule()
 
@@ -392,14 +392,14 @@ class Shell:
             logger.warning(
                 "the clock stepped by %.3f s (%s); no deadline moves with it",
                 step_ms / 1000,
-                CLOCKS[quality],
+                quality.word,
             )
-            recorder.observed(None, "clock_stepped", "", str(step_ms))
+            recorder.observed(None, Observation.CLOCK_STEPPED, "", str(step_ms))
         if quality != self._clock_told:
-            logger.info("the clock is %s", CLOCKS[quality])
+            logger.info("the clock is %s", quality.word)
         idle_seconds = self._loop.time() - self.committer.sealed_at
         if quality != self._clock_told or idle_seconds >= CLOCK_READ_SECONDS:
-            recorder.observed(None, "clock_read", "", CLOCKS[quality])
+            recorder.observed(None, Observation.CLOCK_READ, "", quality.word)
         self._clock_told = quality
 
     def _log_notices(self) -> None:
@@ -421,7 +421,7 @@ class Shell:
         if self.committer.failure is None:
             now = self._loop.time()
             for connection in list(self._protocols):
-                self.broker.lose(connection, "shutdown", now)
+                self.broker.lose(connection, CloseReason.SHUTDOWN, now)
             self.broker.stop(now)
         if self._timer is not None:
             self._timer.cancel()

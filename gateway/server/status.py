@@ -3,7 +3,6 @@
 import os
 from typing import Any
 
-from gateway.core.records.layout import CLOCKS
 from gateway.core.sessions.message import STATE_NAMES
 from gateway.core.sessions.session import Session
 from gateway.server.compiled import COMPILED
@@ -49,7 +48,7 @@ def status_of(
         "pid": os.getpid(),
         "state": state,
         "time_ms": time_ms,
-        "clock": CLOCKS[quality],
+        "clock": quality.word,
         "started_ms": time_ms - int(uptime_seconds * 1000),
         "uptime_seconds": round(uptime_seconds, 3),
         "listeners": listeners,

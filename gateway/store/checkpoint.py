@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from gateway.core.changes import Changes
-from gateway.core.records.recorder import properties_of
+from gateway.core.records.layout import properties_section
 from gateway.core.sessions.message import DONE, RECEIVED, SENT, WAITING, Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.core.state import State
@@ -143,7 +143,7 @@ class Checkpoint:
             if message is not None and not message.stored:
                 message.stored = True
                 flags = message.flags()
-                properties = properties_of(message) or None
+                properties = properties_section(message.expires_ms, message.forwarded) or None
                 rows.append((message.number, message.topic, message.payload, flags, properties))
         if rows:
             self._write("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)

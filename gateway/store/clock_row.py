@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from gateway.core.gateway_time import GatewayTime, Outage
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import ClockQuality
 
 KEY = "clock"
 
@@ -20,7 +20,7 @@ def row_of(time: GatewayTime) -> str:
         {
             "gateway_ms": time.time_ms,
             "wall_ms": time.wall_ms,
-            "clock": CLOCKS[time.clock],
+            "clock": time.clock.word,
             "offset_ms": time.offset_ms,
             "run": None if run is None else _outage_told(run),
             "outages": [_outage_told(outage) for outage in time.outages],
@@ -37,7 +37,7 @@ def load(time: GatewayTime, text: str) -> bool:
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])
-        clock = CLOCKS.index(row["clock"])
+        clock = ClockQuality[row["clock"].upper()]
         offset_ms = None if row["offset_ms"] is None else int(row["offset_ms"])
         run = None if row["run"] is None else Outage(*map(int, row["run"]))
         outages = [Outage(*map(int, outage)) for outage in row["outages"]]

@@ -16,9 +16,9 @@ What a later version wrote is not damage: it is refused, and nothing is changed 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from zlib import crc32
 
 from gateway.core.records import layout
+from gateway.core.records.blob import has_valid_crc
 
 FORMAT = 5
 """What this version writes."""
@@ -92,6 +92,6 @@ def refuse_newer_blob(file: Path, blob: bytes) -> None:
     magic = blob[: len(layout.BLOB_MAGIC)]
     if magic in BLOB_MAGICS or not magic.startswith(layout.BLOB_MAGIC_PREFIX):
         return
-    if crc32(blob[: -layout.CRC.size]) == layout.CRC.unpack(blob[-layout.CRC.size :])[0]:
+    if len(blob) > layout.CRC.size and has_valid_crc(blob):
         understood = " and ".join(each.decode() for each in BLOB_MAGICS)
         raise newer(file, magic.decode("ascii", "replace"), understood)

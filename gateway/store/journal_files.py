@@ -13,6 +13,7 @@ from pathlib import Path
 from zlib import crc32
 
 from gateway.core.records import layout
+from gateway.core.records.blob import has_valid_crc
 from gateway.store.formats import newer, refuse_newer_blob
 from gateway.store.medium import Contents, read_blocks, read_whole
 
@@ -68,7 +69,7 @@ class JournalFile:
         if contents is None:
             return None
         blobs = [blob for _, blob in frames(contents.data, HEADER_BYTES, self.salt)]
-        if is_newest and blobs and not is_whole(blobs[-1]):
+        if is_newest and blobs and not has_valid_crc(blobs[-1]):
             blobs.pop()
         for blob in blobs:
             refuse_newer_blob(self.path, blob)
@@ -124,12 +125,6 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 def sequence_of(blob: bytes) -> int:
     """Return the first sequence number of a blob that is long enough to have one."""
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
-
-
-def is_whole(blob: bytes) -> bool:
-    """Return whether a blob's own CRC is right."""
-    crc: int = layout.CRC.unpack(blob[-layout.CRC.size :])[0]
-    return crc32(memoryview(blob)[: -layout.CRC.size]) == crc
 
 
 def boot_of(blob: bytes) -> str:
@@ -211,4 +206,4 @@ def _frame_at(data: bytes, at: int, salt: bytes | None) -> bytes | None:
     if salt is not None and check != _check(salt, length, data[end - layout.CRC.size : end]):
         return None
     blob = data[start:end]
-    return blob if salt is not None or is_whole(blob) else None
+    return blob if salt is not None or has_valid_crc(blob) else None

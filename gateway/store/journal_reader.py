@@ -5,6 +5,7 @@ import logging
 import os
 from pathlib import Path
 
+from gateway.core.records.blob import has_valid_crc
 from gateway.files.disk_errors import is_unreadable
 from gateway.store.formats import refuse_newer_blob
 from gateway.store.journal_files import (
@@ -12,7 +13,6 @@ from gateway.store.journal_files import (
     HEADER_BYTES,
     JournalFile,
     frames,
-    is_whole,
     placed_files,
     salt_in,
     sequence_of,
@@ -153,7 +153,7 @@ class JournalReader:
             size_bytes += len(blob)
             if size_bytes >= bytes_max and sequence_of(blob) >= sequence:
                 break
-        if is_newest and found and not is_whole(found[-1][1]):
+        if is_newest and found and not has_valid_crc(found[-1][1]):
             # It is being written, or was when the power went.
             found.pop()
         return found

@@ -7,7 +7,7 @@ block that the medium does not give back there may be batches that were acknowle
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gateway.core.records.reader import Blob, DamagedBlob
+from gateway.core.records.blob import Blob, DamagedBlob
 from gateway.store.formats import refuse_newer_blob
 from gateway.store.journal_files import (
     FRAME,

@@ -11,9 +11,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
-from zlib import crc32
 
 from gateway.core.records import layout
+from gateway.core.records.blob import has_valid_crc, packed
+from gateway.core.records.kinds import RecordKind
 from gateway.core.sessions.session import EXPIRY_NEVER
 from gateway.files.durable import fsync_folder
 from gateway.files.private import open_private
@@ -154,34 +155,11 @@ _CONNECT_1 = Struct("<BIBBHB")
 _WILL_1 = Struct("<BIBHI")
 """flags u8 | bytes of topic u16, payload u32 | topic | payload."""
 
-_LAYOUTS: dict[int, tuple[Struct, tuple[int, ...]]] = {
-    layout.SESSION_OPENED: (_CONNECT_1, (5,)),
-    layout.SESSION_RESUMED: (_CONNECT_1, (5,)),
-    layout.SESSION_CLOSED: (layout.REASON_RECORD, ()),
-    layout.SESSION_ENDED: (layout.REASON_RECORD, ()),
-    layout.SUBSCRIBED: (layout.SUBSCRIBED_RECORD, (4,)),
-    layout.UNSUBSCRIBED: (layout.FILTER_RECORD, (2,)),
-    layout.MESSAGE_HELD: (layout.HELD_RECORD, (5, 6, 7)),
-    layout.DUPLICATE_SUPPRESSED: (layout.INBOUND_RECORD, ()),
-    layout.MESSAGE_RELEASED: (layout.RELEASED_RECORD, ()),
-    layout.MESSAGE_ABANDONED: (layout.INBOUND_RECORD, ()),
-    layout.MESSAGE_PUBLISHED: (layout.PUBLISHED_RECORD, (6, 7, 8)),
-    layout.MESSAGE_QUEUED: (layout.QUEUED_RECORD, ()),
-    layout.DELIVERY_STARTED: (layout.STARTED_RECORD, ()),
-    layout.DELIVERY_RESENT: (layout.RESENT_RECORD, ()),
-    layout.DELIVERY_RECEIVED: (layout.OUTBOUND_RECORD, ()),
-    layout.DELIVERY_COMPLETED: (layout.OUTBOUND_RECORD, ()),
-    layout.DELIVERED_AT_QOS0: (layout.QOS0_RECORD, ()),
-    layout.MESSAGE_DROPPED: (layout.DROPPED_RECORD, ()),
-    layout.RETAINED_SET: (layout.RETAINED_RECORD, (2,)),
-    layout.RETAINED_CLEARED: (layout.CLEARED_RECORD, (1,)),
-    layout.WILL_SET: (_WILL_1, (3, 4)),
-    layout.WILL_CLEARED: (layout.REASON_RECORD, ()),
-    layout.OBSERVED: (layout.OBSERVED_RECORD, (3, 4)),
-    layout.BROKER_STARTED: (layout.BROKER_STARTED_RECORD, (2, 3)),
-    layout.BROKER_STOPPED: (layout.BROKER_STOPPED_RECORD, ()),
+_LAYOUTS = layout.LAYOUTS | {
+    RecordKind.SESSION_OPENED.value: layout.RecordLayout(_CONNECT_1, (5,)),
+    RecordKind.SESSION_RESUMED.value: layout.RecordLayout(_CONNECT_1, (5,)),
+    RecordKind.WILL_SET.value: layout.RecordLayout(_WILL_1, (3, 4)),
 }
-"""For each kind its fixed part, and which of its fields are lengths of what follows."""
 
 
 def _of_5_0(blob: bytes) -> bytes:
@@ -189,18 +167,18 @@ def _of_5_0(blob: bytes) -> bytes:
 
     One that is damaged stays as it is, and is found to be damaged when it is read.
     """
-    if crc32(blob[: -layout.CRC.size]) != layout.CRC.unpack(blob[-layout.CRC.size :])[0]:
+    if not has_valid_crc(blob):
         return blob
     head = list(layout.BLOB_HEADER_1.unpack_from(blob))
     names_end = layout.BLOB_HEADER_1.size + head[8]
     records = bytearray()
     at, end = names_end, len(blob) - layout.CRC.size
     while at < end:
-        kind = blob[at]
-        former, lengths = _LAYOUTS[kind]
+        record = _LAYOUTS[blob[at]]
+        former = record.fixed
         fields = former.unpack_from(blob, at)
         texts = at + former.size
-        at = texts + sum(fields[index] for index in lengths)
+        at = texts + sum(fields[index] for index in record.lengths)
         if former is _CONNECT_1:
             expiry = 0 if fields[2] & 1 else EXPIRY_NEVER
             records += layout.CONNECT_RECORD.pack(*fields[:5], expiry, fields[5])
@@ -211,5 +189,4 @@ def _of_5_0(blob: bytes) -> bytes:
         records += blob[texts:at]
     head[9] = len(records)
     names = blob[layout.BLOB_HEADER_1.size : names_end]
-    body = layout.BLOB_HEADER_1.pack(*head) + names + records
-    return body + layout.CRC.pack(crc32(body))
+    return packed(layout.BLOB_HEADER_1.pack(*head), names, bytes(records))

@@ -8,8 +8,9 @@ import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.core.records.reader import Blob
-from gateway.core.records.replay import Replay, properties_in
+from gateway.core.records.blob import Blob
+from gateway.core.records.layout import properties_in
+from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import HAS_PLACE, RECEIVED, Delivery, Held, Message, Will
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription

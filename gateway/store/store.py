@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from gateway.core.changes import Changes
+from gateway.core.records.kinds import StartKind
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.files.disk_errors import is_full
@@ -61,7 +62,7 @@ class Opened:
     """What a start found, for the log, the status page and the session log."""
 
     recovered: Recovered
-    recovery: str
+    recovery: StartKind
     store: bytes
     damage: list[str] = field(default_factory=list)
 
@@ -179,11 +180,11 @@ class Store:
         if recovered.replayed_bytes >= REPLAY_BYTES_MAX:
             self._write_checkpoint(recovered, now)
         if damage:
-            recovery = "salvaged"
+            recovery = StartKind.SALVAGED
         elif is_new:
-            recovery = "new"
+            recovery = StartKind.NEW
         else:
-            recovery = "unclean" if unclean else "clean"
+            recovery = StartKind.UNCLEAN if unclean else StartKind.CLEAN
         return Opened(recovered, recovery, store, damage)
 
     def _write_checkpoint(self, recovered: Recovered, now: float) -> None:

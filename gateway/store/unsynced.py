@@ -20,7 +20,7 @@ from pathlib import Path
 from zlib import crc32
 
 from gateway.core.records import layout
-from gateway.core.records.reader import Blob, DamagedBlob
+from gateway.core.records.blob import Blob, DamagedBlob, joined
 from gateway.files.disk_errors import is_full, is_unreadable
 from gateway.files.private import open_private
 from gateway.store.journal_files import SALT_BYTES, frame_of, frames
@@ -125,7 +125,7 @@ def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]
     blobs: list[bytes] = []
     for parts in sorted(found, key=lambda parts: parts[0].first_sequence):
         if parts[0].first_sequence == next_sequence:
-            blobs.append(_joined(parts))
+            blobs.append(joined(parts))
             next_sequence = parts[-1].first_sequence + parts[-1].record_count
     return blobs
 
@@ -172,15 +172,3 @@ def _follows(part: Blob, before: Blob) -> bool:
         part.number == before.number
         and part.first_sequence == before.first_sequence + before.record_count
     )
-
-
-def _joined(parts: list[Blob]) -> bytes:
-    """Return the parts of a batch as the one blob that the journal would have got."""
-    fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
-    names = [part.data[part.names_at : part.records_at] for part in parts]
-    records = [part.data[part.records_at : part.records_end] for part in parts]
-    fields[6] = parts[0].first_sequence
-    fields[7] = sum(part.record_count for part in parts)
-    fields[8], fields[9] = sum(map(len, names)), sum(map(len, records))
-    body = b"".join((layout.BLOB_HEADER.pack(*fields), *names, *records))
-    return body + layout.CRC.pack(crc32(body))

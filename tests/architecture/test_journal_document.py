@@ -11,7 +11,20 @@ from pathlib import Path
 import pytest
 
 from gateway.core.records import layout
-from gateway.core.records.reader import Blob, Event, decode
+from gateway.core.records.blob import Blob
+from gateway.core.records.events import Event, decode
+from gateway.core.records.kinds import (
+    ClockQuality,
+    CloseReason,
+    DropReason,
+    EndReason,
+    Observation,
+    Origin,
+    RecordKind,
+    StartKind,
+    WillClearReason,
+    Word,
+)
 from gateway.core.records.recorder import Recorder
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, Held, Message, Will
@@ -28,10 +41,9 @@ JOURNAL = (FORMATS / "journal.md").read_text()
 SESSION_LOG = (FORMATS / "session-log.md").read_text()
 ENVELOPE = {"event", "session", "client_id"}
 MESSAGE_BYTES = 19
-NOT_FACTS = {"seal", "take_part", "blob_bytes", "pending_bytes"}
 # These observations tell numbers, as text.
-SUBJECTS = {"log_truncated": "1"}
-DETAILS = {"log_truncated": "2", "clock_stepped": "3"}
+SUBJECTS = {Observation.LOG_TRUNCATED: "1"}
+DETAILS = {Observation.LOG_TRUNCATED: "2", Observation.CLOCK_STEPPED: "3"}
 
 CONNECTION = Connection("10.0.0.7:5", Decoder(1_000), anonymous=True, now=0.0)
 SESSION = Session(1, "gps", True)
@@ -45,8 +57,8 @@ Write = Callable[[Recorder], None]
 CALLS: dict[str, tuple[tuple[object, ...], int]] = {
     "session_opened": ((SESSION, CONNECTION), 10),
     "session_resumed": ((SESSION, CONNECTION), 10),
-    "session_closed": ((SESSION, 0, 1), 0),
-    "session_ended": ((SESSION, 0), 0),
+    "session_closed": ((SESSION, CloseReason.DISCONNECT, 1), 0),
+    "session_ended": ((SESSION, EndReason.EXPIRED), 0),
     "session_owned": ((SESSION, "alice"), 5),
     "expiry_changed": ((SESSION, 60), 0),
     "subscribed": ((SESSION, Subscription("a/b", 1, 0)), 3),
@@ -55,21 +67,21 @@ CALLS: dict[str, tuple[tuple[object, ...], int]] = {
     "duplicate_suppressed": ((HELD,), 0),
     "message_released": ((HELD, 1), 0),
     "message_abandoned": ((HELD,), 0),
-    "message_published": ((SESSION, MESSAGE, 0, 1), 5),
+    "message_published": ((SESSION, MESSAGE, Origin.CLIENT, 1), 5),
     "message_queued": ((DELIVERY, 8), 0),
     "delivery_started": ((DELIVERY, 9), 0),
     "delivery_resent": ((DELIVERY, False), 0),
     "delivery_received": ((DELIVERY,), 0),
     "delivery_completed": ((DELIVERY,), 0),
     "delivered_at_qos0": ((DELIVERY,), 0),
-    "message_dropped": ((SESSION, 5, 0), 0),
-    "waiting_dropped": ((DELIVERY, 0), 0),
+    "message_dropped": ((SESSION, 5, DropReason.QUEUE_FULL), 0),
+    "waiting_dropped": ((DELIVERY, DropReason.EXPIRED), 0),
     "retained_set": ((MESSAGE,), 1),
     "retained_cleared": (("t",), 1),
     "will_set": ((SESSION, Will("t", b"\x00\x01t", b"gone", 1, False)), 5),
-    "will_cleared": ((SESSION, 0), 0),
-    "observed": ((None, "limit_hit", "max", "more"), 7),
-    "broker_started": (("new", "0.1.0", "ab"), 7),
+    "will_cleared": ((SESSION, WillClearReason.DISCONNECT), 0),
+    "observed": ((None, Observation.LIMIT_HIT, "max", "more"), 7),
+    "broker_started": ((StartKind.NEW, "0.1.0", "ab"), 7),
     "broker_stopped": ((), 0),
 }
 
@@ -79,12 +91,12 @@ def blob_of(write: Write) -> bytes:
     # A name stands once in a batch: these batches have one number each.
     SESSION.named_in_batch = -1
     write(recorder)
-    blob = recorder.seal(1_700_000_000_000, 0)
+    blob = recorder.seal(1_700_000_000_000, ClockQuality.UNKNOWN)
     assert blob is not None
     return blob
 
 
-def observe(event: str, recorder: Recorder) -> None:
+def observe(event: Observation, recorder: Recorder) -> None:
     recorder.observed(None, event, SUBJECTS.get(event, "s"), DETAILS.get(event, "d"))
 
 
@@ -96,7 +108,7 @@ def write_of(method: str) -> Write:
 def events_made() -> dict[str, Event]:
     """One event of each name that the reader can make."""
     writes = [write_of(method) for method in CALLS if method != "observed"]
-    writes += [partial(observe, event) for event in layout.OBSERVATIONS]
+    writes += [partial(observe, event) for event in Observation]
     made: dict[str, Event] = {}
     for write in writes:
         for event in decode(blob_of(write)).events:
@@ -120,7 +132,7 @@ def named_in(cell: str) -> list[str]:
 
 
 def test_every_fact_of_the_recorder_is_tried_here() -> None:
-    public = {name for name in vars(Recorder) if not name.startswith("_")} - NOT_FACTS
+    public = {name for name in vars(Recorder) if not name.startswith("_")}
     assert set(CALLS) == public
 
 
@@ -145,20 +157,20 @@ def test_the_session_log_has_the_fields_of_each_event() -> None:
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        ("session_closed", layout.CLOSE_REASONS),
-        ("session_ended", layout.END_REASONS),
-        ("message_dropped", layout.DROP_REASONS),
-        ("will_cleared", layout.WILL_CLEAR_REASONS),
-        ("broker_started", layout.RECOVERIES),
-        ("message_published", layout.ORIGINS),
+        ("session_closed", CloseReason),
+        ("session_ended", EndReason),
+        ("message_dropped", DropReason),
+        ("will_cleared", WillClearReason),
+        ("broker_started", StartKind),
+        ("message_published", Origin),
     ],
 )
 def test_the_session_log_has_every_word_that_a_field_can_hold(
-    event: str, words: tuple[str, ...]
+    event: str, words: type[Word]
 ) -> None:
     row = next(row for row in rows_of(SESSION_LOG, "## Events") if named_in(row[0]) == [event])
     lists = re.findall(r"\(([^)]*)\)", " ".join(row[1:]))
-    assert [tuple(named_in(each)) for each in lists] == [words]
+    assert [tuple(named_in(each)) for each in lists] == [tuple(each.word for each in words)]
 
 
 def documented_records() -> dict[int, list[str]]:
@@ -166,11 +178,7 @@ def documented_records() -> dict[int, list[str]]:
 
 
 def test_the_journal_page_has_every_kind_of_record_under_its_name() -> None:
-    kinds = {
-        value: name
-        for name, value in vars(layout).items()
-        if name.isupper() and isinstance(value, int) and value != layout.NEVER_QUEUED
-    }
+    kinds = {kind.value: kind.name for kind in RecordKind}
     assert {kind: named_in(row[1])[0] for kind, row in documented_records().items()} == kinds
 
 

@@ -8,6 +8,7 @@ from systemd import journal
 
 from gateway.cli import logs
 from gateway.cli.logs import Lines
+from gateway.core.records.kinds import ClockQuality
 from gateway.server import clock
 
 
@@ -17,7 +18,7 @@ def record(message: str, level: int = logging.WARNING) -> logging.LogRecord:
 
 @pytest.fixture(autouse=True)
 def synchronised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "quality", lambda: clock.SYNCHRONISED)
+    monkeypatch.setattr(clock, "quality", lambda: ClockQuality.SYNCHRONISED)
 
 
 def test_a_line_names_time_process_and_level() -> None:
@@ -29,7 +30,7 @@ def test_a_line_names_time_process_and_level() -> None:
 def test_a_time_that_the_kernel_does_not_trust_has_a_question_mark(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clock, "quality", lambda: clock.UNSYNCHRONISED)
+    monkeypatch.setattr(clock, "quality", lambda: ClockQuality.UNSYNCHRONISED)
     line = Lines("bridge", for_journal=False).format(record("port lost"))
     assert line[19:] == "? bridge  warning: port lost"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import ClockQuality, CloseReason, StartKind
 from gateway.core.records.recorder import Recorder
 from gateway.core.sessions.connection import CLOSED, Connection
 from gateway.core.sessions.session import Session
@@ -80,11 +80,11 @@ class Harness:
         self.now = 1_000.0
         self.time_ms = 1_700_000_000_000
         """What the wall clock shows."""
-        self.clock = CLOCKS.index("synchronised")
+        self.clock = ClockQuality.SYNCHRONISED
         """What the kernel says of it."""
         self.clients: dict[Connection, Client] = {}
         self.blobs: list[bytes] = []
-        self.recovery = ""
+        self.recovery = StartKind.NEW
         self.logged = ["sensors/#"]
         self.boot = BOOT
         self._open()
@@ -238,7 +238,7 @@ class Harness:
 
     def lose(self, client: Client) -> None:
         """The network connection breaks."""
-        self.broker.lose(client.connection, "network", self.now)
+        self.broker.lose(client.connection, CloseReason.NETWORK, self.now)
 
     def cut(self) -> None:
         """Cut the power: only what is committed remains."""
@@ -249,7 +249,7 @@ class Harness:
     def restart(self) -> None:
         """Stop cleanly and start again."""
         for client in list(self.clients.values()):
-            self.broker.lose(client.connection, "shutdown", self.now)
+            self.broker.lose(client.connection, CloseReason.SHUTDOWN, self.now)
         self.commit()
         self.broker.stop(self.now)
         self.commit()

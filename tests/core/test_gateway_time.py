@@ -5,14 +5,11 @@
 
 import pytest
 
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import ClockQuality, Observation
 from gateway.core.sessions.session import Session
 from gateway.wire.packets import Publish, Subscribe, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import connect, publish, subscriber, will
-
-UNSYNCHRONISED = CLOCKS.index("unsynchronised")
-SYNCHRONISED = CLOCKS.index("synchronised")
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -74,7 +71,7 @@ def session(harness: Harness, client_id: str) -> Session | None:
 def test_a_clock_that_comes_back_a_minute_back_leaves_no_more_than_the_publisher_gave(
     harness: Harness, expiry: int, synchronised: bool
 ) -> None:
-    harness.clock = SYNCHRONISED if synchronised else UNSYNCHRONISED
+    harness.clock = ClockQuality.SYNCHRONISED if synchronised else ClockQuality.UNSYNCHRONISED
     keep(harness, "r", b"kept", expiry)
     harness.time_ms -= MINUTE_MS
     harness.cut()
@@ -144,7 +141,7 @@ def test_a_message_counts_from_when_it_came_and_not_from_the_last_turn(harness: 
 def test_a_clock_that_is_not_synchronised_spends_nothing_over_a_restart(
     harness: Harness, step_ms: int
 ) -> None:
-    harness.clock = UNSYNCHRONISED
+    harness.clock = ClockQuality.UNSYNCHRONISED
     publish(harness, away(harness), "t", b"kept", message_expiry_interval_seconds=600)
     keep(harness, "r", b"retained", 600)
     harness.lose(connect(harness, "c", expiry=600))
@@ -164,7 +161,7 @@ def test_a_clock_that_is_not_synchronised_spends_nothing_over_a_restart(
 def test_a_will_delay_goes_on_after_a_restart_with_another_clock(
     harness: Harness, step_ms: int
 ) -> None:
-    harness.clock = UNSYNCHRONISED
+    harness.clock = ClockQuality.UNSYNCHRONISED
     harness.lose(connect(harness, "w", will=will(delay=600)))
     harness.commit()
     harness.advance(100)
@@ -201,7 +198,9 @@ def test_time_switched_off_counts_when_the_clock_is_synchronised_later(harness: 
     harness.lose(connect(harness, "w", expiry=NEVER, will=will(delay=1_000)))
     harness.commit()
     watch = subscriber(harness, "watch", "w", 0)
-    harness.clock = UNSYNCHRONISED  # off for an hour, and a clock that starts where it stopped
+    harness.clock = (
+        ClockQuality.UNSYNCHRONISED
+    )  # off for an hour, and a clock that starts where it stopped
     harness.cut()
     harness.advance(20)
     watch = subscriber(harness, "watch", "w", 0)
@@ -210,9 +209,9 @@ def test_time_switched_off_counts_when_the_clock_is_synchronised_later(harness: 
     harness.advance(0)
     assert session(harness, "c") is not None
     assert retained(harness)[b"kept"] in (7_179, 7_180)
-    harness.clock = SYNCHRONISED
+    harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS
-    harness.broker.recorder.observed(None, "clock_stepped", "", str(HOUR_MS))
+    harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
     harness.commit()
     harness.advance(0)
     assert session(harness, "c") is None, "what was carried over is an hour older"
@@ -232,14 +231,14 @@ def test_time_switched_off_twice_is_known_together_and_spent_by_the_oldest(
     harness: Harness,
 ) -> None:
     keep(harness, "r/1", b"first", 7_200)
-    harness.clock = UNSYNCHRONISED
+    harness.clock = ClockQuality.UNSYNCHRONISED
     harness.cut()
     keep(harness, "r/2", b"second", 7_200)
     harness.cut()
     keep(harness, "r/3", b"third", 7_200)
-    harness.clock = SYNCHRONISED
+    harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS  # which of both times it was, nothing says
-    harness.broker.recorder.observed(None, "clock_stepped", "", str(HOUR_MS))
+    harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
     harness.commit()
     harness.checkpoint()
     harness.cut()
@@ -251,15 +250,15 @@ def test_rows_of_a_checkpoint_that_was_cut_do_not_make_a_message_older_than_its_
     harness: Harness, chunks: int
 ) -> None:
     keep(harness, "r/1", b"first", 7_200)
-    harness.clock = UNSYNCHRONISED
+    harness.clock = ClockQuality.UNSYNCHRONISED
     harness.cut()
     keep(harness, "r/2", b"second", 7_200)
     harness.begin_checkpoint()
     harness.seal(checkpoint_chunks=chunks)
     harness.cut()
-    harness.clock = SYNCHRONISED
+    harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS
-    harness.broker.recorder.observed(None, "clock_stepped", "", str(HOUR_MS))
+    harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
     harness.commit()
     assert retained(harness) == {b"first": 3_600, b"second": 7_200}
 
@@ -272,7 +271,7 @@ def test_a_clock_that_was_wrong_when_it_was_called_synchronised_spends_nothing_a
         harness.time_ms -= HOUR_MS
         harness.cut()
         harness.time_ms += HOUR_MS
-        harness.broker.recorder.observed(None, "clock_stepped", "", str(HOUR_MS))
+        harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
         harness.commit()
         harness.cut()
     assert retained(harness)[b"kept"] in range(7_197, 7_201)
@@ -282,11 +281,11 @@ def test_a_clock_that_was_wrong_when_it_was_called_synchronised_spends_nothing_a
 def test_the_time_survives_the_loss_of_the_tables_or_of_the_journal(
     harness: Harness, harm: str
 ) -> None:
-    harness.clock = UNSYNCHRONISED
+    harness.clock = ClockQuality.UNSYNCHRONISED
     harness.time_ms = 1_000  # a new gateway without a clock: 1970
     harness.restart()
     harness.advance(10_000)
-    harness.clock = SYNCHRONISED
+    harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += YEARS_MS
     keep(harness, "r", b"kept", 600)
     harness.commit()

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.records.reader import Blob, DamagedBlob, Event, decode
+from gateway.core.records.blob import Blob, DamagedBlob
+from gateway.core.records.events import Event, decode
+from gateway.core.records.kinds import Observation
 from gateway.wire.packets import (
     Publish,
     Pubrec,
@@ -33,7 +35,7 @@ def tell_a_story(harness: Harness) -> None:
     subscriber = harness.connect("s")
     subscriber.send(Pubrec(1), Unsubscribe(2, ["sensors/+"]))
     publisher.send_bytes(b"\xe0\x00")
-    harness.broker.recorder.observed(None, "serial_port_lost", "gps", "unplugged")
+    harness.broker.recorder.observed(None, Observation.SERIAL_PORT_LOST, "gps", "unplugged")
     harness.commit()
 
 

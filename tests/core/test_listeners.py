@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.broker import CONNECTIONS_TOLD_NO_MAX
+from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import ConnectionShare
 from gateway.wire.packets import Connack, Connect
 from tests.core.harness import Client, Harness
@@ -47,7 +48,7 @@ def test_a_place_that_becomes_free_at_a_listener_is_given_again(tmp_path: Path) 
     first = at(harness, share)
     assert connect(first, "a") == 0
     waiting = at(harness, share)
-    harness.broker.lose(first.connection, "network", harness.now)
+    harness.broker.lose(first.connection, CloseReason.NETWORK, harness.now)
     assert connect(waiting, "b") == 0
     assert share.connections_open == 1
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.core.limits import Limits
-from gateway.core.records.reader import decode
+from gateway.core.records.events import decode
 from gateway.wire.packets import Pubcomp, Publish, Pubrec, Pubrel, Subscribe, Subscription
 from tests.core.harness import Harness, payloads, publishes
 from tests.core.mqtt5 import connect, end_of, properties, publish, subscribe, subscriber

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.limits import Limits
+from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.wire.packets import Connack, Connect, Disconnect, Puback, Publish, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
@@ -356,7 +357,7 @@ def test_a_connack_that_the_client_could_not_take_ends_the_connection(harness: H
 
 def test_a_broker_that_stops_says_so(harness: Harness) -> None:
     client = connect(harness, "c")
-    harness.broker.lose(client.connection, "shutdown", harness.now)
+    harness.broker.lose(client.connection, CloseReason.SHUTDOWN, harness.now)
     harness.commit()
     assert end_of(client) == 0x8B
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gateway.core.broker import Batch
+from gateway.core.records.kinds import ClockQuality
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -220,9 +221,8 @@ def test_a_second_clean_connect_waits_as_the_first_for_the_end_of_the_old_sessio
         harness.flush()
         assert client.take() == [], "a cut would bring the session back"
         if not batches:
-            batches.append(
-                harness.broker.seal(harness.now, 0, 0)
-            )  # the end is on its way to the disk
+            # The end is on its way to the disk.
+            batches.append(harness.broker.seal(harness.now, 0, ClockQuality.UNKNOWN))
     harness.broker.committed(batches[0])
     harness.commit()
     assert [type(packet) for packet in clients[-1].take()] == [Connack]

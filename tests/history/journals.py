@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.core.records import layout
+from gateway.core.records.kinds import ClockQuality, StartKind
 from gateway.core.records.recorder import Recorder
 from gateway.core.sessions.message import Delivery, Held, Message
 from gateway.core.sessions.session import Session
 from gateway.core.state import State
 
-SYNCHRONISED = layout.CLOCKS.index("synchronised")
-UNSYNCHRONISED = layout.CLOCKS.index("unsynchronised")
+SYNCHRONISED = ClockQuality.SYNCHRONISED
+UNSYNCHRONISED = ClockQuality.UNSYNCHRONISED
 
 
 def identity_of(word: str) -> bytes:
@@ -50,7 +51,7 @@ class Broker:
 
     def started(self) -> bytes:
         """The batch with which a boot begins: one event."""
-        self.recorder.broker_started("clean", "0.1.0", "")
+        self.recorder.broker_started(StartKind.CLEAN, "0.1.0", "")
         return self.sealed()
 
     def exchanges(

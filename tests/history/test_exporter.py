@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.records.kinds import ClockQuality
 from gateway.history.main import LogInUse, serve
 from gateway.history.names import segments_in
 from gateway.history.settings import BOOTS_KEPT, PAGE_BYTES, SEGMENT_BYTES_MIN
@@ -99,7 +100,7 @@ async def test_a_segment_has_one_clock_quality(stage: Stage) -> None:
     broker = Broker()
     broker.clock = UNSYNCHRONISED
     early = broker.started()
-    broker.clock = 2
+    broker.clock = ClockQuality.SYNCHRONISED
     stage.journal.blobs = [early, broker.exchanges(1)]
     await stage.run_once()
     assert [s.header["clock"] for s in stage.uploaded()] == ["unsynchronised", "synchronised"]

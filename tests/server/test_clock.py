@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from gateway.core.records.kinds import ClockQuality
 from gateway.server import clock
-from gateway.server.clock import SYNCHRONISED, UNSYNCHRONISED, WallClock
+from gateway.server.clock import WallClock
 
 NOW_MS = 1_795_000_000_000
 HOUR_MS = 3_600_000
@@ -18,14 +19,14 @@ class Machine:
     def __init__(self) -> None:
         self.wall_ms = NOW_MS
         self.monotonic_ms = 5_000
-        self.answers = [UNSYNCHRONISED]
+        self.answers = [ClockQuality.UNSYNCHRONISED]
         """What the kernel says, one after the other; the last goes on."""
 
     def pass_time(self, milliseconds: int) -> None:
         self.wall_ms += milliseconds
         self.monotonic_ms += milliseconds
 
-    def quality(self) -> int:
+    def quality(self) -> ClockQuality:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
     def time_ns(self) -> int:
@@ -44,11 +45,17 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_what_the_kernel_says_is_one_of_the_qualities() -> None:
-    assert clock.quality() in (0, UNSYNCHRONISED, SYNCHRONISED)
+    assert clock.quality() in ClockQuality
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"), [(-1, 0), (0, SYNCHRONISED), (1, SYNCHRONISED), (5, UNSYNCHRONISED)]
+    ("answer", "found"),
+    [
+        (-1, ClockQuality.UNKNOWN),
+        (0, ClockQuality.SYNCHRONISED),
+        (1, ClockQuality.SYNCHRONISED),
+        (5, ClockQuality.UNSYNCHRONISED),
+    ],
 )
 def test_only_an_error_of_the_clock_is_no_synchronised_clock(
     monkeypatch: pytest.MonkeyPatch, answer: int, found: int
@@ -74,63 +81,69 @@ def test_a_clock_that_starts_in_the_past_goes_on_from_what_was_written_down(
     machine: Machine,
 ) -> None:
     machine.wall_ms = 12_000
-    wall = WallClock(NOW_MS, SYNCHRONISED)
-    assert wall.read() == (NOW_MS, UNSYNCHRONISED)
+    wall = WallClock(NOW_MS, ClockQuality.SYNCHRONISED)
+    assert wall.read() == (NOW_MS, ClockQuality.UNSYNCHRONISED)
     machine.pass_time(700)
-    assert wall.read() == (NOW_MS + 700, UNSYNCHRONISED)
+    assert wall.read() == (NOW_MS + 700, ClockQuality.UNSYNCHRONISED)
     machine.wall_ms = NOW_MS + HOUR_MS
-    machine.answers = [SYNCHRONISED]
-    assert wall.read() == (NOW_MS + HOUR_MS, UNSYNCHRONISED)
+    machine.answers = [ClockQuality.SYNCHRONISED]
+    assert wall.read() == (NOW_MS + HOUR_MS, ClockQuality.UNSYNCHRONISED)
     wall.look()
-    assert wall.read() == (NOW_MS + HOUR_MS, SYNCHRONISED)
+    assert wall.read() == (NOW_MS + HOUR_MS, ClockQuality.SYNCHRONISED)
 
 
 def test_what_an_unsynchronised_clock_wrote_down_years_ahead_is_corrected(
     machine: Machine,
 ) -> None:
-    wall = WallClock(NOW_MS + 30_000 * HOUR_MS, UNSYNCHRONISED)
-    assert wall.read() == (NOW_MS + 30_000 * HOUR_MS, UNSYNCHRONISED)
-    machine.answers = [SYNCHRONISED]
+    wall = WallClock(NOW_MS + 30_000 * HOUR_MS, ClockQuality.UNSYNCHRONISED)
+    assert wall.read() == (NOW_MS + 30_000 * HOUR_MS, ClockQuality.UNSYNCHRONISED)
+    machine.answers = [ClockQuality.SYNCHRONISED]
     wall.look()
-    assert wall.read() == (NOW_MS, SYNCHRONISED)
+    assert wall.read() == (NOW_MS, ClockQuality.SYNCHRONISED)
 
 
 def test_a_synchronised_clock_a_minute_back_is_waited_for(machine: Machine) -> None:
-    machine.answers = [SYNCHRONISED]
-    wall = WallClock(NOW_MS + 60_000, SYNCHRONISED)
+    machine.answers = [ClockQuality.SYNCHRONISED]
+    wall = WallClock(NOW_MS + 60_000, ClockQuality.SYNCHRONISED)
     machine.pass_time(59_000)
-    assert wall.read() == (NOW_MS + 60_000, SYNCHRONISED)
+    assert wall.read() == (NOW_MS + 60_000, ClockQuality.SYNCHRONISED)
     machine.pass_time(2_000)
-    assert wall.read() == (NOW_MS + 61_000, SYNCHRONISED)
+    assert wall.read() == (NOW_MS + 61_000, ClockQuality.SYNCHRONISED)
 
 
 def test_a_synchronised_clock_more_than_an_hour_back_is_believed(machine: Machine) -> None:
-    machine.answers = [SYNCHRONISED]
-    assert WallClock(NOW_MS + HOUR_MS + 1, SYNCHRONISED).read() == (NOW_MS, SYNCHRONISED)
+    machine.answers = [ClockQuality.SYNCHRONISED]
+    assert WallClock(NOW_MS + HOUR_MS + 1, ClockQuality.SYNCHRONISED).read() == (
+        NOW_MS,
+        ClockQuality.SYNCHRONISED,
+    )
 
 
 def test_a_clock_that_is_set_while_it_is_read_is_not_synchronised(machine: Machine) -> None:
     wall = WallClock()
-    machine.answers = [SYNCHRONISED, UNSYNCHRONISED]
-    assert wall.look() == UNSYNCHRONISED
-    machine.answers = [UNSYNCHRONISED, SYNCHRONISED]
-    assert wall.look() == UNSYNCHRONISED
+    machine.answers = [ClockQuality.SYNCHRONISED, ClockQuality.UNSYNCHRONISED]
+    assert wall.look() == ClockQuality.UNSYNCHRONISED
+    machine.answers = [ClockQuality.UNSYNCHRONISED, ClockQuality.SYNCHRONISED]
+    assert wall.look() == ClockQuality.UNSYNCHRONISED
 
 
 @pytest.mark.parametrize("step_ms", [-HOUR_MS, -100, 100, HOUR_MS])
 def test_a_clock_that_was_set_since_the_kernel_was_asked_is_not_synchronised(
     machine: Machine, step_ms: int
 ) -> None:
-    machine.answers = [SYNCHRONISED]
+    machine.answers = [ClockQuality.SYNCHRONISED]
     wall = WallClock()
     machine.pass_time(900)
-    assert wall.read() == (NOW_MS + 900, SYNCHRONISED)
+    assert wall.read() == (NOW_MS + 900, ClockQuality.SYNCHRONISED)
     machine.wall_ms += step_ms
-    assert wall.read() == (NOW_MS + 900 + step_ms, UNSYNCHRONISED)
+    assert wall.read() == (NOW_MS + 900 + step_ms, ClockQuality.UNSYNCHRONISED)
     wall.look()
-    assert wall.read() == (NOW_MS + 900 + step_ms, SYNCHRONISED)
+    assert wall.read() == (NOW_MS + 900 + step_ms, ClockQuality.SYNCHRONISED)
 
 
 def test_what_is_shown_is_what_the_other_processes_see(machine: Machine) -> None:
     machine.wall_ms = 12_000
-    assert WallClock(NOW_MS, SYNCHRONISED).shown() == (12_000, UNSYNCHRONISED)
+    assert WallClock(NOW_MS, ClockQuality.SYNCHRONISED).shown() == (
+        12_000,
+        ClockQuality.UNSYNCHRONISED,
+    )

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.records.layout import CLOCKS
-from gateway.core.records.reader import Event, JournalBatch, decode
+from gateway.core.records.events import Event, JournalBatch, decode
+from gateway.core.records.kinds import ClockQuality
 from gateway.server import clock, shell
-from gateway.server.clock import SYNCHRONISED, UNSYNCHRONISED
 from gateway.store.journal_reader import JournalReader
 from tests.server.broker import running
 
@@ -30,21 +29,21 @@ def events_of(data_dir: Path, name: str) -> list[Event]:
 
 
 @pytest.fixture
-def quality(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def quality(monkeypatch: pytest.MonkeyPatch) -> list[ClockQuality]:
     """What the kernel says of the clock; a test may change it."""
-    said = [UNSYNCHRONISED]
+    said = [ClockQuality.UNSYNCHRONISED]
     monkeypatch.setattr(clock, "quality", lambda: said[0])
     return said
 
 
 async def test_a_clock_that_is_synchronised_later_is_written_down_with_that_batch(
-    tmp_path: Path, quality: list[int]
+    tmp_path: Path, quality: list[ClockQuality]
 ) -> None:
     async with broker_on(tmp_path, [{}], {}) as broker:
         assert broker.running.status()["clock"] == "unsynchronised"
         broker.running.shell.tick()
         assert not events_of(tmp_path, "clock_read")
-        quality[0] = SYNCHRONISED
+        quality[0] = ClockQuality.SYNCHRONISED
         broker.running.shell.tick()
         broker.running.shell.tick()
         assert broker.running.status()["clock"] == "synchronised"
@@ -58,18 +57,18 @@ async def test_a_clock_that_is_synchronised_later_is_written_down_with_that_batc
 
 
 async def test_after_an_hour_without_a_batch_the_time_is_written_down(
-    tmp_path: Path, quality: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, quality: list[ClockQuality], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with broker_on(tmp_path, [{}], {}) as broker:
         await broker.eventually(lambda: bool(events_of(tmp_path, "broker_started")))
         broker.running.shell.committer.sealed_at -= shell.CLOCK_READ_SECONDS
         broker.running.shell.tick()
         await broker.eventually(lambda: bool(events_of(tmp_path, "clock_read")))
-        assert events_of(tmp_path, "clock_read")[0]["detail"] == CLOCKS[UNSYNCHRONISED]
+        assert events_of(tmp_path, "clock_read")[0]["detail"] == ClockQuality.UNSYNCHRONISED.word
 
 
 async def test_written_time_goes_on_where_it_was_after_a_restart_with_a_clock_in_the_past(
-    tmp_path: Path, quality: list[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, quality: list[ClockQuality], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     time_ns = time.time_ns
     async with broker_on(tmp_path, [{}], {}):

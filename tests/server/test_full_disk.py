@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.records.reader import decode
+from gateway.core.records.events import decode
 from gateway.store.journal_reader import JournalReader
 from tests.server.broker import Broker, running
 from tests.server.client import Client

@@ -10,6 +10,7 @@ from gateway.configuration import Configuration
 from gateway.configuration.sections import Gateway, Limits, Listener
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits as CoreLimits
+from gateway.core.records.kinds import Observation
 from gateway.core.records.recorder import Recorder
 from gateway.server.clock import WallClock
 from gateway.server.committer import Committer, StoreFailed
@@ -50,7 +51,7 @@ async def _drop_while_draining(data_dir: Path) -> None:
     ending = Ending(data_dir, spoken.set, journal_file_bytes=300)
     store, recorder, committer = ending.store, ending.recorder, ending.committer
     for _ in range(10):
-        recorder.observed(None, "limit_hit", "max_retained", "")
+        recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
         spoken.clear()
         committer.turn()
         await spoken.wait()
@@ -83,13 +84,15 @@ async def _turn_while_draining(data_dir: Path) -> None:
     def turn_of_the_shell() -> None:
         """It may come before the one who waits for the end of the batch."""
         if turns:
-            recorder.observed(None, "limit_hit", "max_retained", str(turns.pop()))
+            recorder.observed(None, Observation.LIMIT_HIT, "max_retained", str(turns.pop()))
             committer.turn()
-            recorder.observed(None, "limit_hit", "max_retained", "for the batch behind it")
+            recorder.observed(
+                None, Observation.LIMIT_HIT, "max_retained", "for the batch behind it"
+            )
 
     ending = Ending(data_dir, turn_of_the_shell)
     recorder, committer = ending.recorder, ending.committer
-    recorder.observed(None, "limit_hit", "max_retained", "")
+    recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
     await committer.drain()
     assert committer.failure is None
     ending.store.close(clean=True)
@@ -106,7 +109,7 @@ async def _tick_while_draining(data_dir: Path, monkeypatch: pytest.MonkeyPatch) 
     spoken = asyncio.Event()
     ending = Ending(data_dir, spoken.set)
     store, committer = ending.store, ending.committer
-    ending.recorder.observed(None, "limit_hit", "max_retained", "")
+    ending.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
     # It is always time for a checkpoint, and the second's tick comes when one has just finished.
     monkeypatch.setattr(store, "wants_checkpoint", lambda *_: store._checkpoint is None)
     committer.tick(1 << 30)

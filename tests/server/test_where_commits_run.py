@@ -13,6 +13,7 @@ import pytest
 from gateway.configuration.sections import Limits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits as CoreLimits
+from gateway.core.records.kinds import Observation
 from gateway.core.records.recorder import Recorder
 from gateway.server.clock import WallClock
 from gateway.server.committer import (
@@ -63,7 +64,7 @@ class Commits:
     async def commit(self, records: int = 1) -> str:
         """Commit a batch; return the name of the thread that waited for the disk."""
         for _ in range(records):
-            self.recorder.observed(None, "limit_hit", "max_retained", "x" * 900)
+            self.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "x" * 900)
         self.spoken.clear()
         self.committer.turn()
         await self.spoken.wait()
@@ -110,7 +111,7 @@ async def test_a_commit_that_fails_ends_the_process_wherever_it_ran(
             await commits.commit()
         commits.store.failure = sqlite3.OperationalError("disk I/O error")
         batch = commits.recorder.batch_number
-        commits.recorder.observed(None, "limit_hit", "max_retained", "")
+        commits.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
         commits.committer.turn()
         async with asyncio.timeout(20):
             while not commits.failures:  # noqa: ASYNC110 - the committer calls, it has no event

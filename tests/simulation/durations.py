@@ -6,11 +6,12 @@ that are cleared, sessions that end by expiry; and from each PUBLISH that comes 
 
 from typing import TYPE_CHECKING
 
-from gateway.core.records.reader import Blob, Event, decode
+from gateway.core.records.blob import Blob
+from gateway.core.records.events import Event, decode
+from gateway.core.records.kinds import ClockQuality
 from gateway.core.sessions.session import EXPIRY_NEVER
 from gateway.wire.packets import Publish
 from tests.simulation.ledger import Message
-from tests.simulation.machine_clock import SYNCHRONISED
 from tests.simulation.violation import require
 
 if TYPE_CHECKING:
@@ -165,8 +166,8 @@ class Durations:
         if blob.boot == newest.boot:
             return
         behind_ms = newest.time_ms - blob.time_ms
-        corrects = blob.clock == SYNCHRONISED and (
-            newest.clock != SYNCHRONISED or behind_ms > CATCH_UP_MS
+        corrects = blob.clock == ClockQuality.SYNCHRONISED and (
+            newest.clock != ClockQuality.SYNCHRONISED or behind_ms > CATCH_UP_MS
         )
         require(
             behind_ms <= 0 or corrects,

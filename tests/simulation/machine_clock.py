@@ -7,13 +7,11 @@ interval may be cut short.
 
 from collections.abc import Callable
 
-from gateway.core.records.layout import CLOCKS
+from gateway.core.records.kinds import ClockQuality
 
 START_SECONDS = 1_000.0
 START_MS = 1_700_000_000_000
 YEARS_SECONDS = 3 * 365 * 86_400
-UNSYNCHRONISED = CLOCKS.index("unsynchronised")
-SYNCHRONISED = CLOCKS.index("synchronised")
 
 RIGHT, STOPPED, BACK, PAST, AHEAD = "right", "stopped", "a minute back", "1970", "years ahead"
 """What a clock may show when the power is back: it went on and is trusted, or it begins where it
@@ -27,7 +25,7 @@ class MachineClock:
         self._now = now
         self._true_offset_ms = START_MS - int(START_SECONDS * 1000)
         self._offset_ms = self._true_offset_ms
-        self.quality = SYNCHRONISED
+        self.quality = ClockQuality.SYNCHRONISED
         self.always_right = True
         """It was right and trusted all the time."""
         self.lied_seconds = 0.0
@@ -40,10 +38,10 @@ class MachineClock:
     def step(self, seconds: float, *, trusted: bool) -> None:
         """Let it jump; `trusted`: the kernel believes that it is right before and after."""
         self.always_right = False
-        trusted = trusted and self.quality == SYNCHRONISED
+        trusted = trusted and self.quality == ClockQuality.SYNCHRONISED
         if trusted:
             self.lied_seconds += abs(seconds)
-        self.quality = SYNCHRONISED if trusted else UNSYNCHRONISED
+        self.quality = ClockQuality.SYNCHRONISED if trusted else ClockQuality.UNSYNCHRONISED
         self._offset_ms += int(seconds * 1000)
 
     def step_to_1970(self) -> None:
@@ -52,10 +50,10 @@ class MachineClock:
 
     def synchronise(self) -> None:
         """A time server has answered."""
-        if self.quality == SYNCHRONISED:
+        if self.quality == ClockQuality.SYNCHRONISED:
             self.lied_seconds += abs(self._true_offset_ms - self._offset_ms) / 1000
         self._offset_ms = self._true_offset_ms
-        self.quality = SYNCHRONISED
+        self.quality = ClockQuality.SYNCHRONISED
 
     def lose_power(self, seconds: float, shows: str) -> None:
         """Be without power for some seconds, and show then what `shows` says."""

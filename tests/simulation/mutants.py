@@ -13,7 +13,8 @@ from unittest import mock
 from gateway.core.broker import Batch, Broker
 from gateway.core.frames import Frames
 from gateway.core.output import Output
-from gateway.core.records import layout
+from gateway.core.records.kinds import RecordKind
+from gateway.core.records.record import Contents
 from gateway.core.records.recorder import Recorder
 from gateway.core.records.replay import Replay
 from gateway.core.rules.acknowledge import Acknowledging
@@ -140,11 +141,10 @@ def _forgets_received(_: object) -> object:
 
 
 def _forgets_held(right: Any) -> object:
-    def apply(self: Replay, blob: Any, kind: int, at: int, session: Session | None) -> int:
-        end = right(self, blob, kind, at, session)
-        if kind == layout.MESSAGE_HELD and session is not None:
+    def apply(self: Replay, record: Contents, session: Session | None) -> None:
+        right(self, record, session)
+        if record.kind is RecordKind.MESSAGE_HELD and session is not None:
             session.inbound.clear()
-        return int(end)
 
     return apply
 
@@ -323,7 +323,7 @@ MUTANTS = (
         _one_identifier_map,
     ),
     one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
-    one("forget MessageHeld at recovery", Replay, "_apply_message_record", _forgets_held),
+    one("forget MessageHeld at recovery", Replay, "_contents", _forgets_held),
     one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
     one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),

@@ -3,8 +3,9 @@
 from typing import Any
 
 from gateway.core.frames import Frames
-from gateway.core.gateway_time import SYNCHRONISED, GatewayTime, Outage
-from gateway.core.records.recorder import Recorder
+from gateway.core.gateway_time import GatewayTime, Outage
+from gateway.core.records.batch import Batch
+from gateway.core.records.kinds import ClockQuality
 from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import Message
 from gateway.server.clock import WallClock
@@ -34,14 +35,14 @@ def _wall_time_at_start(right: Any) -> object:
 
 def _any_clock_is_trusted(right: Any) -> object:
     def sealed(self: GatewayTime, time_ms: int, wall_ms: int, _: int) -> None:
-        right(self, time_ms, wall_ms, SYNCHRONISED)
+        right(self, time_ms, wall_ms, ClockQuality.SYNCHRONISED)
 
     return sealed
 
 
 def _any_clock_is_trusted_at_start(right: Any) -> object:
     def begin(self: GatewayTime, now: float, wall_ms: int, _: int, next_message: int) -> None:
-        right(self, now, wall_ms, SYNCHRONISED, next_message)
+        right(self, now, wall_ms, ClockQuality.SYNCHRONISED, next_message)
 
     return begin
 
@@ -69,18 +70,18 @@ def _outage_counts_again(right: Any) -> object:
 
 
 def _nothing_switched_off(right: Any) -> object:
-    def begin(self: GatewayTime, now: float, wall_ms: int, _: int, next_message: int) -> None:
+    def begin(self: GatewayTime, now: float, wall_ms: int, _: object, next_message: int) -> None:
         self.offset_ms = None
-        right(self, now, wall_ms, 0, next_message)
+        right(self, now, wall_ms, ClockQuality.UNKNOWN, next_message)
 
     return begin
 
 
 def _gateway_time_not_written(right: Any) -> object:
-    def seal(self: Recorder, wall_ms: int, quality: int) -> object:
-        before, self.state.time.time_ms = self.state.time.time_ms, wall_ms
+    def seal(self: Batch, wall_ms: int, quality: ClockQuality) -> object:
+        before, self.time.time_ms = self.time.time_ms, wall_ms
         blob = right(self, wall_ms, quality)
-        self.state.time.time_ms = before
+        self.time.time_ms = before
         return blob
 
     return seal
@@ -142,11 +143,11 @@ MUTANTS_OF_TIME = (
         _nothing_switched_off,
         scenario=AT_ONCE,
     ),
-    one("wall time written as gateway time", Recorder, "seal", _gateway_time_not_written),
+    one("wall time written as gateway time", Batch, "seal", _gateway_time_not_written),
     one(
         "gateway time not taken from the journal",
         Replay,
-        "_tell_time",
+        "_set_time",
         _time_not_taken_from_the_journal,
     ),
     one(

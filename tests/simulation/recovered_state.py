@@ -4,7 +4,7 @@ The tables and the journal behind their checkpoint have to lead to the same stat
 was ever committed, replayed from the first. Wherever a checkpoint was cut, this shows it.
 """
 
-from gateway.core.records.reader import Blob
+from gateway.core.records.blob import Blob
 from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session

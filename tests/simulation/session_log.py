@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from gateway.core.records.reader import Event, JournalBatch
+from gateway.core.records.events import Event, JournalBatch
 from tests.simulation.client import Client
 from tests.simulation.ledger import Ledger, key_of
 from tests.simulation.violation import require

@@ -8,7 +8,7 @@ are the session log.
 from collections import Counter
 from collections.abc import Callable
 
-from gateway.core.records.reader import Event, decode
+from gateway.core.records.events import Event, decode
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import (
     Connack,

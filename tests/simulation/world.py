@@ -13,7 +13,8 @@ from typing import Any
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
-from gateway.core.records.reader import DamagedBlob, decode
+from gateway.core.records.blob import DamagedBlob
+from gateway.core.records.events import decode
 from gateway.store.journal_reader import JournalReader
 from tests.simulation import invariants, steps
 from tests.simulation.client import Client

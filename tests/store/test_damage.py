@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.records.kinds import StartKind
 from gateway.store.database import (
     DAMAGED_FOLDER,
     DATABASE_NAME,
@@ -60,7 +61,7 @@ def test_the_broker_starts_on_a_damaged_database_keeps_the_file_and_says_so(
     make_state(tmp_path)
     damage(tmp_path / DATABASE_NAME)
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert "database damaged" in harness.damage[0]
     kept = list((tmp_path / DAMAGED_FOLDER).glob("*/" + DATABASE_NAME))
     assert len(kept) == 1
@@ -91,7 +92,7 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(tmp_path: Path) -> None:
         size = connection.execute("PRAGMA page_size").fetchone()[0]
     overwrite(path, (root - 1) * size, b"\xff" * size)
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert harness.session("s").queued_count == 200
     assert "kept" in harness.broker.state.retained
     seen = payloads(harness.connect("s").take())
@@ -123,7 +124,7 @@ def test_a_torn_journal_keeps_every_commit_before_the_tear(tmp_path: Path) -> No
     with path.open("r+b") as file:
         file.truncate(offset + length // 2)
     again = Harness(tmp_path)
-    assert again.recovery == "unclean"
+    assert again.recovery is StartKind.UNCLEAN
     assert set(again.broker.state.sessions) == {"before"}
     again.close()
 
@@ -136,7 +137,7 @@ def test_a_damaged_blob_is_reported_and_the_others_count(tmp_path: Path) -> None
     path, offset, length = frames_in(tmp_path)[1]
     overwrite(path, offset, bytes(length))
     again = Harness(tmp_path)
-    assert again.recovery == "salvaged"
+    assert again.recovery is StartKind.SALVAGED
     assert len(again.damage) == 1
     assert set(again.broker.state.sessions) == {"a", "c"} or set(again.broker.state.sessions) == {
         "b",
@@ -150,7 +151,7 @@ def test_a_database_that_is_gone_is_made_again_from_the_journal(tmp_path: Path) 
     for path in tmp_path.glob(f"{DATABASE_NAME}*"):
         path.unlink()
     again = Harness(tmp_path)
-    assert again.recovery == "salvaged"
+    assert again.recovery is StartKind.SALVAGED
     assert again.damage == [f"{DATABASE_NAME} was missing beside its journal"]
     assert again.session("s").queued_count == 200
     assert "kept" in again.broker.state.retained

@@ -14,6 +14,7 @@ from zlib import crc32
 import pytest
 
 from gateway.core.records import layout
+from gateway.core.records.kinds import StartKind
 from gateway.store import migration
 from gateway.store.database import DATABASE_NAME, RUNNING_NAME, StoreUnavailable
 from gateway.store.formats import FORMAT, OtherFormat, format_of
@@ -113,7 +114,7 @@ def test_a_magic_that_the_medium_changed_is_damage_and_no_later_format(tmp_path:
     with newest_file(tmp_path).open("r+b") as file:
         file.write(b"OGF3")
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert "later" in harness.broker.state.sessions
     harness.close()
 
@@ -194,7 +195,7 @@ def test_rows_that_a_version_without_the_table_went_on_without_are_kept_and_told
     made(other)
     shutil.copytree(other / FOLDER_NAME, data / FOLDER_NAME)
     harness = Harness(data)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert any("were not applied" in told for told in harness.damage)
     harness.close()
     with closing(sqlite3.connect(data / DATABASE_NAME)) as connection:
@@ -210,7 +211,7 @@ def test_the_journal_of_a_damaged_database_of_an_earlier_format_is_saved_with_it
     data = golden(3, tmp_path)
     overwrite_page(data, "queue_message", b"\xff")
     harness = Harness(data)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert {"latecomer", "away", "busy", "owned"} <= set(harness.broker.state.sessions)
     assert journal_files(data / FOLDER_NAME)[0].first_sequence == 1
     harness.close()
@@ -222,7 +223,7 @@ def test_a_damaged_list_of_migrations_is_found_by_the_start_that_needs_it(tmp_pa
     (data / RUNNING_NAME).unlink(missing_ok=True)
     overwrite_page(data, "_sqlite_migrations", b"\0")
     harness = Harness(data)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert any("it cannot be loaded" in told for told in harness.damage)
     assert {"latecomer", "away", "busy", "owned"} <= set(harness.broker.state.sessions)
     harness.close()

@@ -8,7 +8,7 @@ from zlib import crc32
 import pytest
 
 from gateway.core.records import layout
-from gateway.core.records.reader import Blob
+from gateway.core.records.blob import Blob
 from gateway.store.journal import ROOM_BYTES, SPARE_NAME, Journal
 from gateway.store.journal_files import (
     FOLDER_NAME,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.records.reader import Blob
+from gateway.core.records.blob import Blob
 from gateway.store.database import DATABASE_NAME, set_aside
 from gateway.store.journal_files import FOLDER_NAME, journal_files
 from gateway.store.journal_reader import JournalReader

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.records.kinds import StartKind
 from gateway.store.database import (
     DAMAGED_FOLDER,
     DATABASE_NAME,
@@ -114,6 +115,6 @@ def test_a_salvage_that_was_cut_short_is_finished_at_the_next_start(tmp_path: Pa
     (tmp_path / DATABASE_NAME).rename(tmp_path / SALVAGED_NAME)
     (tmp_path / (DATABASE_NAME + "-wal")).write_bytes(b"of the damaged file")
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert payloads(harness.connect("s").take()) == [b"1", b"2"]
     harness.close()

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.records.reader import Blob
+from gateway.core.records.blob import Blob
+from gateway.core.records.kinds import StartKind
 from gateway.store.journal import Journal
 from gateway.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, journal_files
 from gateway.store.journal_reader import UNREADABLE_TRIES_MAX, JournalReader
@@ -85,7 +86,7 @@ def test_an_end_that_cannot_be_read_is_told_and_not_taken_for_the_end(
     path = newest_file(tmp_path)
     medium.fail(path, 3 * BLOCK_BYTES, path.stat().st_size)
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     (told,) = harness.damage
     assert "the end of the journal cannot be read" in told
     assert path.name in told
@@ -117,7 +118,7 @@ def test_what_an_unreadable_end_gives_back_later_is_not_mixed_with_what_came_sin
     harness.close()
     medium.heal()
     again = Harness(tmp_path)
-    assert (again.recovery, again.damage) == ("unclean", [])
+    assert (again.recovery, again.damage) == (StartKind.UNCLEAN, [])
     assert again.broker.state.next_session_number >= first_session
     assert again.broker.state.next_message_number >= first_message > 1_000_000
     kept = numbers_of(again)
@@ -133,12 +134,12 @@ def test_a_middle_that_is_given_back_later_is_not_applied_behind_what_came_since
     make_acknowledged(tmp_path, 60)
     medium.fail(newest_file(tmp_path), 3 * BLOCK_BYTES, 4 * BLOCK_BYTES)
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     harness.connect("p", clean=True)
     harness.close()
     medium.heal()
     again = Harness(tmp_path)
-    assert (again.recovery, again.damage) == ("unclean", [])
+    assert (again.recovery, again.damage) == (StartKind.UNCLEAN, [])
     kept = numbers_of(again)
     assert kept == sorted(set(kept))
     assert 40 < len(kept) < 60
@@ -165,7 +166,7 @@ def test_a_file_of_which_nothing_can_be_read_is_told_and_kept_aside(
     path = newest_file(tmp_path)
     medium.fail(path, 0, path.stat().st_size)
     harness = Harness(tmp_path)
-    assert harness.recovery == "salvaged"
+    assert harness.recovery is StartKind.SALVAGED
     assert any(f"all of {path.name}" in told for told in harness.damage)
     harness.connect("later")
     harness.close()
@@ -173,7 +174,7 @@ def test_a_file_of_which_nothing_can_be_read_is_told_and_kept_aside(
     medium.heal()
     assert kept.stat().st_size > 0
     again = Harness(tmp_path)
-    assert (again.recovery, again.damage) == ("unclean", [])
+    assert (again.recovery, again.damage) == (StartKind.UNCLEAN, [])
     assert "later" in again.broker.state.sessions
     again.close()
 

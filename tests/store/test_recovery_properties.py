@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.core.limits import Limits
-from gateway.core.records.reader import Blob
+from gateway.core.records.blob import Blob
 from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import RECEIVED, SENT
 from gateway.core.state import State

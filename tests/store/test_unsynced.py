@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.records.blob import Blob
+from gateway.core.records.kinds import ClockQuality
 from gateway.core.records.layout import BLOB_HEADER, BLOB_MAGIC
-from gateway.core.records.reader import Blob
 from gateway.store import unsynced
 from gateway.store.store import Store
 from gateway.store.unsynced import FILE_NAMES, KEPT_BYTES, unsynced_batches
@@ -24,7 +25,7 @@ def write_part(harness: Harness) -> None:
     """Write what was recorded since the last part, as a turn of the loop does."""
     broker = harness.broker
     assert broker.recorder.lazy
-    part = broker.take_part(harness.now, harness.time_ms, 0)
+    part = broker.take_part(harness.now, harness.time_ms, ClockQuality.UNKNOWN)
     harness.store.write_unsynced(broker.recorder.batch_number, part)
     assert not broker.recorder.lazy
 
@@ -32,7 +33,9 @@ def write_part(harness: Harness) -> None:
 def begin_commit(harness: Harness) -> None:
     """Seal the batch and write it ahead; no fsync follows."""
     first_sequence = harness.broker.recorder.next_sequence
-    harness.store.begin(first_sequence, harness.broker.seal(harness.now, harness.time_ms, 0).blob)
+    harness.store.begin(
+        first_sequence, harness.broker.seal(harness.now, harness.time_ms, ClockQuality.UNKNOWN).blob
+    )
     harness.store.write_ahead()
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from gateway.core.records.kinds import ClockQuality
 from gateway.server import clock
 from tests.system.published_ledger import begin_ledger, readings_of_ledger
 from tests.system.raw_client import DEADLINE_SECONDS
@@ -56,7 +57,9 @@ async def test_one_command_shows_readings_stops_resumes_and_its_tables_hold_what
         assert [line.split("/")[0] for line in printed] == ["sensors"] * 3
         # A machine without NTP is told so on the page, and of nothing else.
         verdict = (
-            "1 thing needs a look" if clock.quality() == clock.UNSYNCHRONISED else "All is well"
+            "1 thing needs a look"
+            if clock.quality() == ClockQuality.UNSYNCHRONISED
+            else "All is well"
         )
         _page_with(gateway, "board-0000002a", "temperature", "oncegate-bridge", verdict)
         assert gateway.stop() == 0

@@ -1,18 +1,36 @@
 """Recovery's half of the journal: the facts of a blob, applied once more.
 
-The tables may already hold part of what a blob tells (a checkpoint was cut short), so every fact is
-applied blindly: what it sets may be there already, what it removes may be gone, and a session it
-speaks of may have ended later in the journal.
+The tables may already hold part of what a blob has (a checkpoint was cut short), so every fact is
+applied blindly: what it sets may be there already, what it removes may be gone, and the session
+that it names may have ended later in the journal.
 """
 
 from collections.abc import Callable
 
-from gateway.core.records import layout
-from gateway.core.records.reader import Blob
+from gateway.core.records.blob import Blob
+from gateway.core.records.kinds import RecordKind
+from gateway.core.records.layout import NEVER_QUEUED
+from gateway.core.records.reader import records_of
+from gateway.core.records.record import (
+    BrokerStarted,
+    Connected,
+    Contents,
+    Dropped,
+    Ended,
+    Exchange,
+    ExpiryChanged,
+    Filter,
+    Owned,
+    Place,
+    Record,
+    Retained,
+    WillSet,
+)
 from gateway.core.sessions.message import (
     HAS_PLACE,
     KEY_SHIFT,
-    THROUGH_ONE,
+    QOS,
+    RETAIN,
     Delivery,
     Held,
     Message,
@@ -36,8 +54,8 @@ class Replay:
         """Contents seen in the journal, by number."""
         self.next_sequence = 1
         self.next_message = 1
-        """The number of the next message as far as the journal tells. The tables may already know
-        later ones, of a checkpoint that was cut short."""
+        """The number of the next message as far as the journal has them. The tables may already
+        have later ones, of a checkpoint that was cut short."""
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
@@ -47,7 +65,7 @@ class Replay:
         """Remember where the journal stands; the tables hold this blob's facts already."""
         self._stand_behind(blob)
         if not self._time_is_loaded:
-            self._tell_time(blob)
+            self._set_time(blob)
 
     def _stand_behind(self, blob: Blob) -> None:
         # Never below the checkpoint: damage may have taken the newest blobs, not the tables.
@@ -55,7 +73,7 @@ class Replay:
         self.next_batch = blob.number + 1
         self.boot = blob.boot
 
-    def _tell_time(self, blob: Blob) -> None:
+    def _set_time(self, blob: Blob) -> None:
         if blob.has_gateway_time:
             self.state.time.sealed(blob.gateway_ms, blob.time_ms, blob.clock)
         else:
@@ -64,199 +82,137 @@ class Replay:
     def apply(self, blob: Blob) -> None:
         """Apply every fact of a blob."""
         self._stand_behind(blob)
-        at = blob.records_at
-        for _ in range(blob.record_count):
-            kind = blob.data[at]
-            at = self._apply_record(blob, kind, at)
-        self._tell_time(blob)
+        for record in records_of(blob):
+            self._apply(blob, record)
+        self._set_time(blob)
         self.facts_applied += blob.record_count
 
-    def _apply_record(self, blob: Blob, kind: int, at: int) -> int:
-        data = blob.data
-        if kind == layout.RETAINED_SET:
-            _, number, size = layout.RETAINED_RECORD.unpack_from(data, at)
-            end = at + layout.RETAINED_RECORD.size + int(size)
-            message = self.messages.get(number) or self.load(number)
-            if message is not None:
-                self.state.retained_set(message.topic, message)
-            return end
-        if kind == layout.RETAINED_CLEARED:
-            _, size = layout.CLEARED_RECORD.unpack_from(data, at)
-            end = at + layout.CLEARED_RECORD.size + int(size)
-            self.state.retained_cleared(data[end - size : end].decode())
-            return end
-        if kind == layout.OBSERVED:
-            fields = layout.OBSERVED_RECORD.unpack_from(data, at)
-            return at + layout.OBSERVED_RECORD.size + int(fields[3]) + int(fields[4])
-        if kind == layout.BROKER_STARTED:
-            fields = layout.BROKER_STARTED_RECORD.unpack_from(data, at)
+    def _apply(self, blob: Blob, record: Record) -> None:
+        session = self.state.numbers.get(record.session) if record.session else None
+        if isinstance(record, Contents):
+            self._contents(record, session)
+        elif isinstance(record, Exchange):
+            self._exchange(record, session)
+        elif isinstance(record, Place):
+            self._place(record, session)
+        elif isinstance(record, Dropped):
+            if record.position != NEVER_QUEUED:
+                self._skip(session, record.message, record.position)
+        elif isinstance(record, Retained):
+            self._retained(record)
+        elif isinstance(record, WillSet):
+            self._will_set(
+                record, session or Session(record.session, blob.names[record.session], False)
+            )
+        elif isinstance(record, BrokerStarted):
             self.state.time.run_began(blob.gateway_ms, self.next_message)
-            return at + layout.BROKER_STARTED_RECORD.size + int(fields[2]) + int(fields[3])
-        if kind == layout.BROKER_STOPPED:
-            return at + layout.BROKER_STOPPED_RECORD.size
-        number = int.from_bytes(data[at + 1 : at + 5], "little")
-        session = self.state.numbers.get(number)
-        if kind <= layout.UNSUBSCRIBED:
-            return self._apply_session_record(blob, kind, at, number, session)
-        if kind in (layout.SESSION_OWNED, layout.EXPIRY_CHANGED):
-            return self._apply_property_record(blob, kind, at, session)
-        if kind in (layout.WILL_SET, layout.WILL_CLEARED):
-            return self._apply_will_record(blob, kind, at, number, session)
-        if kind in (layout.MESSAGE_HELD, layout.MESSAGE_PUBLISHED):
-            return self._apply_message_record(blob, kind, at, session)
-        if kind in (layout.MESSAGE_RELEASED, layout.MESSAGE_ABANDONED, layout.DUPLICATE_SUPPRESSED):
-            return self._apply_inbound_record(blob, kind, at, session)
-        return self._apply_delivery_record(blob, kind, at, session)
+        elif isinstance(record, Connected):
+            self._connected(record, session, blob)
+        elif isinstance(record, Ended):
+            self._ended(record, session, blob)
+        elif session is not None:
+            self._session_changed(record, session)
 
-    def _apply_session_record(
-        self, blob: Blob, kind: int, at: int, number: int, session: Session | None
-    ) -> int:
-        data, state = blob.data, self.state
-        if kind in (layout.SESSION_OPENED, layout.SESSION_RESUMED):
-            fields = layout.CONNECT_RECORD.unpack_from(data, at)
-            if kind == layout.SESSION_OPENED:
-                # Also one whose row a cut checkpoint wrote: the client id is its from here on.
-                session = session or Session(number, blob.names[number], not fields[2])
-                state.session_opened(session)
-            elif session is not None:
-                state.session_resumed(session)
-            if session is not None:
-                session.protocol = fields[3]
-                session.expiry_seconds = fields[5]
-            return at + layout.CONNECT_RECORD.size + int(fields[6])
-        if kind in (layout.SESSION_CLOSED, layout.SESSION_ENDED):
-            if session is not None and kind == layout.SESSION_CLOSED:
-                state.session_closed(session, blob.gateway_ms)
-            elif session is not None:
-                state.session_ended(session)
-            elif kind == layout.SESSION_ENDED:
-                state.changes.ended.append(number)
-            return at + layout.REASON_RECORD.size
-        if kind == layout.SUBSCRIBED:
-            _, _, options, identifier, size = layout.SUBSCRIBED_RECORD.unpack_from(data, at)
-            end = at + layout.SUBSCRIBED_RECORD.size + int(size)
-            topic_filter = data[end - size : end].decode()
-            if session is not None:
-                state.subscribed(session, Subscription(topic_filter, options, identifier))
-            return end
-        _, _, size = layout.FILTER_RECORD.unpack_from(data, at)
-        end = at + layout.FILTER_RECORD.size + int(size)
+    def _connected(self, record: Connected, session: Session | None, blob: Blob) -> None:
+        if record.kind is RecordKind.SESSION_OPENED:
+            # Also one whose row a cut checkpoint wrote: the client id is its from here on.
+            session = session or Session(
+                record.session, blob.names[record.session], not record.clean
+            )
+            self.state.session_opened(session)
+        elif session is not None:
+            self.state.session_resumed(session)
         if session is not None:
-            state.unsubscribed(session, data[end - size : end].decode())
-        return end
+            session.protocol = record.protocol
+            session.expiry_seconds = record.expiry_seconds
 
-    def _apply_property_record(
-        self, blob: Blob, kind: int, at: int, session: Session | None
-    ) -> int:
-        data, state = blob.data, self.state
-        if kind == layout.EXPIRY_CHANGED:
+    def _ended(self, record: Ended, session: Session | None, blob: Blob) -> None:
+        if record.kind is RecordKind.WILL_CLEARED:
+            owner = self.state.wills.get(record.session)
+            if owner is not None:
+                self.state.will_cleared(owner)
+        elif record.kind is RecordKind.SESSION_CLOSED:
             if session is not None:
-                state.expiry_changed(session, layout.EXPIRY_RECORD.unpack_from(data, at)[2])
-            return at + layout.EXPIRY_RECORD.size
-        _, _, size = layout.OWNED_RECORD.unpack_from(data, at)
-        end = at + layout.OWNED_RECORD.size + int(size)
-        if session is not None:
-            state.session_owned(session, data[end - size : end].decode())
-        return end
+                self.state.session_closed(session, blob.gateway_ms)
+        elif session is not None:
+            self.state.session_ended(session)
+        else:
+            self.state.changes.ended.append(record.session)
 
-    def _apply_message_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
-        data = blob.data
-        record = layout.HELD_RECORD if kind == layout.MESSAGE_HELD else layout.PUBLISHED_RECORD
-        fields = record.unpack_from(data, at)
-        number, flags, topic_bytes, payload_bytes, properties_bytes = fields[-5:]
-        topic_at = at + record.size
-        payload_at = topic_at + int(topic_bytes)
-        topic = data[topic_at:payload_at].decode()
+    def _session_changed(self, record: Record, session: Session) -> None:
+        if isinstance(record, Filter):
+            if record.kind is RecordKind.SUBSCRIBED:
+                subscription = Subscription(record.topic_filter, record.options, record.identifier)
+                self.state.subscribed(session, subscription)
+            else:
+                self.state.unsubscribed(session, record.topic_filter)
+        elif isinstance(record, ExpiryChanged):
+            self.state.expiry_changed(session, record.expiry_seconds)
+        elif isinstance(record, Owned):
+            self.state.session_owned(session, record.username)
+
+    def _contents(self, record: Contents, session: Session | None) -> None:
+        number = record.message
         message = Message(
             number,
-            topic,
-            topic_field_of(topic),
-            data[payload_at : payload_at + payload_bytes],
-            flags & 3,
-            bool(flags & 4),
+            record.topic,
+            topic_field_of(record.topic),
+            record.payload,
+            record.flags & QOS,
+            record.flags & RETAIN != 0,
+            record.forwarded,
+            record.expires_ms,
         )
-        end = payload_at + int(payload_bytes) + int(properties_bytes)
-        if properties_bytes:
-            message.expires_ms, message.forwarded = properties_in(
-                data[end - properties_bytes : end]
-            )
-        message.has_place = bool(flags & HAS_PLACE)
+        message.has_place = record.flags & HAS_PLACE != 0
         message.batch = 0
         self.messages[number] = message
         self.next_message = max(self.next_message, number + 1)
         self.state.next_message_number = max(self.state.next_message_number, number + 1)
-        if kind == layout.MESSAGE_HELD and session is not None:
-            held = Held(session, fields[2], message, self.now)
+        if record.kind is RecordKind.MESSAGE_HELD and session is not None:
+            held = Held(session, record.packet_id, message, self.now)
             held.stored = True  # by a checkpoint that was cut, perhaps
             self.state.message_held(held)
-        return end
 
-    def _apply_inbound_record(self, blob: Blob, kind: int, at: int, session: Session | None) -> int:
-        record = (
-            layout.RELEASED_RECORD if kind == layout.MESSAGE_RELEASED else layout.INBOUND_RECORD
-        )
-        fields = record.unpack_from(blob.data, at)
-        if kind != layout.DUPLICATE_SUPPRESSED and session is not None:
-            held = session.inbound.get(fields[2])
+    def _exchange(self, record: Exchange, session: Session | None) -> None:
+        if session is None:
+            return
+        kind, packet_id = record.kind, record.packet_id
+        if kind is RecordKind.MESSAGE_RELEASED or kind is RecordKind.MESSAGE_ABANDONED:
+            held = session.inbound.get(packet_id)
             if held is not None:
                 self.messages[held.message.number] = held.message
                 self.state.message_released(held)
-        return at + record.size
-
-    def _apply_delivery_record(
-        self, blob: Blob, kind: int, at: int, session: Session | None
-    ) -> int:
-        data = blob.data
-        if kind == layout.MESSAGE_QUEUED:
-            _, _, number, flags, position = layout.QUEUED_RECORD.unpack_from(data, at)
-            end, flags = _with_key(data, at + layout.QUEUED_RECORD.size, flags)
-            if session is not None and position >= session.next_position:
-                self._queue(session, number, flags, position)
-            return end
-        if kind == layout.DELIVERY_STARTED:
-            _, _, packet_id, number, flags, position = layout.STARTED_RECORD.unpack_from(data, at)
-            end, flags = _with_key(data, at + layout.STARTED_RECORD.size, flags)
-            if session is not None:
-                self._start(session, packet_id, number, flags, position)
-            return end
-        if kind in (layout.DELIVERY_RECEIVED, layout.DELIVERY_COMPLETED):
-            fields = layout.OUTBOUND_RECORD.unpack_from(data, at)
-            delivery = session.outbound.get(fields[2]) if session is not None else None
-            if delivery is not None and kind == layout.DELIVERY_RECEIVED:
+        elif kind is RecordKind.DELIVERY_RECEIVED:
+            delivery = session.outbound.get(packet_id)
+            if delivery is not None:
                 self.state.delivery_received(delivery)
-            elif delivery is not None:
+        elif kind is RecordKind.DELIVERY_COMPLETED:
+            delivery = session.outbound.get(packet_id)
+            if delivery is not None:
                 self.state.delivery_completed(delivery)
-            return at + layout.OUTBOUND_RECORD.size
-        if kind == layout.DELIVERED_AT_QOS0:
-            _, _, number, position = layout.QOS0_RECORD.unpack_from(data, at)
+
+    def _place(self, record: Place, session: Session | None) -> None:
+        if session is None:
+            return
+        number, position = record.message, record.position
+        if record.kind is RecordKind.DELIVERED_AT_QOS0:
             self._skip(session, number, position)
-            return at + layout.QOS0_RECORD.size
-        if kind == layout.MESSAGE_DROPPED:
-            _, _, number, _, position = layout.DROPPED_RECORD.unpack_from(data, at)
-            if position != layout.NEVER_QUEUED:
-                self._skip(session, number, position)
-            return at + layout.DROPPED_RECORD.size
-        if kind == layout.DELIVERY_RESENT:
-            return at + layout.RESENT_RECORD.size
-        raise AssertionError(f"a recorder of this version never writes record kind {kind}")
+            return
+        flags = record.flags | record.key << KEY_SHIFT
+        if record.kind is RecordKind.DELIVERY_STARTED:
+            delivery = session.front()
+            if delivery is None or delivery.position != position:
+                delivery = self._delivery(session, number, flags, position)
+            self.state.delivery_started(delivery, record.packet_id)
+        elif position >= session.next_position:
+            delivery = self._delivery(session, number, flags, position)
+            message = delivery.message
+            self.state.message_queued(delivery, 0 if message is None else message.size_bytes())
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
         delivery = Delivery(session, self.messages.get(number), number, flags, position)
         delivery.stored = True  # by a checkpoint that was cut, perhaps
         return delivery
-
-    def _queue(self, session: Session, number: int, flags: int, position: int) -> None:
-        delivery = self._delivery(session, number, flags, position)
-        message = delivery.message
-        self.state.message_queued(delivery, 0 if message is None else message.size_bytes())
-
-    def _start(
-        self, session: Session, packet_id: int, number: int, flags: int, position: int
-    ) -> None:
-        waiting = session.front()
-        if waiting is None or waiting.position != position:
-            waiting = self._delivery(session, number, flags, position)
-        self.state.delivery_started(waiting, packet_id)
 
     def _skip(self, session: Session | None, number: int, position: int) -> None:
         if session is None:
@@ -266,51 +222,30 @@ class Replay:
             waiting = self._delivery(session, number, 0, position)
         self.state.delivery_skipped(waiting)
 
-    def _apply_will_record(
-        self, blob: Blob, kind: int, at: int, number: int, session: Session | None
-    ) -> int:
-        if kind == layout.WILL_CLEARED:
-            owner = self.state.wills.get(number)
-            if owner is not None:
-                self.state.will_cleared(owner)
-            return at + layout.REASON_RECORD.size
-        fields = layout.WILL_RECORD.unpack_from(blob.data, at)
-        flags, delay, expiry, topic_bytes, payload_bytes, properties_bytes = fields[2:]
-        topic_at = at + layout.WILL_RECORD.size
-        payload_at = topic_at + int(topic_bytes)
-        properties_at = payload_at + int(payload_bytes)
-        end = properties_at + int(properties_bytes)
-        topic = blob.data[topic_at:payload_at].decode()
-        owner = session or Session(number, blob.names[number], False)
+    def _retained(self, record: Retained) -> None:
+        if record.kind is RecordKind.RETAINED_CLEARED:
+            self.state.retained_cleared(record.topic)
+            return
+        message = self.messages.get(record.message) or self.load(record.message)
+        if message is not None:
+            self.state.retained_set(message.topic, message)
+
+    def _will_set(self, record: WillSet, owner: Session) -> None:
         will = Will(
-            topic,
-            topic_field_of(topic),
-            blob.data[payload_at:properties_at],
-            flags & 3,
-            bool(flags & 4),
-            delay,
-            expiry,
-            blob.data[properties_at:end],
+            record.topic,
+            topic_field_of(record.topic),
+            record.payload,
+            record.flags & QOS,
+            record.flags & RETAIN != 0,
+            record.delay_seconds,
+            record.expiry_seconds,
+            record.forwarded,
         )
         self.state.will_set(owner, will)
-        return end
 
     def finish(self) -> None:
-        """Let go of clean sessions, and of queue rows that a cut checkpoint left behind."""
+        """Discard clean sessions, and queue rows that a cut checkpoint left behind."""
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):
             if not session.durable:
                 self.state.session_ended(session)
-
-
-def _with_key(data: bytes, end: int, flags: int) -> tuple[int, int]:
-    """Return where a delivery's record ends, and its flags with the key that may follow it."""
-    if not flags & THROUGH_ONE:
-        return end, flags
-    key: int = layout.KEY.unpack_from(data, end)[0]
-    return end + layout.KEY.size, flags | key << KEY_SHIFT
-
-
-def properties_in(section: bytes) -> tuple[int, bytes]:
-    """Return when a message expires and its properties, from their section of a MESSAGE."""
-    return layout.EXPIRES.unpack_from(section)[0], section[layout.EXPIRES.size :]

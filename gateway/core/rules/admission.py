@@ -4,11 +4,9 @@ Topic aliases, limits and refusals; the message as its receivers will see it; wh
 recorded. Errors of the peer are returned, with what was expected.
 """
 
-from typing import Final
-
 from gateway.core.core import Core
 from gateway.core.incoming import Incoming
-from gateway.core.records.layout import ORIGINS
+from gateway.core.records.kinds import Origin
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
@@ -27,9 +25,6 @@ from gateway.core.violation import (
 )
 from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Publish
-
-FROM_CLIENT: Final = ORIGINS.index("client")
-FROM_GATEWAY: Final = ORIGINS.index("gateway")
 
 
 class Admission:
@@ -173,7 +168,7 @@ class Admission:
 
     def record(self, session: Session, message: Message, route: Route) -> None:
         """Record a message that its publisher's session does not hold."""
-        self.recorder.message_published(session, message, FROM_CLIENT, route.count())
+        self.recorder.message_published(session, message, Origin.CLIENT, route.count())
         if message.qos:
             message.batch = self.recorder.batch_number
 
@@ -201,7 +196,7 @@ class Admission:
                 expires_ms,
             )
             self.state.next_message_number += 1
-        self.recorder.message_published(session, again, FROM_GATEWAY, 1)
+        self.recorder.message_published(session, again, Origin.GATEWAY, 1)
         return again
 
 

@@ -8,9 +8,9 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX
-from gateway.core.records.layout import END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.rules.disconnect import TAKEOVER, Disconnecting
+from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
 from gateway.core.sessions.connection import AUTHENTICATING, AWAITING_AUTH, CONNECTED, Connection
 from gateway.core.sessions.message import Will
@@ -58,8 +58,6 @@ REFUSAL_REASONS: Final = {
 }
 """How what the authenticator refuses is counted; anything else is `not_authorized`."""
 
-CLEAN_START: Final = END_REASONS.index("clean_start")
-WILL_REPLACED: Final = WILL_CLEAR_REASONS.index("replaced")
 KEEP_ALIVE_FACTOR: Final = 1.5
 """[MQTT-3.1.2-24] silence of one and a half times the keep-alive ends the connection."""
 
@@ -336,11 +334,11 @@ class Connecting:
             return None
         if before is not None and before.connection is not None:
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
-            self.disconnecting.end(before.connection, TAKEOVER, now)
+            self.disconnecting.end(before.connection, CloseReason.TAKEOVER, now)
             before = self.state.sessions.get(packet.client_id)
         if before is not None and packet.clean_start:
             # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
-            self.disconnecting.end_session(before, CLEAN_START, now)
+            self.disconnecting.end_session(before, EndReason.CLEAN_START, now)
             before = None
         connection.state = CONNECTED
         # Keep-alive counts from here: the time a password check took is not the client's silence.
@@ -396,7 +394,7 @@ class Connecting:
             session = before
             if session.will is not None:
                 # [MQTT5-3.1.3-9] the client is back before its will was due
-                self.recorder.will_cleared(session, WILL_REPLACED)
+                self.recorder.will_cleared(session, WillClearReason.REPLACED)
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection

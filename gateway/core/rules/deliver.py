@@ -15,17 +15,12 @@ from gateway.core.limits import (
     QUEUE_PAGE_MESSAGES,
     WAITING_IN_MEMORY_MESSAGES,
 )
-from gateway.core.records.layout import DROP_REASONS
+from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import RECEIVED, RETAIN, SENT, Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.wire.kinds import PUBREL
 
-QUEUE_FULL: Final = DROP_REASONS.index("queue_full")
-QUEUE_BYTES: Final = DROP_REASONS.index("queue_bytes")
-TOO_LARGE: Final = DROP_REASONS.index("too_large")
-EXPIRED: Final = DROP_REASONS.index("expired")
-CONTENTS_LOST: Final = DROP_REASONS.index("contents_lost")
 SLOW_READER: Final = "slow_reader"
 
 
@@ -107,7 +102,7 @@ class Deliverer:
 
     def _count_too_large(self, session: Session, message: Message) -> None:
         """Dropped as if it had been delivered [MQTT5-3.1.2-25]."""
-        self.statistics.drop(session, message.topic, DROP_REASONS[TOO_LARGE])
+        self.statistics.drop(session, message.topic, DropReason.TOO_LARGE.word)
 
     def _drop_at_slow_reader(self, session: Session, message: Message) -> None:
         self.statistics.drop(session, message.topic, SLOW_READER)
@@ -135,17 +130,17 @@ class Deliverer:
         # The newest message is the one that is dropped: what was accepted before stays.
         size_bytes = message.size_bytes()
         if session.queued_count >= self.limits.max_mqueue_len:
-            self._drop(session, message, QUEUE_FULL)
+            self._drop(session, message, DropReason.QUEUE_FULL)
         elif session.queued_bytes + size_bytes > self.limits.max_mqueue_bytes:
-            self._drop(session, message, QUEUE_BYTES)
+            self._drop(session, message, DropReason.QUEUE_BYTES)
         else:
             delivery = Delivery(session, message, message.number, flags, session.next_position)
             self.recorder.message_queued(delivery, size_bytes)
 
-    def _drop(self, session: Session, message: Message, reason: int) -> None:
-        self.statistics.drop(session, message.topic, DROP_REASONS[reason])
+    def _drop(self, session: Session, message: Message, reason: DropReason) -> None:
+        self.statistics.drop(session, message.topic, reason.word)
         self.recorder.message_dropped(session, message.number, reason)
-        limit = "max_mqueue_len" if reason == QUEUE_FULL else "max_mqueue_bytes"
+        limit = "max_mqueue_len" if reason is DropReason.QUEUE_FULL else "max_mqueue_bytes"
         self._note_overflow(session, limit, "new messages for this session are dropped")
 
     def _note_overflow(self, session: Session, limit: str, detail: str) -> None:
@@ -156,7 +151,7 @@ class Deliverer:
                 f"({session.queued_count} messages in its queue): {detail}",
                 session.client_id,
             )
-            self.recorder.observed(session, "limit_hit", limit, detail)
+            self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
 
     # -- the window
 
@@ -177,9 +172,9 @@ class Deliverer:
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
             if delivery.position < session.next_position:
-                self.recorder.waiting_dropped(delivery, TOO_LARGE)
+                self.recorder.waiting_dropped(delivery, DropReason.TOO_LARGE)
             else:
-                self.recorder.message_dropped(session, message.number, TOO_LARGE)
+                self.recorder.message_dropped(session, message.number, DropReason.TOO_LARGE)
             return
         self.recorder.delivery_started(delivery, delivery.packet_id)
         delivery.sent_at = now
@@ -228,7 +223,7 @@ class Deliverer:
         frame = self.frames.qos0(connection, message, delivery.flags, leaves_with)
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
-            self.recorder.waiting_dropped(delivery, TOO_LARGE)
+            self.recorder.waiting_dropped(delivery, DropReason.TOO_LARGE)
             return
         self.recorder.delivered_at_qos0(delivery)
         self.statistics.sent_qos0 += 1
@@ -276,22 +271,24 @@ class Deliverer:
         """A damaged store lost rows of a queue."""
         session.queued_count -= count
         for _ in range(count):
-            self.statistics.drop(session, None, DROP_REASONS[CONTENTS_LOST])
+            self.statistics.drop(session, None, DropReason.CONTENTS_LOST.word)
 
     def _drop_expired(self, delivery: Delivery) -> None:
         """It waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
         topic = None if delivery.message is None else delivery.message.topic
-        self.statistics.drop(delivery.session, topic, DROP_REASONS[EXPIRED])
-        self.recorder.waiting_dropped(delivery, EXPIRED)
+        self.statistics.drop(delivery.session, topic, DropReason.EXPIRED.word)
+        self.recorder.waiting_dropped(delivery, DropReason.EXPIRED)
 
     def _drop_lost(self, delivery: Delivery) -> None:
         """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
-        self.statistics.drop(delivery.session, None, DROP_REASONS[CONTENTS_LOST])
+        self.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
         if delivery.state == SENT:
-            self.recorder.message_dropped(delivery.session, delivery.message_number, CONTENTS_LOST)
+            self.recorder.message_dropped(
+                delivery.session, delivery.message_number, DropReason.CONTENTS_LOST
+            )
             self.recorder.delivery_completed(delivery)
         else:
-            self.recorder.waiting_dropped(delivery, CONTENTS_LOST)
+            self.recorder.waiting_dropped(delivery, DropReason.CONTENTS_LOST)
 
     def evict(self, session: Session) -> None:
         """A checkpoint is on disk: keep of the queue in memory only what is needed soon."""
@@ -365,7 +362,7 @@ class Deliverer:
         frame = self.frames.delivery(connection, delivery, message, True, leaves_with)
         if self._is_too_large(connection, frame):
             self._count_too_large(session, message)
-            self.recorder.message_dropped(session, message.number, TOO_LARGE)
+            self.recorder.message_dropped(session, message.number, DropReason.TOO_LARGE)
             self.recorder.delivery_completed(delivery)
             return
         self.recorder.delivery_resent(delivery, False)

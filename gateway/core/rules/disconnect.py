@@ -8,7 +8,7 @@ or a clean start says so.
 from typing import Final
 
 from gateway.core.core import Core
-from gateway.core.records.layout import CLOSE_REASONS, END_REASONS, WILL_CLEAR_REASONS
+from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
@@ -31,21 +31,13 @@ from gateway.core.work import FILTER_UNITS
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Disconnect, Properties
 
-TAKEOVER: Final = CLOSE_REASONS.index("takeover")
-DISCONNECTED: Final = CLOSE_REASONS.index("disconnect")
-RESTART: Final = CLOSE_REASONS.index("restart")
-NETWORK: Final = CLOSE_REASONS.index("network")
-CLEAN_SESSION: Final = END_REASONS.index("clean_session")
-EXPIRED: Final = END_REASONS.index("expired")
-WILL_DISCONNECTED: Final = WILL_CLEAR_REASONS.index("disconnect")
-
 DISCONNECT_CODES: Final = {
-    "keep_alive": KEEP_ALIVE_TIMEOUT,
-    "takeover": SESSION_TAKEN_OVER,
-    "kicked": ADMINISTRATIVE_ACTION,
-    "slow": UNSPECIFIED_ERROR,
-    "shutdown": SERVER_SHUTTING_DOWN,
-    "protocol_error": PROTOCOL_ERROR,
+    CloseReason.KEEP_ALIVE: KEEP_ALIVE_TIMEOUT,
+    CloseReason.TAKEOVER: SESSION_TAKEN_OVER,
+    CloseReason.KICKED: ADMINISTRATIVE_ACTION,
+    CloseReason.SLOW: UNSPECIFIED_ERROR,
+    CloseReason.SHUTDOWN: SERVER_SHUTTING_DOWN,
+    CloseReason.PROTOCOL_ERROR: PROTOCOL_ERROR,
 }
 """What a 5.0 client is told when the broker ends its connection (section 4.13)."""
 
@@ -102,36 +94,42 @@ class Disconnecting:
             is_recorded = True
             # [MQTT5-3.1.2-10] 0x04 asks for the will, and no error code takes it back
             if packet.reason_code == NORMAL:
-                self.recorder.will_cleared(session, WILL_DISCONNECTED)  # [MQTT-3.14.4-3]
+                self.recorder.will_cleared(session, WillClearReason.DISCONNECT)  # [MQTT-3.14.4-3]
         if is_recorded:
             # The close tells the client that its will is gone and that its session stays for as
             # long as it asked: that has to be on disk by then.
             self.output.close_after_commit(connection)
         else:
             self.output.close(connection)
-        self._leave(connection, DISCONNECTED, now)
+        self._leave(connection, CloseReason.DISCONNECT, now)
         return None
 
     def end(
         self,
         connection: Connection,
-        reason: int,
+        reason: CloseReason,
         now: float,
         violation: Violation | None = None,
     ) -> None:
-        """End a connection for a reason of CLOSE_REASONS: its will, its clean session, itself."""
+        """End a connection for a reason: its will, its clean session, itself."""
         if connection.state == CLOSED:
             return
-        if connection.version == 5 and connection.state == CONNECTED and reason != NETWORK:
+        if (
+            connection.version == 5
+            and connection.state == CONNECTED
+            and reason is not CloseReason.NETWORK
+        ):
             self._say_why(connection, reason, violation)
         self.output.close(connection)
         self._leave(connection, reason, now)
 
-    def _say_why(self, connection: Connection, reason: int, violation: Violation | None) -> None:
+    def _say_why(
+        self, connection: Connection, reason: CloseReason, violation: Violation | None
+    ) -> None:
         """Send a 5.0 client DISCONNECT with a reason code [MQTT5-3.14.0-1]."""
         if not connection.greeted:
             return  # CONNACK has to be first, and it is still withheld
-        code = DISCONNECT_CODES.get(CLOSE_REASONS[reason], UNSPECIFIED_ERROR)
+        code = DISCONNECT_CODES.get(reason, UNSPECIFIED_ERROR)
         properties: Properties | None = None
         if violation is not None:
             code = violation.reason_code
@@ -147,7 +145,7 @@ class Disconnecting:
                 return
         self.output.push(connection, frame)
 
-    def _leave(self, connection: Connection, reason: int, now: float) -> None:
+    def _leave(self, connection: Connection, reason: CloseReason, now: float) -> None:
         session = connection.session
         self.forget(connection)
         if session is None or session.connection is not connection:
@@ -159,7 +157,9 @@ class Disconnecting:
         self.recorder.session_closed(session, reason, self.time.time_ms)
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
-            self.end_session(session, EXPIRED if session.durable else CLEAN_SESSION, now)
+            self.end_session(
+                session, EndReason.EXPIRED if session.durable else EndReason.CLEAN_SESSION, now
+            )
             return
         if session.will is not None:
             self.schedule_will(session, now)
@@ -192,8 +192,8 @@ class Disconnecting:
 
     # -- sessions
 
-    def end_session(self, session: Session, reason: int, now: float) -> None:
-        """Discard a session for a reason of END_REASONS; a will that waited is published."""
+    def end_session(self, session: Session, reason: EndReason, now: float) -> None:
+        """Discard a session; a will that waited is published."""
         if session.will is not None:
             self.publisher.publish_will(session, now)
         self.redistribution.begin(session, now)
@@ -239,6 +239,6 @@ class Disconnecting:
         # Compared as the timer was made: a difference may be rounded to just below the interval.
         if now >= session.away_since + expiry:
             self.statistics.clients_expired += 1
-            self.end_session(session, EXPIRED, now)
+            self.end_session(session, EndReason.EXPIRED, now)
         else:
             self.schedule_expiry(session, now)

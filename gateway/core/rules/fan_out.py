@@ -1,6 +1,7 @@
 """From one message to all its receivers: targets, shared subscriptions, the retained message."""
 
 from gateway.core.core import Core
+from gateway.core.records.kinds import Observation
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.sessions.message import QOS, RETAIN, Message
 from gateway.core.sessions.session import Session
@@ -81,4 +82,4 @@ class FanOut:
             self.recorder.retained_cleared(topic)
         self.statistics.count_error(limit)
         self.statistics.note(f"{limit} reached: not retained: {topic[:200]!r}")
-        self.recorder.observed(None, "limit_hit", limit, f"not retained: {topic[:200]}")
+        self.recorder.observed(None, Observation.LIMIT_HIT, limit, f"not retained: {topic[:200]}")

@@ -4,11 +4,9 @@ What holds for every PUBLISH is decided in `admission`, QoS 2 has `qos2_receive`
 all go the same way.
 """
 
-from typing import Final
-
 from gateway.core.core import Core
 from gateway.core.limits import FORWARDED_BYTES_MAX
-from gateway.core.records.layout import ORIGINS, WILL_CLEAR_REASONS
+from gateway.core.records.kinds import Origin, WillClearReason
 from gateway.core.rules.admission import Admission
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.fan_out import FanOut
@@ -21,9 +19,6 @@ from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBACK
 from gateway.wire.packets import Puback, Publish
-
-FROM_WILL: Final = ORIGINS.index("will")
-WILL_PUBLISHED: Final = WILL_CLEAR_REASONS.index("published")
 
 
 class Publisher:
@@ -162,9 +157,9 @@ class Publisher:
         )
         if will.expiry_seconds >= 0:
             message.expires_ms = self.state.time.time_ms + will.expiry_seconds * 1000
-        self.recorder.will_cleared(session, WILL_PUBLISHED)
+        self.recorder.will_cleared(session, WillClearReason.PUBLISHED)
         self.statistics.published(session, will.topic, will.payload, will.qos, will.retain, True)
         route = self.state.tree.route_of(will.topic)
-        self.recorder.message_published(session, message, FROM_WILL, route.count())
+        self.recorder.message_published(session, message, Origin.WILL, route.count())
         message.batch = self.recorder.batch_number
         self.fan_out.deliver(session, route, message, now)

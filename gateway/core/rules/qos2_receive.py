@@ -6,9 +6,8 @@ The fact with its packet identifier and its contents is durable before PUBREC (m
 
 from gateway.core.core import Core
 from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX
-from gateway.core.records.layout import DROP_REASONS
+from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.rules.admission import Admission
-from gateway.core.rules.deliver import EXPIRED
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Held
@@ -57,7 +56,7 @@ class Qos2Receive:
         if limit and connection.version < 5:
             # There is no way to refuse one message alone.
             detail = self._describe_held(session)
-            self.recorder.observed(session, "limit_hit", limit, detail)
+            self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
             return Violation(limit, QUOTA_EXCEEDED, f"PUBLISH {packet_id} beyond {limit}: {detail}")
         refusal = QUOTA_EXCEEDED if limit else 0
         if limit:
@@ -96,7 +95,7 @@ class Qos2Receive:
             f"client {session.client_id!r}: QoS 2 message refused: {limit} reached: {detail}",
             session.client_id,
         )
-        self.recorder.observed(session, "limit_hit", limit, detail)
+        self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
 
     def _hold(self, session: Session, connection: Connection, packet: Publish, now: float) -> None:
         session.received_messages += 1
@@ -147,7 +146,7 @@ class Qos2Receive:
         self.output.acknowledge(connection, PUBCOMP, packet_id, recorded)
         if is_expired:
             # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
-            self.statistics.drop(None, message.topic, DROP_REASONS[EXPIRED])
+            self.statistics.drop(None, message.topic, DropReason.EXPIRED.word)
             return
         self.fan_out.deliver(session, route, message, now)
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.limits import WILD_PATTERNS_MAX
+from gateway.core.records.kinds import Observation
 from gateway.core.rules.full_disk import DISK_FULL
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.subscribe_request import Asked
@@ -110,7 +111,7 @@ class Subscribing:
             f"client {session.client_id!r}: subscription refused: {refusal} reached"
         )
         if refusal != DISK_FULL:
-            self.recorder.observed(session, "limit_hit", refusal, topic_filter[:200])
+            self.recorder.observed(session, Observation.LIMIT_HIT, refusal, topic_filter[:200])
 
     def _make(self, session: Session, asked: Asked, wanted: WantedSubscription) -> None:
         subscription = Subscription(wanted.topic_filter, options_of(wanted), asked.identifier)

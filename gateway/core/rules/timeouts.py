@@ -1,10 +1,8 @@
 """What happens when a timer is due: keep-alive, expiry, delays, retries."""
 
-from typing import Final
-
 from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
-from gateway.core.records.layout import CLOSE_REASONS
+from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
@@ -23,9 +21,6 @@ from gateway.core.timers import (
     WILL_DELAY,
     Timer,
 )
-
-KEEP_ALIVE_ENDED: Final = CLOSE_REASONS.index("keep_alive")
-SLOW: Final = CLOSE_REASONS.index("slow")
 
 
 class Timeouts:
@@ -63,11 +58,11 @@ class Timeouts:
         elif timer.kind == CONNECT_TIMEOUT:
             if connection.state != CONNECTED:
                 self.statistics.count_error("connect_timeout")
-                self.disconnecting.end(connection, KEEP_ALIVE_ENDED, now)
+                self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
         elif timer.kind == KEEP_ALIVE:
             if not self.connecting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
-                self.disconnecting.end(connection, KEEP_ALIVE_ENDED, now)
+                self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
         elif timer.kind == SLOW_READER:
             connection.slow_reader_scheduled = False
             if connection.writable:
@@ -76,7 +71,7 @@ class Timeouts:
                 self.watch_slow_reader(connection, now)
                 return
             self.statistics.count_error("slow_reader")
-            self.disconnecting.end(connection, SLOW, now)
+            self.disconnecting.end(connection, CloseReason.SLOW, now)
         elif timer.kind == RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:

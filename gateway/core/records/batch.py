@@ -1,0 +1,122 @@
+"""The batch that is being made: its records, the names of their sessions, its blob in the end."""
+
+from librt.strings import BytesWriter
+
+from gateway.core.gateway_time import GatewayTime
+from gateway.core.records import layout
+from gateway.core.records.blob import packed
+from gateway.core.records.kinds import ClockQuality
+from gateway.core.sessions.session import Session
+
+
+class Batch:
+    """Collects records until `seal` makes one blob of them, to be committed with one fsync."""
+
+    def __init__(
+        self, time: GatewayTime, store: bytes, boot: bytes, batch_number: int, next_sequence: int
+    ) -> None:
+        self.time = time
+        self.store = store
+        self.boot = boot
+        self.batch_number = batch_number
+        self.next_sequence = next_sequence
+        self.records = BytesWriter()
+        self.record_count = 0
+        self.names = bytearray()
+        self.parts: list[bytes] = []
+        """Records of the batch that `take_part` has handed out; those in `records` follow them."""
+        self.parts_bytes = 0
+        self.parts_count = 0
+        self.parts_names_bytes = 0
+        self.lazy = False
+        """Since the last part something was recorded that no client waits for."""
+
+    def pending_bytes(self) -> int:
+        """Return the bytes of the records in the batch that is being made."""
+        return self.parts_bytes + len(self.records)
+
+    def blob_bytes(self) -> int:
+        """Return the size of the blob that `seal` would return."""
+        return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
+
+    def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
+        """Return what was recorded since the last part, as a blob: the batch stays as it is.
+
+        The parts of a batch have its number and follow each other in their sequence numbers. A name
+        stands in the first of them that needs it.
+        """
+        records = self.records.getvalue()
+        blob = self._blob(
+            wall_ms,
+            clock,
+            self.next_sequence + self.parts_count,
+            self.record_count - self.parts_count,
+            bytes(self.names[self.parts_names_bytes :]),
+            records,
+        )
+        self.parts.append(records)
+        self.parts_bytes += len(records)
+        self.parts_count = self.record_count
+        self.parts_names_bytes = len(self.names)
+        self.records = BytesWriter()
+        self.lazy = False
+        return blob
+
+    def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
+        """End the batch and return its blob; None when nothing was recorded.
+
+        `wall_ms` is the time in milliseconds since 1970, and `clock` how good it is.
+        """
+        if not self.record_count:
+            self.batch_number += 1
+            return None
+        self.parts.append(self.records.getvalue())
+        records = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+        blob = self._blob(
+            wall_ms, clock, self.next_sequence, self.record_count, bytes(self.names), records
+        )
+        self.time.sealed(self.time.time_ms, wall_ms, clock)
+        self.next_sequence += self.record_count
+        self.record_count = 0
+        self.records = BytesWriter()
+        self.names = bytearray()
+        self.parts = []
+        self.parts_bytes = 0
+        self.parts_count = 0
+        self.parts_names_bytes = 0
+        self.lazy = False
+        self.batch_number += 1
+        return blob
+
+    def _blob(
+        self,
+        wall_ms: int,
+        clock: ClockQuality,
+        first_sequence: int,
+        record_count: int,
+        names: bytes,
+        records: bytes,
+    ) -> bytes:
+        header = layout.BLOB_HEADER.pack(
+            layout.BLOB_MAGIC,
+            self.store,
+            self.boot,
+            clock,
+            wall_ms,
+            self.batch_number,
+            first_sequence,
+            record_count,
+            len(names),
+            len(records),
+            self.time.time_ms,
+        )
+        return packed(header, names, records)
+
+    def _name(self, session: Session) -> int:
+        """Count a record of a session and return its number, whose client id the blob has."""
+        self.record_count += 1
+        if session.named_in_batch != self.batch_number:
+            session.named_in_batch = self.batch_number
+            client_id = session.client_id_bytes
+            self.names += layout.NAME_RECORD.pack(session.number, len(client_id)) + client_id
+        return session.number

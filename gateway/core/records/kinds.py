@@ -1,0 +1,132 @@
+"""What a record can be, and the words that its fields can hold.
+
+The values stand in journals: they never change, and a new one goes behind the last. The session
+log has the names, in lower case. Compiled, a member costs what a literal costs
+(docs/decisions/0077-records-are-read-once.md).
+"""
+
+from enum import IntEnum
+
+
+class Word(IntEnum):
+    """A value in a record and its word in the session log."""
+
+    word: str
+
+    def __init__(self, _: int) -> None:
+        self.word = self.name.lower()
+
+
+class RecordKind(Word):
+    """The first byte of a record."""
+
+    # Facts and observations about a session.
+    SESSION_OPENED = 1
+    SESSION_RESUMED = 2
+    SESSION_CLOSED = 3
+    SESSION_ENDED = 4
+    SUBSCRIBED = 5
+    UNSUBSCRIBED = 6
+    MESSAGE_HELD = 7
+    DUPLICATE_SUPPRESSED = 8
+    MESSAGE_RELEASED = 9
+    MESSAGE_ABANDONED = 10
+    MESSAGE_PUBLISHED = 11
+    MESSAGE_QUEUED = 12
+    DELIVERY_STARTED = 13
+    DELIVERY_RESENT = 14
+    DELIVERY_RECEIVED = 15
+    DELIVERY_COMPLETED = 16
+    DELIVERED_AT_QOS0 = 17
+    MESSAGE_DROPPED = 18
+    # A topic's: no session.
+    RETAINED_SET = 19
+    RETAINED_CLEARED = 20
+    # A session's again.
+    WILL_SET = 21
+    WILL_CLEARED = 22
+    EXPIRY_CHANGED = 23
+    SESSION_OWNED = 24
+    # The broker's; an observation may name a session.
+    OBSERVED = 30
+    BROKER_STARTED = 40
+    BROKER_STOPPED = 41
+
+
+class CloseReason(Word):
+    """Why a network connection ended."""
+
+    DISCONNECT = 0
+    NETWORK = 1
+    KEEP_ALIVE = 2
+    TAKEOVER = 3
+    PROTOCOL_ERROR = 4
+    KICKED = 5
+    SLOW = 6
+    SHUTDOWN = 7
+    RESTART = 8
+
+
+class EndReason(Word):
+    """Why a session was discarded."""
+
+    CLEAN_START = 0
+    CLEAN_SESSION = 1
+    EXPIRED = 2
+    DROPPED = 3
+
+
+class DropReason(Word):
+    """Why a receiver does not get a message."""
+
+    QUEUE_FULL = 0
+    QUEUE_BYTES = 1
+    TOO_LARGE = 2
+    EXPIRED = 3
+    CONTENTS_LOST = 4
+
+
+class WillClearReason(Word):
+    """Why a will does not wait any more."""
+
+    DISCONNECT = 0
+    PUBLISHED = 1
+    REPLACED = 2
+
+
+class Origin(Word):
+    """Who published a message."""
+
+    CLIENT = 0
+    WILL = 1
+    GATEWAY = 2
+
+
+class StartKind(Word):
+    """What a start of the broker found."""
+
+    NEW = 0
+    CLEAN = 1
+    UNCLEAN = 2
+    SALVAGED = 3
+
+
+class ClockQuality(Word):
+    """How good a wall time is."""
+
+    UNKNOWN = 0
+    UNSYNCHRONISED = 1
+    SYNCHRONISED = 2
+
+
+class Observation(Word):
+    """What is written without changing the state."""
+
+    LIMIT_HIT = 0
+    PROTOCOL_ERROR = 1
+    CLOCK_STEPPED = 2
+    STORE_DAMAGED = 3
+    LOG_TRUNCATED = 4
+    SERIAL_PORT_FOUND = 5
+    SERIAL_PORT_LOST = 6
+    CLOCK_READ = 7

@@ -1,0 +1,231 @@
+"""Records as they are read: a class for each shape, with the fields of `layout` by their names.
+
+`session` is a session's number, 0 where the record has none; `message` is a message's number.
+"""
+
+from mypy_extensions import mypyc_attr
+
+from gateway.core.records.kinds import (
+    CloseReason,
+    DropReason,
+    EndReason,
+    Observation,
+    Origin,
+    RecordKind,
+    StartKind,
+    WillClearReason,
+)
+
+
+@mypyc_attr(acyclic=True)
+class Record:
+    """BROKER_STOPPED, and what every record has."""
+
+    def __init__(self, kind: RecordKind, session: int = 0) -> None:
+        self.kind = kind
+        self.session = session
+
+
+@mypyc_attr(acyclic=True)
+class Connected(Record):
+    """SESSION_OPENED, SESSION_RESUMED."""
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        clean: bool,
+        protocol: int,
+        keep_alive_seconds: int,
+        expiry_seconds: int,
+        address: str,
+    ) -> None:
+        super().__init__(kind, session)
+        self.clean = clean
+        self.protocol = protocol
+        self.keep_alive_seconds = keep_alive_seconds
+        self.expiry_seconds = expiry_seconds
+        self.address = address
+
+
+@mypyc_attr(acyclic=True)
+class Ended(Record):
+    """SESSION_CLOSED, SESSION_ENDED, WILL_CLEARED, each with a reason of its own set."""
+
+    def __init__(
+        self, kind: RecordKind, session: int, reason: CloseReason | EndReason | WillClearReason
+    ) -> None:
+        super().__init__(kind, session)
+        self.reason = reason
+
+
+@mypyc_attr(acyclic=True)
+class Filter(Record):
+    """SUBSCRIBED, and UNSUBSCRIBED, which has a filter only."""
+
+    def __init__(
+        self, kind: RecordKind, session: int, topic_filter: str, options: int, identifier: int
+    ) -> None:
+        super().__init__(kind, session)
+        self.topic_filter = topic_filter
+        self.options = options
+        self.identifier = identifier
+
+
+@mypyc_attr(acyclic=True)
+class Contents(Record):
+    """MESSAGE_HELD (packet_id), MESSAGE_PUBLISHED (origin, matched): a message with its bytes."""
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        packet_id: int,
+        origin: Origin,
+        matched: int,
+        message: int,
+        flags: int,
+        topic: str,
+        payload: bytes,
+        expires_ms: int,
+        forwarded: bytes,
+    ) -> None:
+        super().__init__(kind, session)
+        self.packet_id = packet_id
+        self.origin = origin
+        self.matched = matched
+        self.message = message
+        self.flags = flags
+        self.topic = topic
+        self.payload = payload
+        self.expires_ms = expires_ms
+        self.forwarded = forwarded
+
+
+@mypyc_attr(acyclic=True)
+class Exchange(Record):
+    """A step under a packet identifier: DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with how many
+    receivers matched), MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH),
+    DELIVERY_RECEIVED, DELIVERY_COMPLETED."""
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        packet_id: int,
+        message: int,
+        matched: int = 0,
+        is_pubrel: bool = False,
+    ) -> None:
+        super().__init__(kind, session)
+        self.packet_id = packet_id
+        self.message = message
+        self.matched = matched
+        self.is_pubrel = is_pubrel
+
+
+@mypyc_attr(acyclic=True)
+class Place(Record):
+    """A place in a queue is taken or left: MESSAGE_QUEUED, DELIVERY_STARTED (packet_id),
+    DELIVERED_AT_QOS0. `key` is that of the subscription, where the flags say that there is one."""
+
+    def __init__(
+        self,
+        kind: RecordKind,
+        session: int,
+        packet_id: int,
+        message: int,
+        flags: int,
+        key: int,
+        position: int,
+    ) -> None:
+        super().__init__(kind, session)
+        self.packet_id = packet_id
+        self.message = message
+        self.flags = flags
+        self.key = key
+        self.position = position
+
+
+@mypyc_attr(acyclic=True)
+class Dropped(Record):
+    """MESSAGE_DROPPED; its position is NEVER_QUEUED where it had no place in a queue."""
+
+    def __init__(self, session: int, message: int, reason: DropReason, position: int) -> None:
+        super().__init__(RecordKind.MESSAGE_DROPPED, session)
+        self.message = message
+        self.reason = reason
+        self.position = position
+
+
+@mypyc_attr(acyclic=True)
+class Retained(Record):
+    """RETAINED_SET, and RETAINED_CLEARED, which has a topic only."""
+
+    def __init__(self, kind: RecordKind, topic: str, message: int) -> None:
+        super().__init__(kind)
+        self.topic = topic
+        self.message = message
+
+
+@mypyc_attr(acyclic=True)
+class WillSet(Record):
+    """WILL_SET. `expiry_seconds` is -1 where the will has no message expiry interval."""
+
+    def __init__(
+        self,
+        session: int,
+        flags: int,
+        delay_seconds: int,
+        expiry_seconds: int,
+        topic: str,
+        payload: bytes,
+        forwarded: bytes,
+    ) -> None:
+        super().__init__(RecordKind.WILL_SET, session)
+        self.flags = flags
+        self.delay_seconds = delay_seconds
+        self.expiry_seconds = expiry_seconds
+        self.topic = topic
+        self.payload = payload
+        self.forwarded = forwarded
+
+
+@mypyc_attr(acyclic=True)
+class ExpiryChanged(Record):
+    """EXPIRY_CHANGED."""
+
+    def __init__(self, session: int, expiry_seconds: int) -> None:
+        super().__init__(RecordKind.EXPIRY_CHANGED, session)
+        self.expiry_seconds = expiry_seconds
+
+
+@mypyc_attr(acyclic=True)
+class Owned(Record):
+    """SESSION_OWNED."""
+
+    def __init__(self, session: int, username: str) -> None:
+        super().__init__(RecordKind.SESSION_OWNED, session)
+        self.username = username
+
+
+@mypyc_attr(acyclic=True)
+class Observed(Record):
+    """OBSERVED."""
+
+    def __init__(self, session: int, event: Observation, subject: str, detail: str) -> None:
+        super().__init__(RecordKind.OBSERVED, session)
+        self.event = event
+        self.subject = subject
+        self.detail = detail
+
+
+@mypyc_attr(acyclic=True)
+class BrokerStarted(Record):
+    """BROKER_STARTED. `previous_boot` is empty where there was none."""
+
+    def __init__(self, recovery: StartKind, version: str, previous_boot: str) -> None:
+        super().__init__(RecordKind.BROKER_STARTED)
+        self.recovery = recovery
+        self.version = version
+        self.previous_boot = previous_boot
