@@ -28,22 +28,11 @@ from gateway.core.rules.shared_subscriptions import HandOver, Redistribution
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.rules.system_topics import SystemMessages
 from gateway.core.rules.timeouts import Timeouts
-from gateway.core.sessions.connection import (
-    AUTHENTICATING,
-    AWAITING_AUTH,
-    CLOSED,
-    CONNECTED,
-    Connection,
-    ConnectionShare,
-)
+from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.core.state import State
-from gateway.core.timers import (
-    CONNECT_TIMEOUT,
-    WILL_DELAY,
-    Timer,
-)
+from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
     QUOTA_EXCEEDED,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -186,12 +175,12 @@ class Broker:
             self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
         else:
             due = now + self.limits.connect_timeout_seconds
-            self.timers.add(due, Timer(CONNECT_TIMEOUT, connection, None))
+            self.timers.add(due, Timer(TimerKind.CONNECT_TIMEOUT, connection, None))
         return connection
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Bytes arrived."""
-        if connection.state == CLOSED:
+        if not connection.is_open:
             return
         connection.last_received = now
         self.time.advance(now)
@@ -202,8 +191,11 @@ class Broker:
             connection.undecided.extend(packets)
         else:
             self._handle(connection, packets, now)
-        waits = connection.decoder.partial_bytes() > 0 or connection.state == AUTHENTICATING
-        if (waits or connection in self.incoming.parts) and connection.state != CLOSED:
+        waits = (
+            connection.decoder.partial_bytes() > 0
+            or connection.state is ConnectionState.AUTHENTICATING
+        )
+        if (waits or connection in self.incoming.parts) and connection.is_open:
             self.incoming.received(connection, len(data), len(packets) > 0)
             self._make_room(now)
 
@@ -227,7 +219,7 @@ class Broker:
             violation = self.subscribing.go_on(connection.session, connection, now)
             if violation is not None:
                 self.end_for(connection, violation, now)
-        if not connection.behind and connection.state != CLOSED:
+        if not connection.behind and connection.is_open:
             packets = connection.undecided
             connection.undecided = []
             self._handle(connection, packets, now)
@@ -236,7 +228,7 @@ class Broker:
         work = self.state.work
         units = SLICE_UNITS
         for index, packet in enumerate(packets):
-            if connection.state == AUTHENTICATING:
+            if connection.state is ConnectionState.AUTHENTICATING:
                 connection.undecided.extend(packets[index:])
                 return
             if connection.behind or (index and work.spent + index > units):
@@ -246,13 +238,13 @@ class Broker:
             violation = self.packets.receive(connection, packet, now)
             if violation is not None:
                 self.end_for(connection, violation, now)
-            if connection.state == CLOSED:
+            if not connection.is_open:
                 return
         work.spent += len(packets)
         malformed = connection.decoder.error
         if malformed is None or connection.behind:
             return
-        if connection.state != AUTHENTICATING:
+        if connection.state is not ConnectionState.AUTHENTICATING:
             if malformed.reason == UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
                 connection.version = 4  # the answer every client has known since 3.1
@@ -266,7 +258,7 @@ class Broker:
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
         """Close for what the core or the shell saw a peer do wrong [MQTT-4.8.0-1],
         [MQTT5-4.13.1-1]; the will goes out, as with every unclean end."""
-        if connection.state == CLOSED:
+        if not connection.is_open:
             return
         self.time.advance(now)
         self.statistics.count_error(violation.reason)
@@ -291,11 +283,11 @@ class Broker:
         """An `AuthenticationRequest` has its answer."""
         self.time.advance(now)
         violation = self.connecting.authenticated(connection, answer, now)
-        if connection.state not in (AUTHENTICATING, CLOSED):
+        if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
             self.incoming.received(connection, 0, completed=True)
         if violation is not None:
             self.end_for(connection, violation, now)
-        elif connection.state in (CONNECTED, AWAITING_AUTH):
+        elif connection.state in (ConnectionState.CONNECTED, ConnectionState.AWAITING_AUTH):
             packets = connection.undecided
             connection.undecided = []
             self._handle(connection, packets, now)
@@ -314,7 +306,7 @@ class Broker:
         waiting = self.full_disk.take_waiting()
         for connection, packets in waiting:
             for packet in packets:
-                if connection.state != CONNECTED:
+                if connection.state is not ConnectionState.CONNECTED:
                     break
                 violation = self.packets.receive(connection, packet, now)
                 if violation is not None:
@@ -377,7 +369,7 @@ class Broker:
             if timer is None:
                 return
             self.state.work.spent += TIMER_UNITS
-            if timer.connection is not None and timer.connection.state != CLOSED:
+            if timer.connection is not None and timer.connection.is_open:
                 self.timeouts.connection_due(timer, timer.connection, now)
             elif timer.session is not None and not timer.session.ended:
                 self.timeouts.session_due(timer, timer.session, now)
@@ -411,7 +403,7 @@ class Broker:
                 session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
                 self.disconnecting.schedule_expiry(session, now)
                 if session.will is not None:
-                    self.timers.add(now, Timer(WILL_DELAY, None, session))
+                    self.timers.add(now, Timer(TimerKind.WILL_DELAY, None, session))
 
     def committed(self, batch: Batch) -> None:
         """The batch is durable: now it may be spoken of."""

@@ -7,7 +7,7 @@ Who holds little is not touched whatever others do.
 from typing import Final
 
 from gateway.core.memory import text_bytes_of
-from gateway.core.sessions.connection import AUTHENTICATING, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.violation import QUOTA_EXCEEDED, Violation
 
 # Not Final: tests make them small enough to be reached.
@@ -45,7 +45,7 @@ class Incoming:
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
         """Bytes arrived; `completed`: with a packet. Awaiting begins anew with each packet."""
         size_bytes = connection.decoder.partial_bytes()
-        if connection.state == AUTHENTICATING:
+        if connection.state is ConnectionState.AUTHENTICATING:
             size_bytes += self.parts.get(connection, 0) + data_bytes * UNDECIDED_FACTOR
         before = self.parts.get(connection, 0)
         if before and (completed or not size_bytes):

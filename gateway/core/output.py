@@ -12,7 +12,7 @@ from mypy_extensions import i64
 
 from gateway.core.frames import NO_ALIAS
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.connection import CLOSED, Connection
+from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.wire import kinds
 
@@ -144,7 +144,7 @@ class Output:
         self.departing = []
         for connection in self.withholding:
             parts = connection.withheld.take()
-            if connection.state != CLOSED:
+            if connection.is_open:
                 sealed.append(Withheld(connection, parts, connection.received))
             connection.received = 0
         self.withholding = []
@@ -158,7 +158,7 @@ class Output:
             if not withheld.parts:
                 self.close(connection)
                 continue
-            if connection.state == CLOSED:
+            if not connection.is_open:
                 continue
             connection.greeted = True
             connection.receiving = max(0, connection.receiving - withheld.received)

@@ -10,10 +10,8 @@ from gateway.core.gateway_time import GatewayTime
 from gateway.core.limits import Limits
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.message import (
-    DONE,
-    RECEIVED,
-    SENT,
     Delivery,
+    DeliveryState,
     Held,
     Message,
     Will,
@@ -136,7 +134,7 @@ class State:
             self._forget_delivery(delivery)
 
     def _forget_delivery(self, delivery: Delivery) -> None:
-        delivery.state = DONE
+        delivery.state = DeliveryState.DONE
         self.changes.deliveries.pop(delivery, None)
         self.changes.orphans.add(delivery.message_number)
 
@@ -222,7 +220,7 @@ class State:
         """The delivery, from the queue or new, is in flight under `packet_id`."""
         session = delivery.session
         delivery.packet_id = packet_id
-        delivery.state = SENT
+        delivery.state = DeliveryState.SENT
         session.outbound[packet_id] = delivery
         session.last_packet_id = packet_id
         position = delivery.position
@@ -242,7 +240,7 @@ class State:
     def delivery_received(self, delivery: Delivery) -> None:
         """PUBREC came: from now on PUBREL is what is resent, in the order of PUBRECs."""
         session = delivery.session
-        delivery.state = RECEIVED
+        delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1
         delivery.pubrec = session.pubrecs
         del session.outbound[delivery.packet_id]
@@ -259,7 +257,7 @@ class State:
         packet_id = delivery.packet_id
         if packet_id in session.outbound:
             del session.outbound[packet_id]
-        delivery.state = DONE
+        delivery.state = DeliveryState.DONE
         if session.durable:
             changes = self.changes
             if delivery in changes.deliveries:
@@ -273,7 +271,7 @@ class State:
         """The front of the queue needs no packet identifier: QoS 0, or dropped there."""
         session = delivery.session
         session.consume(delivery.position)
-        delivery.state = DONE
+        delivery.state = DeliveryState.DONE
         if session.durable:
             changes = self.changes
             if delivery in changes.deliveries:

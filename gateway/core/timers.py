@@ -1,28 +1,34 @@
-"""Timers as values: what is due when. The shell owns the clock.
+"""Timers as values: what is due when. The event loop owns the clock.
 
 A connection or a session has at most one timer of a kind, and takes its timers with it when it
 ends: who connects and leaves a thousand times a second leaves nothing behind.
 """
 
-from typing import Final
+from enum import Enum
 
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 
-CONNECT_TIMEOUT: Final = 0
-KEEP_ALIVE: Final = 1
-RETRY: Final = 2
-AWAIT_REL: Final = 3
-SESSION_EXPIRY: Final = 4
-RETAINED: Final = 5
-SLOW_READER: Final = 6
-WILL_DELAY: Final = 7
+
+class TimerKind(Enum):
+    """What a timer is for."""
+
+    CONNECT_TIMEOUT = 0
+    KEEP_ALIVE = 1
+    RETRY = 2
+    AWAIT_REL = 3
+    SESSION_EXPIRY = 4
+    RETAINED = 5
+    SLOW_READER = 6
+    WILL_DELAY = 7
 
 
 class Timer:
     """One deadline for a connection or a session."""
 
-    def __init__(self, kind: int, connection: Connection | None, session: Session | None) -> None:
+    def __init__(
+        self, kind: TimerKind, connection: Connection | None, session: Session | None
+    ) -> None:
         self.kind = kind
         self.connection = connection
         self.session = session
@@ -46,7 +52,7 @@ class Timers:
         """Let `timer` come up at `when` (monotonic seconds), in place of an earlier one."""
         owned = self._owned_with(timer)
         for other in owned:
-            if other.kind == timer.kind:
+            if other.kind is timer.kind:
                 owned.remove(other)
                 self._take_out(other)
                 break
@@ -86,7 +92,7 @@ class Timers:
         """Return the timers of the connection or the session that this one is for."""
         if timer.connection is not None:
             return self.of_connections.setdefault(timer.connection, [])
-        assert timer.session is not None, "a timer for nobody"
+        assert timer.session is not None, "a timer of a connection or a session"
         return self.of_sessions.setdefault(timer.session, [])
 
     def _disown(self, timer: Timer) -> None:

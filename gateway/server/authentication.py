@@ -11,7 +11,7 @@ from gateway.access.authentication import PASSWORD_CHECKS_MAX, Authenticator, Ex
 from gateway.access.passwords import PasswordFile
 from gateway.core.broker import Broker
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 
 EXCHANGES_MAX = 1_000
@@ -55,7 +55,7 @@ class Authentications:
 
     def begin(self, request: AuthenticationRequest) -> None:
         """Let a question be answered; `answered` is called when the core has its answer."""
-        if request.connection.state == CLOSED:
+        if not request.connection.is_open:
             return  # lost since: an exchange made now would never be forgotten
         if request.method is not None and request.is_first:
             refusal = self._open(request.connection, request.method)
@@ -93,7 +93,7 @@ class Authentications:
     def _expire(self, connection: Connection) -> None:
         # A client that is not let in yet is ended by the core's own connect timeout; one that has
         # begun to re-authenticate and does not go on would hold its exchange for ever.
-        if connection.state == CONNECTED:
+        if connection.state is ConnectionState.CONNECTED:
             detail = "re-authentication was not finished within connect_timeout"
             self._settle(connection, AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail))
 
@@ -101,7 +101,7 @@ class Authentications:
         connection = request.connection
         if request.method is None:
             async with self._password_slots:
-                if connection.state == CLOSED:
+                if not connection.is_open:
                     return  # it has given up while it stood in the queue
                 answer = await self._authenticator.check_password(
                     request.username, request.password

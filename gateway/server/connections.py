@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 from gateway.core.limits import PUT_OFF_BYTES_MAX
-from gateway.core.sessions.connection import AUTHENTICATING, CLOSED, Connection, ConnectionShare
+from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 
 if TYPE_CHECKING:
     from gateway.server.shell import Shell
@@ -102,7 +102,7 @@ class MqttProtocol(asyncio.Protocol):
             self._full
             or self.overloaded
             or self.is_behind()
-            or connection.state in (AUTHENTICATING, CLOSED)
+            or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
             or connection.put_off.bytes_count > PUT_OFF_BYTES_MAX
         )
 

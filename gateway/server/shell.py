@@ -14,7 +14,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason, Observation
 from gateway.core.rules.deliver import PageRequest
-from gateway.core.sessions.connection import AUTHENTICATING, CLOSED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.core.work import SLICE_UNITS
 from gateway.hooks.dispatch import Hooks
@@ -147,7 +147,7 @@ class Shell:
         connection = protocol.connection
         if connection.behind or protocol.unread:
             self._fall_behind(protocol)
-        elif connection.state == AUTHENTICATING:
+        elif connection.state is ConnectionState.AUTHENTICATING:
             protocol.update_reading()
         if self.limits.disk_full and connection.put_off.bytes_count > PUT_OFF_BYTES_MAX:
             protocol.update_reading()
@@ -181,7 +181,7 @@ class Shell:
             piece = data[position : position + PIECE_BYTES]
             position += len(piece)
             self.broker.receive(connection, piece, self._loop.time())
-        if position >= len(data) or connection.state == CLOSED:
+        if position >= len(data) or not connection.is_open:
             data, position = b"", 0
         protocol.unread, protocol.unread_from = data, position
         protocol.unread_counted = len(data)
@@ -230,7 +230,7 @@ class Shell:
 
     def lose(self, protocol: MqttProtocol) -> None:
         """A connection is gone: what had come before is handled first, a DISCONNECT perhaps."""
-        if protocol.is_behind() and protocol.connection.state != CLOSED:
+        if protocol.is_behind() and protocol.connection.is_open:
             protocol.lost = True
             return
         connection = protocol.connection

@@ -9,12 +9,12 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from wsproto.connection import Connection as Frames
-from wsproto.connection import ConnectionState, ConnectionType
+from wsproto.connection import ConnectionState as WebSocketState
+from wsproto.connection import ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong
 from wsproto.extensions import Extension
 from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 
-from gateway.core.sessions.connection import CLOSED
 from gateway.server.connections import Door, MqttProtocol
 from gateway.server.handshake import Handshake
 
@@ -76,7 +76,7 @@ class WebSocketProtocol(MqttProtocol):
         """Bytes arrived: of the handshake, or of frames."""
         if self._frames is None:
             self._shake_hands(data)
-        elif self._frames.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
+        elif self._frames.state in (WebSocketState.OPEN, WebSocketState.LOCAL_CLOSING):
             self._frames.receive_data(data)
             self._take_frames(self._frames)
 
@@ -109,9 +109,9 @@ class WebSocketProtocol(MqttProtocol):
             count += 1
             if count == FRAMES_PER_TURN_MAX:
                 break
-        if payload and self.connection.state != CLOSED:
+        if payload and self.connection.is_open:
             self._shell.receive(self, b"".join(payload))
-        if ping is not None and frames.state is ConnectionState.OPEN:
+        if ping is not None and frames.state is WebSocketState.OPEN:
             # RFC 6455 section 5.5.3: of several pings the last one may be answered alone.
             self.transport.write(frames.send(ping.response()))
         if end is not None:
@@ -130,11 +130,11 @@ class WebSocketProtocol(MqttProtocol):
             # [MQTT-6.0.0-1] anything but a binary frame ends the connection
             self._close_code = CloseReason.UNSUPPORTED_DATA
             self.violate("websocket_text", "a text frame, expected binary frames")
-        elif frames.state is ConnectionState.REMOTE_CLOSING:
+        elif frames.state is WebSocketState.REMOTE_CLOSING:
             self.transport.write(frames.send(event.response()))
             self.transport.close()
             self.cut_later()
-        elif frames.state is ConnectionState.OPEN:
+        elif frames.state is WebSocketState.OPEN:
             # The frames could not be read: there is no answer to our own close to wait for.
             self._close_code = event.code
             self.violate("websocket_frame", f"close code {int(event.code)}: {event.reason}")
@@ -153,9 +153,9 @@ class WebSocketProtocol(MqttProtocol):
             return
         if not connection.outgoing.is_empty():
             data = self.take_outgoing()
-            if frames.state is ConnectionState.OPEN and not self.lost:
+            if frames.state is WebSocketState.OPEN and not self.lost:
                 self.transport.write(frames.send(BytesMessage(data=data)))
-        if connection.closing and frames.state is ConnectionState.OPEN:
+        if connection.closing and frames.state is WebSocketState.OPEN:
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))
             if connection.session is None:
                 # Never let in: its place is not held by waiting for an answer.
@@ -168,6 +168,6 @@ class WebSocketProtocol(MqttProtocol):
     def _can_take_more(self) -> bool:
         if self._behind:
             return False
-        if self._frames is not None and self._frames.state is ConnectionState.LOCAL_CLOSING:
+        if self._frames is not None and self._frames.state is WebSocketState.LOCAL_CLOSING:
             return True
         return super()._can_take_more()

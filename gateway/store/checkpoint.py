@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from gateway.core.changes import Changes
 from gateway.core.records.layout import properties_section
-from gateway.core.sessions.message import DONE, RECEIVED, SENT, WAITING, Delivery, Message
+from gateway.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.store import clock_row
@@ -162,15 +162,23 @@ class Checkpoint:
     def _deliveries(self) -> Iterator[bool]:
         deliveries = self.changes.deliveries
         for chunk in _chunks((delivery, delivery.message) for delivery in deliveries):
-            live = [delivery for delivery in chunk if delivery.state != DONE]
+            live = [delivery for delivery in chunk if delivery.state is not DeliveryState.DONE]
             self._write_messages(delivery.message for delivery in live)
             self._write(
                 "INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?)",
-                [_queue_row(delivery) for delivery in live if delivery.state == WAITING],
+                [
+                    _queue_row(delivery)
+                    for delivery in live
+                    if delivery.state is DeliveryState.WAITING
+                ],
             )
             self._write(
                 "INSERT OR REPLACE INTO outbound VALUES (?,?,?,?,?,?)",
-                [_outbound_row(delivery) for delivery in live if delivery.state != WAITING],
+                [
+                    _outbound_row(delivery)
+                    for delivery in live
+                    if delivery.state is not DeliveryState.WAITING
+                ],
             )
             yield False
 
@@ -326,7 +334,9 @@ def _outbound_row(delivery: Delivery) -> Row:
         delivery.message_number,
         delivery.flags,
         delivery.position,
-        delivery.state if delivery.state == SENT else RECEIVED + delivery.pubrec,
+        delivery.state
+        if delivery.state is DeliveryState.SENT
+        else DeliveryState.RECEIVED + delivery.pubrec,
     )
 
 

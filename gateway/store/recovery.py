@@ -11,7 +11,7 @@ from pathlib import Path
 from gateway.core.records.blob import Blob
 from gateway.core.records.layout import properties_in
 from gateway.core.records.replay import Replay
-from gateway.core.sessions.message import HAS_PLACE, RECEIVED, Delivery, Held, Message, Will
+from gateway.core.sessions.message import HAS_PLACE, Delivery, DeliveryState, Held, Message, Will
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
@@ -193,7 +193,7 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
         if session is not None:
             delivery = Delivery(session, None, message, flags, position)
             delivery.packet_id = packet_id
-            delivery.state = min(step, RECEIVED)
+            delivery.state = DeliveryState(min(step, DeliveryState.RECEIVED))
             delivery.pubrec = step - delivery.state
             session.pubrecs = max(session.pubrecs, delivery.pubrec)
             delivery.stored = True

@@ -10,7 +10,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.records.kinds import ClockQuality, CloseReason, StartKind
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.connection import CLOSED, Connection
+from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.store.journal import FILE_BYTES
 from gateway.store.pages import PAGE_BYTES_MAX
@@ -44,7 +44,7 @@ class Client:
     @property
     def closed(self) -> bool:
         """Whether the broker has ended the connection."""
-        return self.connection.state == CLOSED
+        return not self.connection.is_open
 
     def send(self, *packets: Packet) -> None:
         """Let the broker receive packets, in one read."""

@@ -1,6 +1,6 @@
 """Everything that has to survive a power cut, in a form that can be compared."""
 
-from gateway.core.sessions.message import RECEIVED, SENT, Delivery, Message, Will
+from gateway.core.sessions.message import Delivery, DeliveryState, Message, Will
 from gateway.core.sessions.session import Session
 from tests.core.harness import Harness
 
@@ -28,7 +28,7 @@ def picture_of(harness: Harness) -> Picture:
                 # The order counts among PUBLISHes and among PUBRELs, not between them.
                 "outbound": [
                     (packet_id, _contents(harness, delivery), delivery.flags, delivery.state)
-                    for state_wanted in (SENT, RECEIVED)
+                    for state_wanted in (DeliveryState.SENT, DeliveryState.RECEIVED)
                     for packet_id, delivery in session.outbound.items()
                     if delivery.state == state_wanted
                 ],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
-from gateway.core.sessions.connection import AWAITING_AUTH
+from gateway.core.sessions.connection import ConnectionState
 from gateway.wire.packets import (
     Auth,
     Connack,
@@ -71,7 +71,7 @@ def test_a_client_may_disconnect_in_the_middle_of_its_authentication(harness: Ha
     client = connecting(harness)
     asked(harness)
     answer(harness, client, 0x18, b"riddle", None)
-    assert client.connection.state == AWAITING_AUTH
+    assert client.connection.state is ConnectionState.AWAITING_AUTH
     client.send(Disconnect(0))
     assert client.closed
     assert harness.broker.statistics.errors == {}

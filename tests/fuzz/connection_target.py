@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway.core.rules.authenticate import AuthenticationAnswer
-from gateway.core.sessions.connection import AUTHENTICATING, CLOSED
+from gateway.core.sessions.connection import ConnectionState
 from gateway.core.violation import CONTINUE_AUTHENTICATION
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec, Pubrel
@@ -112,7 +112,7 @@ class Player:
         """Acknowledge what is in flight, or release what is held, as a client would."""
         peer = self._peer()
         session = peer.connection.session
-        if session is None or peer.connection.state == AUTHENTICATING:
+        if session is None or peer.connection.state is ConnectionState.AUTHENTICATING:
             return
         place = self.program.byte()
         packets: list[Packet] = [Pubrel(packet_id) for packet_id in sorted(peer.held)]
@@ -164,7 +164,7 @@ class Player:
             name = "bob" if how & 0x80 else "alice"
             data = b"riddle" if request.method else None
             made = AuthenticationAnswer(code, data, None if code else name, "no" if code else "")
-            if request.connection.state != CLOSED:
+            if request.connection.is_open:
                 self.world.broker.authenticated(request.connection, made, self.world.now)
 
     def writable(self) -> None:

@@ -6,7 +6,7 @@ when a connection is closed. What contradicts the standard, or itself, raises.
 
 from collections import deque
 
-from gateway.core.sessions.connection import CONNECTED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import (
     Acknowledgement,
@@ -211,7 +211,7 @@ class Peer(Client):
     @property
     def is_connected(self) -> bool:
         """Whether it is a client that was let in."""
-        return self.connection.state == CONNECTED
+        return self.connection.state is ConnectionState.CONNECTED
 
     @property
     def session_is_durable(self) -> bool:

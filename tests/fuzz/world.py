@@ -9,8 +9,8 @@ from typing import Final
 
 from gateway.core.limits import Limits
 from gateway.core.rules.authenticate import AuthenticationRequest
-from gateway.core.sessions.connection import CLOSED, CONNECTED
-from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.connection import ConnectionState
+from gateway.core.sessions.message import DeliveryState
 from gateway.core.sessions.session import Session
 from gateway.core.state import place_bytes_of
 from tests.core.harness import Harness
@@ -87,7 +87,7 @@ class World(Harness):
         for packet_id, step in peer.in_flight.items():
             delivery = session.outbound.get(packet_id)
             assert delivery is not None, f"PUBLISH {packet_id} was sent, and is forgotten"
-            expected = SENT if step else RECEIVED
+            expected = DeliveryState.SENT if step else DeliveryState.RECEIVED
             # PUBREC may have been sent by the peer, and recorded or not.
             assert delivery.state == expected or step == 2, f"PUBREL {packet_id} was sent too soon"
 
@@ -170,15 +170,17 @@ class World(Harness):
         assert state.wills_bytes == sum(will.memory_bytes() for will in wills), "wills_bytes"
         incoming = broker.incoming
         holders = {*incoming.parts, *incoming.aliases, *broker.timers.of_connections}
-        assert all(each.state != CLOSED for each in holders), "memory of a closed connection"
+        assert all(each.is_open for each in holders), "memory of a closed connection"
         assert incoming.parts_bytes == sum(incoming.parts.values()), "parts_bytes"
         assert len(broker.timers.heap) <= TIMERS_MAX, "timers that nobody takes away"
         subscriptions = [len(session.subscriptions) for session in state.sessions.values()]
         assert state.tree.subscription_count == sum(subscriptions), "subscriptions in the tree"
         states = [peer.connection.state for peer in self.peers()]
-        open_count = len(states) - states.count(CLOSED)
+        open_count = len(states) - states.count(ConnectionState.CLOSED)
         assert broker.statistics.connections_open == open_count, "connections_open"
-        assert broker.statistics.clients_connected == states.count(CONNECTED), "clients_connected"
+        assert broker.statistics.clients_connected == states.count(ConnectionState.CONNECTED), (
+            "clients_connected"
+        )
 
     def _check_session(self, session: Session) -> None:
         limits = self.limits
@@ -195,7 +197,9 @@ class World(Harness):
         connection = session.connection
         if connection is not None:
             assert connection.session is session, "a connection with another session"
-            assert connection.state == CONNECTED, "a session with a connection that is closed"
+            assert connection.state is ConnectionState.CONNECTED, (
+                "a session with a connection that is closed"
+            )
             assert len(connection.aliases_in) <= limits.max_topic_alias, "max_topic_alias"
 
     def check_answered(self) -> None:

@@ -16,7 +16,7 @@ import pytest_asyncio
 import gateway.server.authentication as server_authentication
 from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, load
-from gateway.core.sessions.connection import AUTHENTICATING, AWAITING_AUTH, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.server.main import Running
 from gateway.wire.packets import (
     Auth,
@@ -288,7 +288,10 @@ async def test_reading_pauses_for_a_check_and_goes_on_for_the_clients_answer(
     async with await broker.open() as client:
         client.connect(None, method=None, username="alice", password=b"secret")
         deadline = time.monotonic() + DEADLINE_SECONDS
-        while not broker.connections() or broker.connections()[0].state != AUTHENTICATING:
+        while (
+            not broker.connections()
+            or broker.connections()[0].state is not ConnectionState.AUTHENTICATING
+        ):
             assert time.monotonic() < deadline
             await asyncio.sleep(0)
         assert not broker.is_reading()
@@ -298,7 +301,7 @@ async def test_reading_pauses_for_a_check_and_goes_on_for_the_clients_answer(
     async with await broker.open() as client:
         client.connect(alice().first())
         await client.challenge()
-        assert [each.state for each in broker.connections()] == [AWAITING_AUTH]
+        assert [each.state for each in broker.connections()] == [ConnectionState.AWAITING_AUTH]
         assert broker.is_reading()
 
 

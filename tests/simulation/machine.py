@@ -13,7 +13,6 @@ from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.records.recorder import Recorder
-from gateway.core.sessions.connection import CLOSED
 from gateway.server.connections import Door, MqttProtocol
 from gateway.server.shell import TICK_SECONDS, Shell
 from gateway.store.recovery import Recovered
@@ -229,7 +228,7 @@ class Machine:
             return False
         protocol = SimulatedProtocol(life.shell, self.door, link.number)
         link.protocol = protocol
-        link.is_heard = lambda: protocol.connection.state != CLOSED
+        link.is_heard = lambda: protocol.connection.is_open
         self.links[link.number] = link
         protocol.connection_made(link.transport)
         return True

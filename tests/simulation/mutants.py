@@ -23,7 +23,7 @@ from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import RECEIVED, SENT, Delivery, Message
+from gateway.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.core.sessions.session import Session
 from gateway.server.committer import Committer
@@ -80,7 +80,7 @@ def _new_identifier_on_resend(right: Any) -> object:
     def resend(
         self: Deliverer, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
-        if delivery.state == SENT and delivery.message is not None:
+        if delivery.state is DeliveryState.SENT and delivery.message is not None:
             del session.outbound[delivery.packet_id]
             self.recorder.delivery_started(delivery, session.free_packet_id())
         right(self, session, connection, delivery, now)
@@ -92,8 +92,8 @@ def _publish_again_after_pubrec(right: Any) -> object:
     def resend(
         self: Deliverer, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
-        if delivery.state == RECEIVED and delivery.message is not None:
-            delivery.state = SENT
+        if delivery.state is DeliveryState.RECEIVED and delivery.message is not None:
+            delivery.state = DeliveryState.SENT
         right(self, session, connection, delivery, now)
 
     return resend

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, assert_never
 
-from gateway.core.sessions.message import RECEIVED
+from gateway.core.sessions.message import DeliveryState
 from tests.simulation.client import Client
 from tests.simulation.ledger import Message
 from tests.simulation.plan import (
@@ -167,6 +167,6 @@ def _count_cut(world: "World", what: str) -> None:
     for session in sessions:
         states = {delivery.state for delivery in session.outbound.values() if delivery.qos == 2}
         if states:
-            done = "PUBREC" if RECEIVED in states else "PUBLISH"
+            done = "PUBREC" if DeliveryState.RECEIVED in states else "PUBLISH"
             world.count(f"{what} with QoS 2 in flight, {done} last")
             return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.message import DeliveryState
 from tests.core.mqtt5 import NEVER
 from tests.store.test_recovery_properties import CLIENTS, FILTERS, TOPICS, Story
 
@@ -96,7 +96,7 @@ def test_a_life_with_many_cuts_keeps_everything_and_leaves_nothing(
         for session in story.harness.broker.state.sessions.values():
             for delivery in session.outbound.values():
                 # Contents may be on disk only, but never gone.
-                assert delivery.state in (SENT, RECEIVED)
+                assert delivery.state in (DeliveryState.SENT, DeliveryState.RECEIVED)
     assert "contents_lost" not in story.harness.broker.statistics.dropped
     story.do_cut()
     finish(story)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.core.limits import Limits
 from gateway.core.records.blob import Blob
 from gateway.core.records.replay import Replay
-from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.message import DeliveryState
 from gateway.core.state import State
 from gateway.wire.packets import (
     Disconnect,
@@ -179,10 +179,10 @@ class Story:
         if client_id not in self.connected or session is None:
             return
         for delivery in list(session.outbound.values())[:count]:
-            if delivery.state == SENT:
+            if delivery.state is DeliveryState.SENT:
                 answer = Puback if delivery.qos == 1 else Pubrec
                 self.connected[client_id].send(answer(delivery.packet_id))
-            elif delivery.state == RECEIVED:
+            elif delivery.state is DeliveryState.RECEIVED:
                 self.connected[client_id].send(Pubcomp(delivery.packet_id))
 
     def do_commit(self) -> None:

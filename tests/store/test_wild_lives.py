@@ -9,7 +9,7 @@ import pytest
 
 from gateway.core.limits import Limits
 from gateway.core.rules import deliver
-from gateway.core.sessions.message import RECEIVED, SENT
+from gateway.core.sessions.message import DeliveryState
 from gateway.core.sessions.session import Session
 from gateway.wire.packets import (
     Connect,
@@ -181,10 +181,10 @@ class Life:
     def acknowledge(client: Client, session: Session, count: int) -> None:
         """Acknowledge the first few deliveries in flight."""
         for delivery in list(session.outbound.values())[:count]:
-            if delivery.state == SENT:
+            if delivery.state is DeliveryState.SENT:
                 answer = Puback if delivery.qos == 1 else Pubrec
                 client.send(answer(delivery.packet_id))
-            elif delivery.state == RECEIVED:
+            elif delivery.state is DeliveryState.RECEIVED:
                 client.send(Pubcomp(delivery.packet_id))
 
     def cut(self) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import RECEIVED, STATE_NAMES, Delivery
+from gateway.core.sessions.message import STATE_NAMES, Delivery, DeliveryState
 from gateway.core.sessions.session import Session
 from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
 from gateway.wire.encoder import encode
@@ -79,7 +79,7 @@ class Acknowledging:
             self.recorder.delivery_completed(delivery)
             self.deliverer.pump(session, now)
             return None
-        if delivery.state == RECEIVED:
+        if delivery.state is DeliveryState.RECEIVED:
             self.output.acknowledge(connection, PUBREL, packet_id)
             return None
         self.recorder.delivery_received(delivery)
@@ -93,7 +93,7 @@ class Acknowledging:
         if delivery is None:
             self.statistics.count_error(NOBODY_KNOWS)
             return None
-        if delivery.state != RECEIVED:
+        if delivery.state is not DeliveryState.RECEIVED:
             return protocol_violation(
                 f"PUBCOMP {packet_id} while awaiting the acknowledgement of PUBLISH {packet_id}"
             )

@@ -12,10 +12,10 @@ from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
-from gateway.core.sessions.connection import AUTHENTICATING, AWAITING_AUTH, CONNECTED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
-from gateway.core.timers import AWAIT_REL, KEEP_ALIVE, RETRY, Timer
+from gateway.core.timers import Timer, TimerKind
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
@@ -128,7 +128,7 @@ class Connecting:
                 return self._admit(connection, packet, None, now)
             self.refuse(connection, NOT_AUTHORIZED, "not_authorized")
         elif self.authenticates or not connection.anonymous:
-            connection.state = AUTHENTICATING
+            connection.state = ConnectionState.AUTHENTICATING
             connection.connect = packet
             self.authentication_requests.append(
                 AuthenticationRequest(
@@ -215,8 +215,8 @@ class Connecting:
         self._ask(connection, data or b"", True)
 
     def _ask(self, connection: Connection, data: bytes, is_first: bool) -> None:
-        if connection.state != CONNECTED:
-            connection.state = AUTHENTICATING
+        if connection.state is not ConnectionState.CONNECTED:
+            connection.state = ConnectionState.AUTHENTICATING
         connection.checking = True
         self.authentication_requests.append(
             AuthenticationRequest(
@@ -235,7 +235,7 @@ class Connecting:
             )
         is_first = packet.reason_code == REAUTHENTICATE
         if connection.checking or is_first != (
-            connection.state == CONNECTED and not connection.reauthenticating
+            connection.state is ConnectionState.CONNECTED and not connection.reauthenticating
         ):
             return protocol_violation(f"AUTH with reason code {packet.reason_code} out of turn")
         if is_first:
@@ -249,13 +249,13 @@ class Connecting:
     ) -> Violation | None:
         """The shell has an answer to an AuthenticationRequest."""
         connection.checking = False
-        if connection.state == CONNECTED:
+        if connection.state is ConnectionState.CONNECTED:
             return self._reauthenticated(connection, answer)
         packet = connection.connect
-        if connection.state != AUTHENTICATING or packet is None:
+        if connection.state is not ConnectionState.AUTHENTICATING or packet is None:
             return None
         if answer.reason_code == CONTINUE_AUTHENTICATION:
-            connection.state = AWAITING_AUTH
+            connection.state = ConnectionState.AWAITING_AUTH
             return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
         if answer.reason_code:
             reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
@@ -289,7 +289,7 @@ class Connecting:
         auth = encode(Auth(reason_code, properties), 5)
         if 0 < connection.maximum_packet_size_bytes < len(auth):
             return too_large("AUTH", len(auth), connection.maximum_packet_size_bytes)
-        if connection.state == CONNECTED:
+        if connection.state is ConnectionState.CONNECTED:
             self.output.send_at_once(connection, auth)
         else:
             self.output.push(connection, auth)
@@ -340,7 +340,7 @@ class Connecting:
             # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
             self.disconnecting.end_session(before, EndReason.CLEAN_START, now)
             before = None
-        connection.state = CONNECTED
+        connection.state = ConnectionState.CONNECTED
         # Keep-alive counts from here: the time a password check took is not the client's silence.
         connection.last_received = now
         connection.connected_at = now
@@ -464,15 +464,15 @@ class Connecting:
 
     def _set_timers(self, session: Session, connection: Connection, now: float) -> None:
         if connection.keep_alive_seconds:
-            self.watch_keep_alive(connection, Timer(KEEP_ALIVE, connection, None), now)
+            self.watch_keep_alive(connection, Timer(TimerKind.KEEP_ALIVE, connection, None), now)
         if self.limits.retry_interval_seconds is not None and connection.version < 5:
             # [MQTT5-4.4.0-1] in 5.0 nothing is resent but on reconnect
             due = now + self.limits.retry_interval_seconds
-            self.timers.add(due, Timer(RETRY, connection, None))
+            self.timers.add(due, Timer(TimerKind.RETRY, connection, None))
         if self.limits.await_rel_timeout_seconds is not None and not session.await_rel_scheduled:
             session.await_rel_scheduled = True
             due = now + self.limits.await_rel_timeout_seconds
-            self.timers.add(due, Timer(AWAIT_REL, None, session))
+            self.timers.add(due, Timer(TimerKind.AWAIT_REL, None, session))
 
     def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
         """Return whether the client still counts as alive, and look again later if so."""

@@ -17,7 +17,7 @@ from gateway.core.limits import (
 )
 from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import RECEIVED, RETAIN, SENT, Delivery, Message
+from gateway.core.sessions.message import RETAIN, Delivery, DeliveryState, Message
 from gateway.core.sessions.session import Session
 from gateway.wire.kinds import PUBREL
 
@@ -257,7 +257,7 @@ class Deliverer:
             session.stored_count -= request.count
             self._count_lost(session, request.count - len(deliveries))
         for delivery in list(session.outbound.values()):
-            if delivery.message is None and delivery.state == SENT:
+            if delivery.message is None and delivery.state is DeliveryState.SENT:
                 delivery.message = contents.get(delivery.message_number)
                 if delivery.message is None:
                     self._drop_lost(delivery)
@@ -282,7 +282,7 @@ class Deliverer:
     def _drop_lost(self, delivery: Delivery) -> None:
         """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
         self.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
-        if delivery.state == SENT:
+        if delivery.state is DeliveryState.SENT:
             self.recorder.message_dropped(
                 delivery.session, delivery.message_number, DropReason.CONTENTS_LOST
             )
@@ -307,7 +307,7 @@ class Deliverer:
         missing = [
             delivery.message_number
             for delivery in session.outbound.values()
-            if delivery.message is None and delivery.state == SENT
+            if delivery.message is None and delivery.state is DeliveryState.SENT
         ]
         if missing:
             self._request_page(session)
@@ -324,11 +324,11 @@ class Deliverer:
         # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
         # new connection, and makes some.
         for delivery in in_flight:
-            if delivery.state == RECEIVED:
+            if delivery.state is DeliveryState.RECEIVED:
                 self._resend(session, connection, delivery, now)
                 sent += 1
         for delivery in in_flight:
-            if delivery.state == RECEIVED:
+            if delivery.state is DeliveryState.RECEIVED:
                 continue
             if sent < window:
                 self._resend(session, connection, delivery, now)
@@ -348,7 +348,7 @@ class Deliverer:
     ) -> None:
         delivery.sent_at = now
         self.statistics.resent += 1
-        if delivery.state == RECEIVED:
+        if delivery.state is DeliveryState.RECEIVED:
             self.recorder.delivery_resent(delivery, True)
             self.output.acknowledge(connection, PUBREL, delivery.packet_id)
             return

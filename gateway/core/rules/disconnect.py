@@ -13,9 +13,9 @@ from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import Redistribution
-from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
-from gateway.core.timers import SESSION_EXPIRY, WILL_DELAY, Timer
+from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
     ADMINISTRATIVE_ACTION,
     KEEP_ALIVE_TIMEOUT,
@@ -112,11 +112,11 @@ class Disconnecting:
         violation: Violation | None = None,
     ) -> None:
         """End a connection for a reason: its will, its clean session, itself."""
-        if connection.state == CLOSED:
+        if not connection.is_open:
             return
         if (
             connection.version == 5
-            and connection.state == CONNECTED
+            and connection.state is ConnectionState.CONNECTED
             and reason is not CloseReason.NETWORK
         ):
             self._say_why(connection, reason, violation)
@@ -167,8 +167,8 @@ class Disconnecting:
 
     def forget(self, connection: Connection) -> None:
         """Let go of a connection that is being closed, and of all that it keeps in memory."""
-        if connection.state != CLOSED:
-            connection.state = CLOSED
+        if connection.is_open:
+            connection.state = ConnectionState.CLOSED
             connection.let_go()
             self.timers.forget_connection(connection)
             self.retained_replay.forget(connection)
@@ -188,7 +188,7 @@ class Disconnecting:
         if due <= now:
             self.publisher.publish_will(session, now)
         else:
-            self.timers.add(due, Timer(WILL_DELAY, None, session))
+            self.timers.add(due, Timer(TimerKind.WILL_DELAY, None, session))
 
     # -- sessions
 
@@ -219,7 +219,7 @@ class Disconnecting:
         due = max(now, session.away_since + expiry)
         if due < session.expiry_timer_due:
             session.expiry_timer_due = due
-            self.timers.add(due, Timer(SESSION_EXPIRY, None, session))
+            self.timers.add(due, Timer(TimerKind.SESSION_EXPIRY, None, session))
 
     def _expiry_of(self, session: Session) -> float | None:
         longest = self.limits.max_session_expiry_seconds

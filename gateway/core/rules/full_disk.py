@@ -9,7 +9,7 @@ read any more.
 from typing import Final
 
 from gateway.core.core import Core
-from gateway.core.sessions.connection import CLOSED, Connection, PutOff
+from gateway.core.sessions.connection import Connection, PutOff
 from gateway.core.sessions.session import Session
 from gateway.core.violation import QUOTA_EXCEEDED
 from gateway.wire.encoder import encode
@@ -76,7 +76,7 @@ class FullDisk:
         if not put_off.packets:
             if len(self.waiting) > 2 * self._open_count:
                 # Clients that give up and come back leave nothing behind.
-                self.waiting = [each for each in self.waiting if each.state != CLOSED]
+                self.waiting = [each for each in self.waiting if each.is_open]
                 self._open_count = max(MANY, len(self.waiting))
             self.waiting.append(connection)
         put_off.packets.append(packet)

@@ -10,7 +10,7 @@ from gateway.core.rules.full_disk import FullDisk
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.subscribe import Subscribing
-from gateway.core.sessions.connection import AWAITING_AUTH, AWAITING_CONNECT, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
 from gateway.core.violation import SERVER_UNAVAILABLE, Violation, protocol_violation
 from gateway.wire import kinds
@@ -114,15 +114,15 @@ class Packets:
         self, connection: Connection, packet: Packet, now: float
     ) -> Violation | None:
         self.statistics.packets_received[packet.kind] += 1
-        if connection.state == AWAITING_AUTH and packet.kind == kinds.AUTH:
+        if connection.state is ConnectionState.AWAITING_AUTH and packet.kind == kinds.AUTH:
             return self.connecting.receive_auth(connection, cast(Auth, packet))
-        if connection.state == AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
+        if connection.state is ConnectionState.AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
             # [MQTT5-3.1.2-30]
             return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
         if packet.kind != kinds.CONNECT:
             # [MQTT-3.1.0-1]
             return protocol_violation(f"{kinds.KIND_NAMES[packet.kind]} before CONNECT")
-        if connection.state != AWAITING_CONNECT:
+        if connection.state is not ConnectionState.AWAITING_CONNECT:
             # [MQTT-3.1.0-2]
             return protocol_violation("a second CONNECT on one connection")
         if self.places_missing(connection) > 0:

@@ -11,11 +11,11 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.subscribe_request import Asked, Found
-from gateway.core.sessions.connection import CONNECTED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-from gateway.core.timers import RETAINED, Timer
+from gateway.core.timers import Timer, TimerKind
 from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
@@ -142,7 +142,7 @@ class RetainedReplay:
         session = connection.session
         levels = SLICE_LEVELS
         left = messages_max
-        while session is not None and connection.state == CONNECTED:
+        while session is not None and connection.state is ConnectionState.CONNECTED:
             if not connection.writable or session.queued_count:
                 self._come_back(connection, replaying, now + WAIT_SECONDS)
                 return
@@ -165,7 +165,7 @@ class RetainedReplay:
 
     def _come_back(self, connection: Connection, replaying: Replaying, when: float) -> None:
         replaying.scheduled = True
-        self.timers.add(when, Timer(RETAINED, connection, None))
+        self.timers.add(when, Timer(TimerKind.RETAINED, connection, None))
 
     def _begin_next(self, replaying: Replaying, session: Session) -> bool:
         """Go on to the next filter; return False when none is left."""

@@ -8,19 +8,9 @@ from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.retained import RetainedReplay
-from gateway.core.sessions.connection import CLOSED, CONNECTED, Connection
+from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
-from gateway.core.timers import (
-    AWAIT_REL,
-    CONNECT_TIMEOUT,
-    KEEP_ALIVE,
-    RETAINED,
-    RETRY,
-    SESSION_EXPIRY,
-    SLOW_READER,
-    WILL_DELAY,
-    Timer,
-)
+from gateway.core.timers import Timer, TimerKind
 
 
 class Timeouts:
@@ -46,24 +36,24 @@ class Timeouts:
 
     def watch_slow_reader(self, connection: Connection, now: float) -> None:
         """End a connection whose peer does not read for SLOW_READER_SECONDS."""
-        if not connection.slow_reader_scheduled and connection.state != CLOSED:
+        if not connection.slow_reader_scheduled and connection.is_open:
             connection.slow_reader_scheduled = True
             due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
-            self.timers.add(due, Timer(SLOW_READER, connection, None))
+            self.timers.add(due, Timer(TimerKind.SLOW_READER, connection, None))
 
     def connection_due(self, timer: Timer, connection: Connection, now: float) -> None:
         """Do what a timer of an open connection is for."""
-        if timer.kind == RETAINED:
+        if timer.kind is TimerKind.RETAINED:
             self.retained_replay.resume(connection, now)
-        elif timer.kind == CONNECT_TIMEOUT:
-            if connection.state != CONNECTED:
+        elif timer.kind is TimerKind.CONNECT_TIMEOUT:
+            if connection.state is not ConnectionState.CONNECTED:
                 self.statistics.count_error("connect_timeout")
                 self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
-        elif timer.kind == KEEP_ALIVE:
+        elif timer.kind is TimerKind.KEEP_ALIVE:
             if not self.connecting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
                 self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
-        elif timer.kind == SLOW_READER:
+        elif timer.kind is TimerKind.SLOW_READER:
             connection.slow_reader_scheduled = False
             if connection.writable:
                 return
@@ -72,7 +62,7 @@ class Timeouts:
                 return
             self.statistics.count_error("slow_reader")
             self.disconnecting.end(connection, CloseReason.SLOW, now)
-        elif timer.kind == RETRY:
+        elif timer.kind is TimerKind.RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:
                 self.deliverer.retry(connection.session, interval, now)
@@ -80,11 +70,11 @@ class Timeouts:
 
     def session_due(self, timer: Timer, session: Session, now: float) -> None:
         """Do what a timer of a session is for."""
-        if timer.kind == SESSION_EXPIRY:
+        if timer.kind is TimerKind.SESSION_EXPIRY:
             self.disconnecting.expire(session, now)
-        elif timer.kind == WILL_DELAY:
+        elif timer.kind is TimerKind.WILL_DELAY:
             self.disconnecting.schedule_will(session, now)
-        elif timer.kind == AWAIT_REL:
+        elif timer.kind is TimerKind.AWAIT_REL:
             timeout = self.limits.await_rel_timeout_seconds
             session.await_rel_scheduled = False
             if timeout is None:

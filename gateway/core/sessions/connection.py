@@ -3,7 +3,7 @@
 It owns the bytes that wait to be sent.
 """
 
-from typing import Final
+from enum import Enum
 
 from gateway.core.limits import Limits
 from gateway.core.sessions.packet_buffer import PacketBuffer
@@ -11,11 +11,16 @@ from gateway.core.sessions.session import Session
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet, Publish
 
-AWAITING_CONNECT: Final = 0
-AUTHENTICATING: Final = 1
-AWAITING_AUTH: Final = 2
-CONNECTED: Final = 3
-CLOSED: Final = 4
+
+class ConnectionState(Enum):
+    """How far a connection is."""
+
+    AWAITING_CONNECT = 0
+    AUTHENTICATING = 1
+    """Its user name and password, or its AUTH, are being checked."""
+    AWAITING_AUTH = 2
+    CONNECTED = 3
+    CLOSED = 4
 
 
 class ConnectionShare:
@@ -51,7 +56,7 @@ class Connection:
         """The listener lets clients in that name no user."""
         self.share = share
         """What the listener may have; None: as much as the broker."""
-        self.state = AWAITING_CONNECT
+        self.state = ConnectionState.AWAITING_CONNECT
         self.session: Session | None = None
         self.version = 0
         self.keep_alive_seconds = 0
@@ -101,6 +106,11 @@ class Connection:
         self.behind = False
         """It had its slice of work: what is left goes on when others have been served."""
         self.put_off = PutOff()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the core has not closed it."""
+        return self.state is not ConnectionState.CLOSED
 
     def window_of(self, limits: Limits) -> int:
         """Return how many QoS 1 and 2 deliveries may be in flight: never more than the client

@@ -1,5 +1,6 @@
 """Messages, and their way in and out of a session, as plain records."""
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from mypy_extensions import mypyc_attr
@@ -9,10 +10,26 @@ from gateway.core.memory import text_bytes_of
 if TYPE_CHECKING:
     from gateway.core.sessions.session import Session
 
-WAITING: Final = 0
-SENT: Final = 1
-RECEIVED: Final = 2
-DONE: Final = 3
+
+class DeliveryState(IntEnum):
+    """How far a delivery is. The values stand in the table `outbound`."""
+
+    WAITING = 0
+    """In the queue."""
+    SENT = 1
+    """PUBLISH was sent under a packet identifier."""
+    RECEIVED = 2
+    """PUBREC came."""
+    DONE = 3
+
+
+STATE_NAMES: Final = {
+    DeliveryState.WAITING: "waiting",
+    DeliveryState.SENT: "awaiting_acknowledgement",
+    DeliveryState.RECEIVED: "awaiting_pubcomp",
+    DeliveryState.DONE: "done",
+}
+"""In the status, and in what is said about a packet that does not fit."""
 
 # The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
 QOS: Final = 3
@@ -25,9 +42,6 @@ KEY_SHIFT: Final = 8
 
 # The flags of a message: QoS and RETAIN as above, and
 HAS_PLACE: Final = 8
-
-STATE_NAMES: Final = ("waiting", "awaiting_acknowledgement", "awaiting_pubcomp", "done")
-
 
 MESSAGE_BYTES: Final = 512
 """What a message costs beside its bytes: itself, its four byte and character strings, its number,
@@ -148,7 +162,7 @@ class Delivery:
         self.qos = flags & QOS
         self.position = position
         self.packet_id = 0
-        self.state = WAITING
+        self.state = DeliveryState.WAITING
         self.pubrec = 0
         """Which of its session's PUBRECs has come for it, counted from 1."""
         self.sent_at = 0.0

@@ -3,6 +3,7 @@
 A route is made by the topic tree and kept until a subscription changes.
 """
 
+from enum import IntEnum
 from typing import Final
 
 from gateway.core.limits import Limits
@@ -54,7 +55,7 @@ class Group:
         """
         members = [session for session in self.members if session is not but]
         best: Session | None = None
-        best_rank = 0
+        best_rank = Readiness.NEVER
         for offset in range(len(members)):
             index = (self.next_member + offset) % len(members)
             member = members[index]
@@ -62,39 +63,42 @@ class Group:
             if rank > best_rank:
                 best, best_rank = member, rank
                 chosen = index
-                if rank == OPEN:
+                if rank is Readiness.OPEN:
                     break
         if best is not None:
             self.next_member = chosen + 1
         return best
 
 
-OPEN: Final = 5
-"""It is sent to the member at once."""
-KEPT_HERE: Final = 4
-"""The member is connected, and its queue has room."""
-KEPT_AWAY: Final = 3
-LOST_HERE: Final = 2
-LOST_AWAY: Final = 1
-NEVER: Final = 0
+class Readiness(IntEnum):
+    """What becomes of a message that is given to a member now: the higher, the better."""
+
+    NEVER = 0
+    LOST_AWAY = 1
+    LOST_HERE = 2
+    KEPT_AWAY = 3
+    KEPT_HERE = 4
+    """The member is connected, and its queue has room."""
+    OPEN = 5
+    """It is sent to the member immediately."""
 
 
-def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> int:
+def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
     """Return what becomes of a message that is given to a member now."""
     connection = session.connection
     if connection is not None and session.takes_at_once(connection, limits, qos):
-        return OPEN
+        return Readiness.OPEN
     keeps = qos > 0
     if not keeps and session.durable and limits.mqueue_store_qos0:
         # A client that is here gets QoS 0 through the queue where something waits there already.
         keeps = connection is None or session.queued_count > 0
     if keeps and session.has_room(limits, size_bytes):
         if connection is not None:
-            return KEPT_HERE
-        return KEPT_AWAY if session.durable else NEVER
+            return Readiness.KEPT_HERE
+        return Readiness.KEPT_AWAY if session.durable else Readiness.NEVER
     if connection is not None:
-        return LOST_HERE
-    return LOST_AWAY if session.durable else NEVER
+        return Readiness.LOST_HERE
+    return Readiness.LOST_AWAY if session.durable else Readiness.NEVER
 
 
 class Route:
