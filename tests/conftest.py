@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

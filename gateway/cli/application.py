@@ -66,7 +66,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        from gateway.server.compiled import COMPILED
+        from gateway.server.host.compiled import COMPILED
 
         print(
             f"oncegate {version('oncegate')} (core: {'compiled' if COMPILED else 'plain Python'})"

@@ -11,7 +11,7 @@ from typing import Any
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed, line_of
 from gateway.control import client as control
 from gateway.control.messages import Refused, UnusableAnswer
-from gateway.server.unix_sockets import PATH_BYTES_MAX
+from gateway.server.host.unix_sockets import PATH_BYTES_MAX
 
 # A commit on a slow card takes a second or two; beyond this the broker is stuck.
 ANSWER_SECONDS_MAX = 10.0

@@ -15,7 +15,7 @@ import sys
 import time
 
 from gateway.core.records.kinds import ClockQuality
-from gateway.server import clock
+from gateway.server.host import clock
 
 try:
     from systemd import journal

@@ -44,7 +44,7 @@ class PreparedBroker(Prepared):
         from gateway.access.passwords import PasswordFileError
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
-        from gateway.server.committer import StoreFailed
+        from gateway.server.commit.faults import StoreFailed
         from gateway.server.main import serve
         from gateway.store.database import DataDirectoryInUse
 

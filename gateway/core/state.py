@@ -34,6 +34,8 @@ class State:
         self.retained: dict[str, Message] = {}
         self.retained_bytes = 0
         """What they cost in memory, without their levels in the tree of topics."""
+        self.retained_size_bytes = 0
+        """Their topics, payloads and properties."""
         self.places_taken = 0
         """Held messages that will be retained when they are released."""
         self.places_taken_bytes = 0
@@ -289,8 +291,10 @@ class State:
         if before is not None:
             self.changes.orphans.add(before.number)
             self.retained_bytes -= before.retained_bytes()
+            self.retained_size_bytes -= before.size_bytes()
         self.retained[topic] = message
         self.retained_bytes += message.retained_bytes()
+        self.retained_size_bytes += message.size_bytes()
         self.tree.set_retained(topic, message)
         self.changes.retained[topic] = message
 
@@ -300,6 +304,7 @@ class State:
         if before is not None:
             self.changes.orphans.add(before.number)
             self.retained_bytes -= before.retained_bytes()
+            self.retained_size_bytes -= before.size_bytes()
         self.tree.set_retained(topic, None)
         self.changes.retained[topic] = None
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.core.records.kinds import Observation
-from gateway.server.shell import Shell
+from gateway.server.event_loop.event_loop import EventLoop
 from gateway.space.budget import Item, Kind, Limits, Rules, removals_of
 from gateway.space.inventory import Disk, disk_of, items_in, remove
 
@@ -42,14 +42,14 @@ class Round:
 class Housekeeping:
     """The broker's half of the budget."""
 
-    def __init__(self, shell: Shell, data_dir: Path, limits: Limits) -> None:
+    def __init__(self, event_loop: EventLoop, data_dir: Path, limits: Limits) -> None:
         self.limits = limits
         self.disk = Disk(0, 0)
         """As of the latest look; no bytes at all before it."""
         self.full_since_ms: int | None = None
         self.removed: Counter[str] = Counter()
         """Files that went for want of room, by kind."""
-        self._shell = shell
+        self._event_loop = event_loop
         self._data_dir = data_dir
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "housekeeping")
@@ -72,8 +72,8 @@ class Housekeeping:
         if not self.disk.total_bytes:
             return
         rules, free_bytes = self.rules, self.disk.free_bytes
-        waits = self._shell.committer.waits_for_room
-        was_full = self._shell.limits.disk_full
+        waits = self._event_loop.committer.writer.waits_for_room
+        was_full = self._event_loop.limits.disk_full
         self._set_full(waits or rules.is_full(free_bytes, was_full=was_full))
         if self._working is not None:
             return
@@ -98,7 +98,7 @@ class Housekeeping:
         else:
             self.full_since_ms = None
             logger.info("the disk has room again: %d bytes are free", self.disk.free_bytes)
-        self._shell.set_disk_full(full)
+        self._event_loop.set_disk_full(full)
 
     # -- in the thread
 
@@ -110,7 +110,7 @@ class Housekeeping:
         self._working = None
         error = done.exception()
         if error is not None and not isinstance(error, OSError):
-            self._shell.committer.halt(error)
+            self._event_loop.committer.halt(error)
         elif error is not None:
             logger.warning("no room could be made: %s", error)
         elif isinstance(done.result(), Round):
@@ -119,7 +119,7 @@ class Housekeeping:
     def _begin_round(self, rules: Rules) -> None:
         journal = [
             Item(Kind.JOURNAL, f"journal/{path.name}", size_bytes, first, first, last)
-            for path, size_bytes, first, last in self._shell.store.droppable_files()
+            for path, size_bytes, first, last in self._event_loop.store.droppable_files()
         ]
         disk = self.disk
         self._begin(
@@ -141,16 +141,16 @@ class Housekeeping:
                 first,
                 last,
             )
-            self._shell.broker.recorder.observed(
+            self._event_loop.broker.recorder.observed(
                 None, Observation.LOG_TRUNCATED, str(first), str(last)
             )
-        self._shell.committer.give_up_journal(
+        self._event_loop.committer.journal_room.give_up(
             sum(item.size_bytes for item in removals if item.kind == Kind.JOURNAL)
         )
         files = [item for item in removals if item.kind != Kind.JOURNAL]
         self.removed.update(item.kind.name.lower() for item in removals)
         self._next_look = 0.0  # there may be more than one round takes
-        self._shell.schedule()
+        self._event_loop.schedule()
         if files:
             self._begin(lambda: self._remove(files))
 
@@ -164,15 +164,15 @@ class Housekeeping:
         return (
             now >= self._next_reserve
             and rules.reserve > 0
-            and not self._shell.limits.disk_full
-            and not self._shell.store.journal.has_reserve()
+            and not self._event_loop.limits.disk_full
+            and not self._event_loop.store.journal.has_reserve()
             # Making it must not bring the disk to where something has to go for it.
             and self.disk.free_bytes - rules.reserve > rules.room_is_made_below
         )
 
     def _make_reserve(self) -> None:
         self._next_reserve = self._loop.time() + RESERVE_RETRY_SECONDS
-        self._shell.store.journal.make_reserve(self.rules.reserve)
+        self._event_loop.store.journal.make_reserve(self.rules.reserve)
 
     # -- for others
 
@@ -185,8 +185,8 @@ class Housekeeping:
             "free_min": rules.free_min,
             "full": self.full_since_ms is not None,
             "full_since_ms": self.full_since_ms,
-            "waits": self._shell.committer.waits_for_room,
-            "reserve": self._shell.store.journal.has_reserve(),
+            "waits": self._event_loop.committer.writer.waits_for_room,
+            "reserve": self._event_loop.store.journal.has_reserve(),
             "removed": dict(sorted(self.removed.items())),
         }
 

@@ -1,51 +1,85 @@
-"""What a configuration means for the core's limits, and what a new one changes."""
+"""The configuration and the users are read again: what changes immediately, what with a restart."""
 
-from gateway.configuration import Configuration
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from gateway.access.passwords import PasswordFile, PasswordFileError
+from gateway.configuration import Configuration, ConfigurationError
 from gateway.configuration.sections import keys_of
-from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
-from gateway.space.budget import Limits as SpaceLimits
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.housekeeping import Housekeeping
+from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.status.system_topics import SystemTopics
+from gateway.service import Service
 
-APPLIED_AT_ONCE = ("mqtt", "limits", "disk")
+logger = logging.getLogger(__name__)
+
+APPLIED_IMMEDIATELY = ("mqtt", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 
-
-def apply_limits(limits: Limits, configuration: Configuration) -> None:
-    """Set every limit of the core from `[mqtt]`."""
-    mqtt = configuration.mqtt
-    limits.max_inflight = mqtt.max_inflight
-    limits.max_mqueue_len = mqtt.max_mqueue_len
-    limits.max_mqueue_bytes = mqtt.max_mqueue_bytes
-    limits.mqueue_store_qos0 = mqtt.mqueue_store_qos0
-    limits.max_awaiting_rel = mqtt.max_awaiting_rel
-    limits.max_awaiting_rel_bytes = mqtt.max_awaiting_rel_bytes
-    limits.await_rel_timeout_seconds = mqtt.await_rel_timeout
-    limits.retry_interval_seconds = mqtt.retry_interval
-    limits.max_packet_size_bytes = mqtt.max_packet_size
-    limits.max_topic_alias = mqtt.max_topic_alias
-    limits.check_payload_format = mqtt.check_payload_format
-    limits.max_keep_alive_seconds = int(mqtt.max_keep_alive)
-    limits.max_session_expiry_seconds = mqtt.max_session_expiry
-    limits.max_connections = mqtt.max_connections
-    limits.connect_timeout_seconds = mqtt.connect_timeout
-    limits.max_subscriptions = mqtt.max_subscriptions
-    limits.max_topic_levels = mqtt.max_topic_levels
-    limits.max_write_buffer_bytes = mqtt.max_write_buffer
-    limits.max_retained = mqtt.max_retained
-    limits.max_subscription_bytes = mqtt.max_subscription_bytes
-    limits.max_retained_bytes = mqtt.max_retained_bytes
-    limits.max_sessions = mqtt.max_sessions
-    limits.maximum_qos = mqtt.maximum_qos
-    limits.retain_available = mqtt.retain_available
-    limits.message_size_limit_bytes = mqtt.message_size_limit or NO_MESSAGE_SIZE_LIMIT
-    limits.protocol_versions = mqtt.protocol_versions
-    limits.allow_zero_length_clientid = mqtt.allow_zero_length_clientid
-    limits.allow_control_characters = mqtt.allow_control_characters
+ReadConfiguration = Callable[[], Configuration]
 
 
-def space_limits_of(configuration: Configuration) -> SpaceLimits:
-    """Return how the disk's room is shared out, from `[disk]`."""
-    disk = configuration.disk
-    return SpaceLimits(disk.free_min, disk.log_max, disk.damaged_max, disk.reserve)
+class Reloading:
+    """Replaces the configuration of a broker that runs."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        read: ReadConfiguration | None,
+        service: Service,
+        event_loop: EventLoop,
+        system_topics: SystemTopics,
+        housekeeping: Housekeeping,
+    ) -> None:
+        self.configuration = configuration
+        """What holds now."""
+        self._password_path = configuration.access.password_file
+        self._read = read
+        self._service = service
+        self._event_loop = event_loop
+        self._system_topics = system_topics
+        self._housekeeping = housekeeping
+
+    def reload(self) -> dict[str, Any]:
+        """Read configuration and users again: limits and users change immediately, the rest at the
+        next start.
+
+        Raises:
+            ConfigurationError, PasswordFileError: everything stays as it was.
+        """
+        if self._read is None:
+            return {"changed": [], "needs_restart": []}
+        self._service.reloading()
+        try:
+            configuration = self._read()
+            # Of the running broker: another file is taken with the next start, as the key says.
+            path = self._password_path
+            users = None if path is None else PasswordFile.load(path)
+        finally:
+            self._service.ready()
+        changed, needs_restart = changes_between(self.configuration, configuration)
+        apply_limits(self._event_loop.broker.limits, configuration)
+        self._event_loop.limits_changed(configuration.limits)
+        if users is not None and self._event_loop.authentications.replace_users(users):
+            changed.append("access.password_file")
+        self._system_topics.set_interval(configuration.mqtt.sys_interval)
+        self._housekeeping.limits = space_limits_of(configuration)
+        self.configuration = configuration
+        logger.info(
+            "configuration read again; changed: %s; at the next start: %s",
+            ", ".join(changed) or "nothing",
+            ", ".join(needs_restart) or "nothing",
+        )
+        return {"changed": changed, "needs_restart": needs_restart}
+
+    def reload_on_signal(self) -> None:
+        """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""
+        try:
+            self.reload()
+        except (ConfigurationError, PasswordFileError) as error:
+            logger.error("the configuration stays as it was: %s", error)
 
 
 def changes_between(before: Configuration, after: Configuration) -> tuple[list[str], list[str]]:
@@ -56,7 +90,7 @@ def changes_between(before: Configuration, after: Configuration) -> tuple[list[s
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
-        if name in APPLIED_AT_ONCE:
+        if name in APPLIED_IMMEDIATELY:
             keys = keys_of(type(old))
             changed += [f"{name}.{key}" for key in keys if getattr(old, key) != getattr(new, key)]
         else:

@@ -7,8 +7,8 @@ import pytest
 
 from gateway.configuration import load
 from gateway.core.limits import Limits
-from gateway.server.handshake import Handshake
-from gateway.server.proxy_header import header_of
+from gateway.server.listeners.handshake import Handshake
+from gateway.server.listeners.proxy_header import header_of
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Publish
 from tests.benchmarks.hostile import connection_attacks, memory, topic_attacks

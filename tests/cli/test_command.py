@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 
 VERBS = [
     ["up"],

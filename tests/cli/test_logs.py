@@ -9,7 +9,7 @@ from systemd import journal
 from gateway.cli import logs
 from gateway.cli.logs import Lines
 from gateway.core.records.kinds import ClockQuality
-from gateway.server import clock
+from gateway.server.host import clock
 
 
 def record(message: str, level: int = logging.WARNING) -> logging.LogRecord:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gateway.configuration import load
 from gateway.server.main import Running
+from gateway.server.status.totals import Walk
 from tests.server.client import DEADLINE_SECONDS, Client
 
 
@@ -19,18 +20,24 @@ class Broker:
 
     @property
     def listeners(self) -> list[dict[str, Any]]:
-        """What the control socket tells about the listeners."""
-        listeners: list[dict[str, Any]] = self.running.status()["listeners"]
-        return listeners
+        """What the status shows of the listeners."""
+        return self.running.listening.shown
+
+    def status(self) -> dict[str, Any]:
+        """The status of this moment."""
+        walk = Walk(self.running.event_loop.broker.state, 0.0)
+        while not walk.advance():
+            pass
+        return self.running.status.of(walk.totals)
 
     @property
     def errors(self) -> dict[str, int]:
         """What was counted."""
-        return self.running.shell.broker.statistics.errors
+        return self.running.event_loop.broker.statistics.errors
 
     def addresses(self) -> list[str]:
         """The addresses of the connected clients."""
-        sessions = self.running.shell.broker.state.sessions.values()
+        sessions = self.running.event_loop.broker.state.sessions.values()
         return [each.connection.address for each in sessions if each.connection is not None]
 
     async def open(self, index: int = 0) -> Client:
@@ -73,11 +80,11 @@ async def running(
     stumbles: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: stumbles.append(context))
-    broker = Broker(await Running.start(configuration, stop, None))
+    broker = Broker(await Running.start(configuration, None))
     ticking = asyncio.create_task(broker.running.until(stop))
     try:
         yield broker
-        assert broker.running.shell.committer.failure is None
+        assert broker.running.event_loop.committer.failure is None
         assert not stumbles, stumbles
     finally:
         broker.cut()

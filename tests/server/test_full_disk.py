@@ -31,7 +31,7 @@ async def broker_on(disk: SmallDisk) -> AsyncIterator[Broker]:
 
 
 async def until_full(broker: Broker, *, full: bool) -> None:
-    await broker.eventually(lambda: broker.running.status()["disk"]["full"] is full)
+    await broker.eventually(lambda: broker.status()["disk"]["full"] is full)
 
 
 async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> Client:
@@ -59,11 +59,11 @@ async def test_at_no_bytes_free_what_waits_is_delivered_and_new_messages_wait_fo
 ) -> None:
     async with broker_on(disk) as broker:
         await with_queue(broker, 300)
-        await broker.eventually(lambda: broker.running.status()["disk"]["reserve"])
+        await broker.eventually(lambda: broker.status()["disk"]["reserve"])
         reader = await log_in(broker, "reader", clean=True)
         disk.fill()
         await until_full(broker, full=True)
-        status = broker.running.status()
+        status = broker.status()
         assert status["disk"]["free_bytes"] == 0
         assert any("The disk is full" in warning for warning in status["warnings"])
         reader.send(subscribe(1, ("$SYS/broker/disk/full", 0)))
@@ -82,17 +82,17 @@ async def test_at_no_bytes_free_what_waits_is_delivered_and_new_messages_wait_fo
         assert await publisher.packet() == b"\x40\x02\x00\x01"
         assert (await subscriber.packet()).endswith(b"300")
         await until_full(broker, full=False)
-        await broker.eventually(lambda: broker.running.status()["disk"]["reserve"])
+        await broker.eventually(lambda: broker.status()["disk"]["reserve"])
     # What was acknowledged on the full disk is known after it.
     async with broker_on(disk) as broker:
-        session = broker.running.shell.broker.state.sessions["s"]
+        session = broker.running.event_loop.broker.state.sessions["s"]
         assert session.queued_count == 0
 
 
 async def test_a_broker_starts_with_nothing_free_and_delivers_what_waits(disk: SmallDisk) -> None:
     async with broker_on(disk) as broker:
         await with_queue(broker, 50)
-        await broker.eventually(lambda: broker.running.status()["disk"]["reserve"])
+        await broker.eventually(lambda: broker.status()["disk"]["reserve"])
     disk.fill()
     async with broker_on(disk) as broker:
         await until_full(broker, full=True)
@@ -104,7 +104,7 @@ async def test_a_broker_starts_with_nothing_free_and_delivers_what_waits(disk: S
         disk.empty()
         await until_full(broker, full=False)
     async with broker_on(disk) as broker:
-        assert broker.running.shell.broker.state.sessions["s"].queued_count == 0
+        assert broker.running.event_loop.broker.state.sessions["s"].queued_count == 0
 
 
 def put_segments(folder: Path, numbers: range, size_bytes: int) -> list[Path]:
@@ -126,8 +126,8 @@ async def test_room_is_made_in_the_stated_order_and_the_log_says_what_it_will_la
     sent = put_segments(data / "log" / "sent", range(1, 4), 200_000)
     sealed = put_segments(data / "log" / "sealed", range(4, 9), 200_000)
     async with broker_on(disk) as broker:
-        await broker.eventually(lambda: broker.running.status()["disk"]["total_bytes"] > 0)
-        floor = broker.running.status()["disk"]["free_min"]
+        await broker.eventually(lambda: broker.status()["disk"]["total_bytes"] > 0)
+        floor = broker.status()["disk"]["free_min"]
         disk.fill(leave_bytes=floor + 50_000)
         await broker.eventually(lambda: not sent[0].exists())
         assert all(path.exists() for path in sealed), "copies are enough"
@@ -170,5 +170,5 @@ async def test_a_disk_that_fills_byte_by_byte_ends_nothing(disk: SmallDisk) -> N
         await broker.eventually(lambda: acknowledged > before + 10)
         publishing.cancel()
     async with broker_on(disk) as broker:
-        session = broker.running.shell.broker.state.sessions["s"]
+        session = broker.running.event_loop.broker.state.sessions["s"]
         assert session.queued_count in (acknowledged, acknowledged + 1)

@@ -126,7 +126,7 @@ async def told(queue: Any) -> Any:
 
 
 def hooks_of(broker: Broker) -> Hooks:
-    hooks = broker.running.shell.hooks
+    hooks = broker.running.event_loop.hooks
     assert hooks is not None
     return hooks
 
@@ -151,7 +151,7 @@ async def test_a_module_is_told_in_order_what_happens(hooked: Load) -> None:
     assert {event.client_id for _, event in heard} == {"c"}
     assert heard[2][1].payload == b"21"
     await broker.eventually(lambda: hooks_of(broker).waiting() == 0)
-    status = broker.running.status()["hooks"]
+    status = broker.status()["hooks"]
     assert status == {
         "module": NAME,
         "told": 5,
@@ -177,7 +177,7 @@ async def test_a_hook_that_raises_anything_is_counted_and_goes_on(
     assert len(lines) == 1  # the 2nd and 3rd only count
     assert "connected, 1 times so far: SystemExit: no more in " in lines[0]
     assert f"{NAME}.py line 9" in lines[0]
-    assert any("failed 3 times" in line for line in broker.running.status()["warnings"])
+    assert any("failed 3 times" in line for line in broker.status()["warnings"])
 
 
 async def test_a_hook_that_hangs_loses_events_and_the_broker_does_not_wait(hooked: Load) -> None:
@@ -192,7 +192,7 @@ async def test_a_hook_that_hangs_loses_events_and_the_broker_does_not_wait(hooke
             hooks = hooks_of(broker)
             assert hooks.waiting() == WAITING_EVENTS_MAX
             assert hooks.lost == count + 1 - WAITING_EVENTS_MAX
-            assert any("too slow" in line for line in broker.running.status()["warnings"])
+            assert any("too slow" in line for line in broker.status()["warnings"])
             await hooks.stop()  # it is left behind, after STOP_SECONDS
             assert hooks.waiting() == WAITING_EVENTS_MAX
         finally:
@@ -237,15 +237,15 @@ async def test_without_its_hook_the_broker_runs_and_says_why(
     assert hooks.problem.startswith(f'[hooks] module = "{NAME}": ')
     assert problem in hooks.problem
     assert "\n" not in hooks.problem
-    assert broker.running.shell.broker.statistics.observe is None
-    (warning,) = broker.running.status()["warnings"]
+    assert broker.running.event_loop.broker.statistics.observe is None
+    (warning,) = broker.status()["warnings"]
     assert warning == f"The hook is not running: {hooks.problem}."
 
 
 async def test_without_a_module_nothing_is_observed(tmp_path: Path) -> None:
     async with asynccontextmanager(running)(tmp_path, [{"protocol": "mqtt"}], {}) as broker:
-        assert broker.running.shell.broker.statistics.observe is None
-        assert broker.running.status()["hooks"] is None
+        assert broker.running.event_loop.broker.statistics.observe is None
+        assert broker.status()["hooks"] is None
 
 
 async def test_only_what_is_durable_is_told(

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from gateway.core.sessions.session import Session
-from gateway.server import connections
+from gateway.server.listeners import stream as connections
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -39,7 +39,7 @@ def port_of(broker: Broker) -> int:
 
 
 def session_of(broker: Broker, client_id: str) -> Session:
-    return broker.running.shell.broker.state.sessions[client_id]
+    return broker.running.event_loop.broker.state.sessions[client_id]
 
 
 def connect(client_id: str) -> Connect:
@@ -185,8 +185,8 @@ async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flo
         assert device.taken == {"t/1": payloads, "t/2": payloads}
         await broker.eventually(lambda: not session_of(broker, "device").outbound)
         # The first never reads its DISCONNECT: its socket is cut all the same.
-        await broker.eventually(lambda: stuck not in broker.running.shell._protocols)
-        assert broker.running.status()["connections"]["open"] == 1
+        await broker.eventually(lambda: stuck not in broker.running.event_loop.channels)
+        assert broker.status()["connections"]["open"] == 1
 
 
 @pytest.mark.statement("MQTT5-3.1.4-3", "MQTT5-3.2.0-1")
@@ -234,4 +234,4 @@ async def test_of_many_connects_at_once_one_connection_stays_and_gets_every_mess
         while not device.has(payloads):
             device.take(survivor, await survivor.receive())
         assert device.taken == {"t/1": payloads, "t/2": payloads}
-        assert broker.running.status()["connections"]["open"] == 1
+        assert broker.status()["connections"]["open"] == 1

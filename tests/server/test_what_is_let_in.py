@@ -98,7 +98,7 @@ async def test_nothing_is_retained_where_it_is_switched_off(start: Start) -> Non
     assert connack.properties.retain_available is None
     client.send(Publish("t", b"before", 1, True, False, 1))
     await client.take()
-    broker.running.shell.limits.retain_available = False
+    broker.running.event_loop.limits.retain_available = False
     client, connack = await peer(broker, "d")
     assert connack.properties is not None
     assert connack.properties.retain_available is False
@@ -110,7 +110,7 @@ async def test_nothing_is_retained_where_it_is_switched_off(start: Start) -> Non
     client.send(Publish("t", b"", 0, True, False, 0))
     assert await client.end() == 0x9A
     assert await refused(broker, will=Will("w", b"", 0, True)) == 0x9A
-    assert "t" in broker.running.shell.broker.state.retained
+    assert "t" in broker.running.event_loop.broker.state.retained
 
 
 async def test_a_payload_beyond_the_limit_is_refused_or_goes_nowhere(start: Start) -> None:
@@ -177,7 +177,7 @@ async def test_a_key_allows_control_characters_and_what_is_stored_with_them_goes
 ) -> None:
     broker = await start({}, allow_control_characters=True)
     name = "a\x01b"
-    limits = broker.running.shell.limits
+    limits = broker.running.event_loop.limits
     made = Peer(await broker.open(), 4)
     made.send(Connect(4, name, False, 0, None, name, None, None))
     await made.take()
@@ -207,7 +207,7 @@ async def test_a_topic_that_was_let_in_once_is_refused_when_it_is_no_longer(star
     for _ in range(2):
         client.send(Publish("a\x01b", b"", 1, False, False, 1))
         assert await client.take() == Puback(1, 0x10)
-    broker.running.shell.limits.allow_control_characters = False
+    broker.running.event_loop.limits.allow_control_characters = False
     client, _ = await peer(broker, "d")
     client.send(Publish("a\x01b", b"", 1, False, False, 1))
     assert await client.end() == 0x81

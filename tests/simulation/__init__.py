@@ -1,4 +1,4 @@
-"""Deterministic simulation: the broker's own core, store, committer and shell, with everything
+"""Deterministic simulation: the broker's own core, store, committer and event loop, with everything
 around them made up from one seed: the clock, the network, the disk's moods, the clients.
 
 Read `world` for how a run goes, `plan` for what can happen, `invariants` for what has to hold,

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 from tests.simulation.campaigns import BUILD, Job, PairsOfCuts, Seeds, SingleCuts, how_to_repeat
 from tests.simulation.clocks import virtual
 from tests.simulation.done import Done

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 from tests.simulation.plan import Plan
 from tests.simulation.random_plans import plan_of
 from tests.simulation.runs import Outcome, run

@@ -15,7 +15,8 @@ from unittest import mock
 
 from gateway.core.rules import deliver, retained
 from gateway.core.sessions.session import Session
-from gateway.server import clock, committer
+from gateway.server.commit import batch_writer, checkpoints
+from gateway.server.host import clock
 from gateway.store import checkpoint, journal, store
 from tests.simulation.virtual_loop import VirtualLoop
 
@@ -75,7 +76,7 @@ def virtual() -> Iterator[None]:
             (clock, "time", VirtualTime),
             (clock, "quality", lambda: _loop().timeline.clock.quality),
             (store, "time", SLICES),
-            (committer, "time", SLICES),
+            (checkpoints, "time", SLICES),
             (store, "secrets", Secrets),
             (Session, "__hash__", lambda session: session.number),
             # Small enough to be reached.
@@ -83,7 +84,7 @@ def virtual() -> Iterator[None]:
             (store, "CHECKPOINT_IDLE_SECONDS", 4.0),
             (store, "CHECKPOINT_BYTES", 6_000),
             (journal, "DROP_FILES_MAX", 2),
-            (committer, "QUICK_COMMITS", 2),
+            (batch_writer, "QUICK_COMMITS", 2),
             (checkpoint, "CHUNK_ROWS", 3),
             (deliver, "QUEUE_PAGE_MESSAGES", 4),
             (deliver, "WAITING_IN_MEMORY_MESSAGES", 3),

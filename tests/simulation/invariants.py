@@ -193,7 +193,7 @@ def _stop(world: "World") -> None:
     require(
         not (world.disk.data_dir / database.RUNNING_NAME).exists(),
         "a stop without trouble is clean",
-        f"it ended with: {life.shell.committer.failure}",
+        f"it ended with: {life.event_loop.committer.failure}",
     )
 
 

@@ -1,8 +1,8 @@
-"""The broker's machine: boots the real shell on the disk, loses power, boots again.
+"""The broker's machine: boots the real event loop on the disk, loses power, boots again.
 
 One life runs on one virtual loop. A power cut or a kill takes the process away between two moments;
 a failed commit makes it end by itself, as `oncegate broker` does; a clean stop goes through
-`Shell.stop`. What the sockets had taken by then may still arrive.
+`EventLoop.stop`. What the sockets had taken by then may still arrive.
 """
 
 from asyncio import events
@@ -13,8 +13,9 @@ from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.records.recorder import Recorder
-from gateway.server.connections import Door, MqttProtocol
-from gateway.server.shell import TICK_SECONDS, Shell
+from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
+from gateway.server.listeners.policy import AdmissionPolicy
+from gateway.server.listeners.stream import MqttProtocol
 from gateway.store.recovery import Recovered
 from tests.simulation.disk import Disk
 from tests.simulation.network import Link
@@ -28,8 +29,8 @@ LOGGED = ["t/1"]
 class SimulatedProtocol(MqttProtocol):
     """The broker's protocol, with a place of its own in sets."""
 
-    def __init__(self, shell: Shell, door: Door, number: int) -> None:
-        super().__init__(shell, door)
+    def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy, number: int) -> None:
+        super().__init__(event_loop, policy)
         self.number = number
 
     def __hash__(self) -> int:
@@ -62,12 +63,12 @@ class Life:
             self.recovered.next_sequence,
         )
         self.broker = broker_class(self.recovered.state, recorder, limits, False, [])
-        self.shell = Shell(
+        self.event_loop = EventLoop(
             self.broker, self.store, self.recovered, batch_limits, Authenticator(None, b"")
         )
         self.opened = opened
-        self.written = Written(self.shell, self.store)
-        self.ticks = True
+        self.written = Written(self.event_loop, self.store)
+        self.is_looked_after = True
 
     def start(self) -> None:
         """Take up what the life before left."""
@@ -76,20 +77,20 @@ class Life:
             "0",
             self.recovered.previous_boot,
             self.loop.time(),
-            *self.shell.wall_clock.read(),
+            *self.event_loop.wall_clock.read(),
         )
-        self.shell.schedule()
-        self._tick()
+        self.event_loop.schedule()
+        self._upkeep()
 
-    def _tick(self) -> None:
-        if self.ticks:
-            self.shell.tick()
-            self.loop.call_later(TICK_SECONDS, self._tick)
+    def _upkeep(self) -> None:
+        if self.is_looked_after:
+            self.event_loop.upkeep()
+            self.loop.call_later(UPKEEP_SECONDS, self._upkeep)
 
     async def stop(self) -> None:
-        """End as `oncegate broker` does: no more ticks, then everything is written down."""
-        self.ticks = False
-        await self.shell.stop()
+        """End as `oncegate broker` does: no more upkeep, then everything is written down."""
+        self.is_looked_after = False
+        await self.event_loop.stop()
 
 
 class Machine:
@@ -116,7 +117,7 @@ class Machine:
         self.life_count = 0
         self.boot_times: list[float] = []
         self.links: dict[int, Link] = {}
-        self.door = Door(anonymous=True, share=None)
+        self.policy = AdmissionPolicy(anonymous=True, share=None)
         self._broker_class = broker_class
         self._booted = booted
         self._tell = tell
@@ -161,8 +162,8 @@ class Machine:
         life.loop.create_task(self._end_when_failed(life))
 
     async def _end_when_failed(self, life: Life) -> None:
-        await life.shell.failed.wait()
-        self._tell("broker", f"ends: {life.shell.committer.failure}")
+        await life.event_loop.failed.wait()
+        self._tell("broker", f"ends: {life.event_loop.committer.failure}")
         await life.stop()
         self.timeline.after(0.0, self._process_ended, life, 1.0)
 
@@ -189,7 +190,7 @@ class Machine:
     def stop(self, down_seconds: float | None) -> None:
         """Stop cleanly; start again after a while, or (None) not by itself."""
         life = self.life
-        if life is not None and not self._stopping and life.shell.committer.failure is None:
+        if life is not None and not self._stopping and life.event_loop.committer.failure is None:
             self._stopping = True
             self.stops.append(self.timeline.now)
             self._tell("broker", "is stopped")
@@ -202,13 +203,13 @@ class Machine:
     def _stopped(self, life: Life, down_seconds: float | None) -> None:
         if self.life is life:
             self._end(loses_buffers=False)
-            if down_seconds is not None or life.shell.committer.failure is not None:
+            if down_seconds is not None or life.event_loop.committer.failure is not None:
                 self.timeline.after(down_seconds or 1.0, self.boot)
 
     def _end(self, *, loses_buffers: bool) -> None:
         assert self.life is not None
         self.life.loop.end()
-        failed = self.life.shell.committer.failure is not None
+        failed = self.life.event_loop.committer.failure is not None
         self._killed = None if loses_buffers or failed else self.life.written
         self.life = None
         self.life_ends.append(self.timeline.now)
@@ -224,9 +225,9 @@ class Machine:
     def accept(self, link: Link) -> bool:
         """A connection comes in; return whether anybody listens."""
         life = self.life
-        if life is None or self._stopping or life.shell.failed.is_set():
+        if life is None or self._stopping or life.event_loop.failed.is_set():
             return False
-        protocol = SimulatedProtocol(life.shell, self.door, link.number)
+        protocol = SimulatedProtocol(life.event_loop, self.policy, link.number)
         link.protocol = protocol
         link.is_heard = lambda: protocol.connection.is_open
         self.links[link.number] = link

@@ -26,7 +26,9 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.core.sessions.session import Session
-from gateway.server.committer import Committer
+from gateway.server.commit.batch_writer import BatchWriter
+from gateway.server.commit.checkpoints import Checkpoints
+from gateway.server.commit.committer import Committer
 from gateway.store.checkpoint import Checkpoint
 from gateway.store.store import Store
 from gateway.wire.encoder import pubrec
@@ -201,7 +203,7 @@ def _pages_reversed(right: Any) -> object:
 
 
 def _failed_commit_ignored(right: Any) -> object:
-    def committed(self: Committer, done: Any, batch: Batch, written: object) -> None:
+    def committed(self: BatchWriter, done: Any, batch: Batch, written: object) -> None:
         if done.exception() is not None:
             done = self._loop.create_future()
             done.set_result(1.0)
@@ -211,10 +213,9 @@ def _failed_commit_ignored(right: Any) -> object:
 
 
 def _full_disk_ignored(_: object) -> object:
-    def wait_for_room(self: Committer, error: object, batch: Batch, written: Any) -> None:
-        self._busy = False
-        self._quiet.set()
-        self._speak(batch, written, 0.0)
+    def wait_for_room(self: BatchWriter, error: object, batch: Batch, written: Any) -> None:
+        self._end()
+        self._release(batch, written, 0.0)
 
     return wait_for_room
 
@@ -327,11 +328,11 @@ MUTANTS = (
     one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
     one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
     one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
-    one("checkpoint not fsynced", Committer, "_finish_checkpoint", _checkpoint_not_fsynced),
+    one("checkpoint not fsynced", Checkpoints, "_finish", _checkpoint_not_fsynced),
     one("window ignored", Connection, "window_of", _window_ignored),
     one("pages reversed", Store, "load_page", _pages_reversed),
-    one("failed commit ignored", Committer, "_committed", _failed_commit_ignored),
-    one("full disk ignored", Committer, "_wait_for_room", _full_disk_ignored),
+    one("failed commit ignored", BatchWriter, "_committed", _failed_commit_ignored),
+    one("full disk ignored", BatchWriter, "_wait_for_room", _full_disk_ignored),
     one("identifier reused", Session, "free_packet_id", _identifier_reused),
     one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
     one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),

@@ -8,7 +8,7 @@ from gateway.core.records.batch import Batch
 from gateway.core.records.kinds import ClockQuality
 from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import Message
-from gateway.server.clock import WallClock
+from gateway.server.host.clock import WallClock
 from tests.simulation.clocks import VirtualTime
 from tests.simulation.mutants import one
 

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 from tests.simulation.campaigns import PairsOfCuts, SingleCuts
 from tests.simulation.scenarios import SCENARIOS
 from tests.simulation.test_random_runs import fail

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 from tests.simulation.campaigns import how_to_repeat
 from tests.simulation.random_plans import plan_of
 from tests.simulation.report import report_of

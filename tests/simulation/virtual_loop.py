@@ -2,7 +2,7 @@
 
 What is due next happens next; equal times are served in the order they were asked for, so that a
 run is the same every time. The world around the broker uses the `Timeline` itself. A `VirtualLoop`
-has as much of asyncio's surface as the shell uses; when its process dies, what it planned does not
+has as much of asyncio's surface as the broker uses; when its process dies, what it planned does not
 happen.
 """
 

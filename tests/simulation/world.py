@@ -179,7 +179,7 @@ class World:
                 self.log.take(decode(blob))
             except DamagedBlob as error:
                 raise Violation("the session log has no gap", str(error)) from error
-        life.shell.committer.exported(self.log.last_sequence)
+        life.event_loop.committer.journal_room.exported(self.log.last_sequence)
 
     def end(self) -> None:
         """Close the files."""

@@ -6,7 +6,7 @@ take a second of these.
 """
 
 from gateway.core.state import State
-from gateway.server.shell import Shell
+from gateway.server.event_loop.event_loop import EventLoop
 from tests.simulation.disk import SimulatedStore
 from tests.simulation.violation import require
 
@@ -32,17 +32,17 @@ class Picture:
 class Written:
     """Watches the turns of one life."""
 
-    def __init__(self, shell: Shell, store: SimulatedStore) -> None:
-        self._shell = shell
+    def __init__(self, event_loop: EventLoop, store: SimulatedStore) -> None:
+        self._event_loop = event_loop
         self._store = store
-        self._turn = shell._turn
+        self._tick = event_loop._tick
         self.last: Picture | None = None
-        shell._turn = self._watched_turn  # type: ignore[method-assign]
+        event_loop._tick = self._watched_tick  # type: ignore[method-assign]
 
-    def _watched_turn(self) -> None:
-        self._turn()
-        if self._shell.committer.failure is None and not self._store.lacks_room:
-            self.last = Picture(self._shell.broker.state)
+    def _watched_tick(self) -> None:
+        self._tick()
+        if self._event_loop.committer.failure is None and not self._store.lacks_room:
+            self.last = Picture(self._event_loop.broker.state)
 
     def check(self, found: State) -> None:
         """Compare with what the next life found.
@@ -53,7 +53,7 @@ class Written:
         # Also while it is tried again, and says nothing of waiting.
         if self.last is None or self._store.lacks_room:
             return  # with a full disk what was written ahead of its batch found no room either
-        alive = self._shell.broker.state
+        alive = self._event_loop.broker.state
         for topic, number in self.last.retained.items():
             now = alive.retained.get(topic)
             if now is None or now.number != number:

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from gateway.core.records.kinds import ClockQuality
-from gateway.server import clock
+from gateway.server.host import clock
 from tests.system.published_ledger import begin_ledger, readings_of_ledger
 from tests.system.raw_client import DEADLINE_SECONDS
 from tests.system.whole_gateway import WholeGateway

@@ -11,8 +11,8 @@ from gateway.access.authentication import PASSWORD_CHECKS_MAX
 from gateway.core.incoming import ALIASES_BYTES_MAX, PARTS_BYTES_MAX
 from gateway.core.limits import FORWARDED_BYTES_MAX, HELD_BYTES_MAX, WILLS_BYTES_MAX, Limits
 from gateway.core.topics.tree import ROUTES_BYTES_MAX
-from gateway.server.authentication import EXCHANGES_MAX
-from gateway.server.shell import UNREAD_BYTES_MAX
+from gateway.server.event_loop.authentication import EXCHANGES_MAX
+from gateway.server.event_loop.reading import UNREAD_BYTES_MAX
 
 LIMITS: Final = Limits()
 MAX_UNCOMMITTED_BYTES: Final = 16 * 2**20

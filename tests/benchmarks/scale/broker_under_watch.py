@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.configuration import load
-from gateway.server.compiled import COMPILED
+from gateway.server.host.compiled import COMPILED
 from gateway.server.main import Running
 
 try:
@@ -60,12 +60,12 @@ def memory_of() -> dict[str, int]:
 def totals_of(running: Running) -> dict[str, float]:
     """What only grows."""
     fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    figures = running.shell.committer.figures
+    metrics = running.event_loop.committer.metrics
     return {
         "written_bytes": int(fields["write_bytes"]),
         "passed_bytes": int(fields["wchar"]),
-        "batches": figures.batches,
-        "blob_bytes": figures.blob_bytes,
+        "batches": metrics.batches,
+        "blob_bytes": metrics.blob_bytes,
         "processor_seconds": time.process_time(),
         "seconds": time.monotonic(),
     }
@@ -76,12 +76,12 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
     began = time.monotonic()
     overrides |= {"gateway.data_dir": data_dir, "listeners": [{"port": 0}]}
     stop = asyncio.Event()
-    running = await Running.start(load(None, {}, overrides), stop, None)
+    running = await Running.start(load(None, {}, overrides), None)
     ticker = Ticker()
     ticking = asyncio.create_task(ticker.run())
     serving = asyncio.create_task(running.until(stop))
     before = totals_of(running)
-    port = running.status()["listeners"][0]["port"]
+    port = running.listening.shown[0]["port"]
     say(
         port=port,
         compiled=COMPILED,
@@ -100,8 +100,8 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
         say(
             gap_seconds=ticker.gap_seconds,
             busy_seconds=ticker.busy_seconds,
-            journal_bytes=running.shell.store.journal_total_bytes,
-            uncommitted_bytes=running.shell.broker.recorder.pending_bytes(),
+            journal_bytes=running.event_loop.store.journal_total_bytes,
+            uncommitted_bytes=running.event_loop.broker.recorder.pending_bytes(),
             **memory_of(),
             **{key: value - before[key] for key, value in totals.items()},
         )

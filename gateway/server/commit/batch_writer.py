@@ -1,0 +1,260 @@
+"""Nothing is sent before it is on disk: this module is the durability argument.
+
+A batch is sealed, its blob goes into the journal and is fsynced on a thread of its own (on a quick
+disk and for a small batch: by the event loop), some rows of a checkpoint with it, and only then may
+the batch's bytes leave. What arrives meanwhile is the next batch.
+A full disk makes the batch wait, unsent, until there is room. Any other failure ends the process:
+nothing untrue has been sent.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from gateway.core.broker import Batch, Broker
+from gateway.core.sessions.session import Session
+from gateway.server.commit.checkpoints import Checkpoints
+from gateway.server.commit.journal_room import JournalRoom
+from gateway.server.commit.metrics import CommitMetrics
+from gateway.server.host.clock import WallClock
+from gateway.store.no_room import NoRoom
+from gateway.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+QUICK_COMMIT_SECONDS = 0.0005
+"""A disk that commits within this time is not worth a thread, which takes a good part of it to be
+asked and to answer. No client notices that the loop stood still meanwhile."""
+
+QUICK_COMMITS = 16
+"""Commits over which the time is averaged, so that one that was slow does not make a quick disk a
+slow one for long. A card takes 5 ms and more and never comes here."""
+
+QUICK_BLOB_BYTES = 1024
+"""Larger batches, which are those of more than a message or two, go to the thread: the next one is
+decoded, and QoS 0 passes, while the disk works."""
+
+NO_ROOM_SECONDS = 0.25
+"""Between two attempts to write a batch for which there was no room: little for clients that wait,
+and no load."""
+
+
+class BatchWriter:
+    """Writes one batch at a time, and releases what waited for it."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        wall_clock: WallClock,
+        journal_room: JournalRoom,
+        checkpoints: Checkpoints,
+        *,
+        released: Callable[[], None],
+        written: Callable[[], None],
+        full: Callable[[], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """Args:
+        released: called when the bytes of a batch may leave.
+        written: called when what no client waits for is written, and not fsynced.
+        full: called when a batch finds no room on the disk.
+        failed: called with any other error.
+        """
+        self.broker = broker
+        self.store = store
+        self.wall_clock = wall_clock
+        self.journal_room = journal_room
+        self.checkpoints = checkpoints
+        self.metrics = CommitMetrics()
+        self._released = released
+        self._written = written
+        self._full = full
+        self._failed = failed
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "commit")
+        self.sealed_at = self._loop.time()
+        """When the last batch with anything in it was sealed."""
+        self.is_busy = False
+        """A batch is under way, or waits for room."""
+        self.quiet = asyncio.Event()
+        """Set while none is."""
+        self.quiet.set()
+        self._started_at = 0.0
+        self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
+        """What a commit takes on average; a disk is slow until it has shown that it is not."""
+        self._waiting: tuple[Batch, set[Session] | None] | None = None
+        """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
+        self.is_last = False
+        """The process is to end: a batch that finds no room is given up."""
+        self.is_unwritten = False
+        """One was given up: the next start finds the last run unclean."""
+        self.is_stopped = False
+        """Nothing more is written."""
+
+    @property
+    def waits_for_room(self) -> bool:
+        """Whether a batch cannot be written because the disk is full."""
+        return self._waiting is not None
+
+    def stalled_seconds(self) -> float:
+        """Return how long the commit in flight has been under way, 0 if there is none."""
+        if not self.is_busy or self._waiting is not None:
+            return 0.0  # waiting for room is what a broker has to do that is alive
+        return self._loop.time() - self._started_at
+
+    def write_part(self) -> None:
+        """Write what was recorded since the last part, without an fsync."""
+        broker = self.broker
+        # A part has to be a state that there was: the end of a session and what it leaves others.
+        self._hand_over()
+        part = broker.take_part(self._loop.time(), *self.wall_clock.read())
+        try:
+            self.store.write_unsynced(broker.recorder.batch_number, part)
+        except OSError as error:
+            self._failed(error)
+
+    def commit(self, *, checkpoint_interval_seconds: float) -> None:
+        """Seal what was collected and commit it; none may be under way."""
+        broker, store = self.broker, self.store
+        self._hand_over()
+        recorder = broker.recorder
+        is_lazy = recorder.lazy
+        size_bytes = recorder.blob_bytes() if recorder.record_count else 0
+        commits_here = (
+            self._commit_seconds < QUICK_COMMIT_SECONDS and size_bytes <= QUICK_BLOB_BYTES
+        )
+        # What is written of the next batch while this one is under way counts only behind it.
+        writes_ahead = is_lazy or not commits_here
+        if writes_ahead and size_bytes and not store.has_room_ahead(size_bytes):
+            self.write_part()  # it takes a while until another file is begun
+            if self.is_stopped:
+                return
+        first_sequence = recorder.next_sequence
+        now = self._loop.time()
+        batch = broker.seal(now, *self.wall_clock.read())
+        if batch.blob is not None:
+            self.sealed_at = now
+        if not self.is_last and self.checkpoints.is_due(checkpoint_interval_seconds, now):
+            self.checkpoints.begin(now)
+        if batch.blob is None and not store.checkpointing and not self.journal_room.is_wanted:
+            broker.committed(batch)
+            self._released()
+            return
+        try:
+            store.begin(first_sequence, batch.blob)
+            written = store.step_checkpoint(amid_traffic=bool(batch.withheld))
+            if self.journal_room.is_wanted:
+                self.journal_room.drop()
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
+            return
+        if writes_ahead:
+            store.write_ahead()
+        if is_lazy:
+            self._written()
+        if commits_here:
+            self._commit_here(batch, written)
+            return
+        self._begin(now)
+        self._commit_on_thread(batch, written)
+
+    def _hand_over(self) -> None:
+        """Read what sessions that end in this batch leave to others: one transaction for both."""
+        for request in self.broker.take_hand_overs():
+            contents, deliveries, _ = self.store.load_page(
+                request.session, request.first_position, request.count, request.contents
+            )
+            self.broker.handed_over(request, contents, deliveries, self._loop.time())
+
+    def _begin(self, now: float) -> None:
+        self.is_busy = True
+        self.quiet.clear()
+        self._started_at = now
+
+    def _end(self) -> None:
+        self.is_busy = False
+        self.quiet.set()
+
+    def _commit_on_thread(self, batch: Batch, written: set[Session] | None) -> None:
+        future = self._loop.run_in_executor(self._thread, self.store.fsync_commit)
+        future.add_done_callback(lambda done: self._committed(done, batch, written))
+
+    def _commit_here(self, batch: Batch, written: set[Session] | None) -> None:
+        """Commit on the loop's thread: this disk is done before a thread would have begun."""
+        try:
+            seconds = self.store.fsync_commit()
+        except NoRoom as error:
+            self._begin(self._loop.time())
+            self._wait_for_room(error, batch, written)
+            return
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error)
+            return
+        self._release(batch, written, seconds)
+
+    def _committed(
+        self, done: "asyncio.Future[float]", batch: Batch, written: set[Session] | None
+    ) -> None:
+        error = done.exception()
+        if isinstance(error, NoRoom):
+            self._wait_for_room(error, batch, written)
+            return
+        self._end()
+        if error is not None:
+            self._failed(error)
+            return
+        self._release(batch, written, done.result())
+
+    def _release(self, batch: Batch, written: set[Session] | None, seconds: float) -> None:
+        """The batch is durable: its bytes may leave."""
+        self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
+        self.metrics.add(seconds, 0 if batch.blob is None else len(batch.blob))
+        self.broker.committed(batch)
+        if written is not None:
+            self.checkpoints.rows_committed(written)
+        self._released()
+
+    # -- a batch that finds no room
+
+    def _wait_for_room(self, error: NoRoom, batch: Batch, written: set[Session] | None) -> None:
+        """Nothing of the batch has been sent: it can be written a while later."""
+        if self.is_last:
+            self.is_unwritten = self.is_stopped = True
+            logger.error(
+                "the last batch cannot be written: %s; nothing of it has been acknowledged", error
+            )
+            self._end()
+            return
+        self._waiting = batch, written
+        self._full()
+        self._loop.call_later(NO_ROOM_SECONDS, self._write_again)
+
+    def _write_again(self) -> None:
+        if self._waiting is None or self.is_stopped:
+            return
+        batch, written = self._waiting
+        try:
+            # What the tables cover and is exported, or the budget gives up, makes room in place.
+            self.journal_room.drop()
+        except OSError as error:
+            self._failed(error)
+            return
+        self._waiting = None
+        self._started_at = self._loop.time()
+        self._commit_on_thread(batch, written)
+
+    # -- the end
+
+    def write_last(self) -> None:
+        """From now on a batch that finds no room is given up; one that waits is tried once more."""
+        self.is_last = True
+        if self._waiting is not None:
+            self._write_again()
+
+    def close(self) -> None:
+        """Write nothing more, and end the thread."""
+        self.is_stopped = True
+        self._thread.shutdown()

@@ -1,0 +1,186 @@
+"""When a batch is committed: when a client waits, when a second has passed, when the end comes."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from gateway.configuration.sections import Limits as BatchLimits
+from gateway.core.broker import Broker
+from gateway.server.commit.batch_writer import BatchWriter
+from gateway.server.commit.checkpoints import Checkpoints
+from gateway.server.commit.faults import StoreFailed, fault_of_broker, fault_of_writing
+from gateway.server.commit.journal_room import JournalRoom
+from gateway.server.host.clock import WallClock
+from gateway.store.recovery import Recovered
+from gateway.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class Committer:
+    """Turns what the core has collected into commits, one at a time."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        recovered: Recovered,
+        limits: BatchLimits,
+        wall_clock: WallClock,
+        *,
+        released: Callable[[], None],
+        failed: Callable[[StoreFailed], None],
+        written: Callable[[], None] = lambda: None,
+        full: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Args:
+        released: called when the bytes of a batch may leave.
+        failed: called when the process has to end.
+        written: called when what no client waits for is written, and not fsynced.
+        full: called when a batch finds no room on the disk.
+        """
+        self.broker = broker
+        self.store = store
+        self.limits = limits
+        self.failure: StoreFailed | None = None
+        self._failed = failed
+        self.journal_room = JournalRoom(broker.recorder, store)
+        self.checkpoints = Checkpoints(broker, store, recovered, self._fail_tables)
+        self.writer = BatchWriter(
+            broker,
+            store,
+            wall_clock,
+            self.journal_room,
+            self.checkpoints,
+            released=released,
+            written=written,
+            full=full,
+            failed=self._fail,
+        )
+        self.metrics = self.writer.metrics
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_is_lazy = False
+
+    # -- when
+
+    def tick(self) -> None:
+        """Commit now, later, or not at all: called whenever the core may have something new.
+
+        Afterwards all facts that no client waits for are written, at least.
+        """
+        if self.writer.is_stopped:
+            return
+        broker = self.broker
+        if not self.writer.is_busy:
+            if broker.output.waits():
+                self._commit_after(self.limits.commit_delay, lazy=False)
+            elif self.store.checkpointing or self.journal_room.is_wanted:
+                self._commit()
+            elif broker.recorder.record_count:
+                # No client waits for these facts: they may share a later fsync.
+                self._commit_after(self.limits.lazy_commit_delay, lazy=True)
+        if broker.recorder.lazy:
+            self.write_down()
+
+    def wants_tick(self) -> bool:
+        """Return whether `tick` would find something to do, a commit in flight aside."""
+        return self.journal_room.is_wanted or self._has_work()
+
+    def write_down(self) -> None:
+        """Write what was recorded and no client waits for, so that a killed process keeps it.
+
+        It is fsynced with its batch. Whatever may show a client that it has happened leaves later.
+        """
+        if self.broker.recorder.lazy and not self.writer.is_stopped:
+            self.writer.write_part()
+
+    def upkeep(self, journal_bytes_max: int) -> None:
+        """Once a second: checkpoints that are due, blobs to drop."""
+        if self.failure is not None:
+            return
+        self.journal_room.look(journal_bytes_max)
+        if self.writer.is_busy or self.writer.is_last:
+            return  # at the end the last checkpoint is begun by `drain`, and no other beside it
+        self.store.resume_checkpoint()
+        if self.checkpoints.is_due(self.limits.checkpoint_interval, self._loop.time()):
+            self._commit()
+        else:
+            self.tick()
+
+    def _commit_after(self, delay_seconds: float, *, lazy: bool) -> None:
+        if delay_seconds <= 0:
+            self._commit()
+            return
+        if self._timer is not None:
+            if lazy or not self._timer_is_lazy:
+                return
+            self._timer.cancel()
+        self._timer_is_lazy = lazy
+        self._timer = self._loop.call_later(delay_seconds, self._commit_on_timer)
+
+    def _commit_on_timer(self) -> None:
+        self._timer = None
+        if not self.writer.is_busy and not self.writer.is_stopped:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.writer.commit(checkpoint_interval_seconds=self.limits.checkpoint_interval)
+
+    def _has_work(self) -> bool:
+        return bool(
+            self.broker.output.waits()
+            or self.broker.recorder.record_count
+            or self.store.checkpointing
+        )
+
+    # -- faults
+
+    def _fail(self, error: BaseException) -> None:
+        is_journal = isinstance(error, OSError)
+        what = "the journal" if is_journal else self.store.path.name
+        self._end_with(fault_of_writing(what, error))
+
+    def _fail_tables(self, error: BaseException) -> None:
+        self._end_with(fault_of_writing(self.store.path.name, error))
+
+    def halt(self, error: BaseException) -> None:
+        """Send nothing more after a mistake of our own: the state may be half changed."""
+        if self.failure is None:
+            self._end_with(fault_of_broker(error))
+
+    def _end_with(self, fault: StoreFailed) -> None:
+        self.failure = fault
+        self.writer.is_stopped = True
+        logger.critical("%s", fault)
+        self._failed(fault)
+
+    # -- the end
+
+    async def drain(self) -> None:
+        """Commit everything, write the tables whole, and end the threads."""
+        self.writer.write_last()
+        await self._commit_while(self._has_work)
+        self.checkpoints.evict_no_more()
+        await self.checkpoints.finished()
+        if not self.writer.is_stopped and not self.store.checkpoint_lacks_room:
+            self.checkpoints.begin(self._loop.time())
+            await self._commit_while(lambda: self.store.checkpointing)
+        await self.checkpoints.finished()
+        # Upkeep that is still wanted is for the next run: the threads are gone.
+        if self._timer is not None:
+            self._timer.cancel()
+        self.writer.close()
+        self.checkpoints.close()
+
+    async def _commit_while(self, wanted: Callable[[], bool]) -> None:
+        writer = self.writer
+        await writer.quiet.wait()
+        while not writer.is_stopped and wanted():
+            # The event loop may have begun a batch since the last one was over.
+            if not writer.is_busy:
+                self._commit()
+            await writer.quiet.wait()

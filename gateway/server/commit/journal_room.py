@@ -1,0 +1,60 @@
+"""What may be dropped of the journal: what is exported, and the oldest part where room is short."""
+
+import logging
+
+from gateway.core.records.kinds import Observation
+from gateway.core.records.recorder import Recorder
+from gateway.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class JournalRoom:
+    """Decides which blobs are dropped with the next batch."""
+
+    def __init__(self, recorder: Recorder, store: Store) -> None:
+        self.recorder = recorder
+        self.store = store
+        self.is_wanted = False
+        """There is something to drop."""
+        self._bytes_max = 0
+        self._given_up_bytes: int | None = None
+        """How large the journal may be this time only, for want of room."""
+
+    def exported(self, sequence: int) -> None:
+        """The session log is sealed up to `sequence`: those blobs may go."""
+        self.store.exported_sequence = max(self.store.exported_sequence, sequence)
+
+    def give_up(self, size_bytes: int) -> None:
+        """Drop so much of the journal's oldest part, exported or not, as far as the tables cover
+        it: the disk is short of room."""
+        if size_bytes:
+            self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)
+            self.is_wanted = True
+
+    def look(self, bytes_max: int) -> None:
+        """Look whether there is something to drop; the journal is to have `bytes_max` at most."""
+        self._bytes_max = bytes_max
+        is_too_long = self.store.journal_total_bytes > bytes_max
+        if is_too_long or self.store.has_droppable():
+            self.is_wanted = True
+
+    def drop(self) -> None:
+        """Remove exported blobs, and beyond `max_journal` also such as are not exported.
+
+        Raises:
+            OSError: a file cannot be removed.
+        """
+        dropped = self.store.drop_exported()
+        limit, self._given_up_bytes = self._given_up_bytes, None
+        if limit is None:
+            limit = self._bytes_max
+        lost = self.store.truncate_journal(limit)
+        if lost is not None:
+            logger.error(
+                "the journal reached max_journal, or the disk its floor: events %d to %d will be "
+                "missing in the session log; is `oncegate upload` running?",
+                *lost,
+            )
+            self.recorder.observed(None, Observation.LOG_TRUNCATED, str(lost[0]), str(lost[1]))
+        self.is_wanted = dropped or lost is not None

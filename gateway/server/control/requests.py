@@ -1,0 +1,215 @@
+"""The commands of the control sockets: for the API, the tools and our other processes.
+
+docs/formats/control-socket.md is the contract.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable
+from heapq import nsmallest
+from typing import Any
+
+from gateway.access.passwords import PasswordFileError
+from gateway.configuration import ConfigurationError
+from gateway.configuration.sections import Gateway
+from gateway.control.messages import LINE_BYTES_MAX
+from gateway.core.records.kinds import CloseReason, Observation
+from gateway.server.control.sockets import ControlSocket, refusal_of
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.status.sessions import session_detail_of, session_of
+
+ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
+"""Sessions listed in one answer, in bytes: the contract's longest line less its frame."""
+
+REPORT_BYTES_MAX = 64 * 1024
+SESSIONS_LISTED_MAX = 1_000
+SOURCES = ("bridge", "uploader")
+READING = frozenset({"status", "sessions", "session", "reports"})
+"""What `status.sock` takes: nothing of it changes anything."""
+
+OBSERVABLE = {
+    each.word: each for each in (Observation.SERIAL_PORT_FOUND, Observation.SERIAL_PORT_LOST)
+}
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+class Refused(Exception):
+    """A request that cannot be answered: its code and a sentence."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Control:
+    """Answers requests."""
+
+    def __init__(
+        self,
+        event_loop: EventLoop,
+        status: Callable[[], Awaitable[Answer]],
+        reload: Callable[[], dict[str, Any]],
+    ) -> None:
+        self._event_loop = event_loop
+        self._status = status
+        self._reload = reload
+        self._reports: dict[str, dict[str, Any]] = {}
+        self._sockets: list[ControlSocket] = []
+        self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
+            "status": lambda _: self._status(),
+            "sessions": self._sessions,
+            "session": self._session,
+            "kick": self._kick,
+            "drop": self._drop,
+            "reload": lambda _: self._reload(),
+            "report": self._report,
+            "reports": self._all_reports,
+            "observe": self._observe,
+            "exported": self._exported,
+        }
+
+    async def start(self, gateway: Gateway) -> None:
+        """Listen at both sockets. Raises OSError, which names the file and the mend."""
+        self._sockets = [
+            ControlSocket(gateway.control_socket, gateway.control_group, self._answer),
+            ControlSocket(gateway.status_socket, gateway.status_group, self._answer_reader),
+        ]
+        for each in self._sockets:
+            await each.start()
+
+    async def stop(self) -> None:
+        """Stop listening and let go of those who are connected."""
+        for each in self._sockets:
+            await each.stop()
+
+    async def _answer_reader(self, line: bytes) -> dict[str, Any]:
+        return await self._answer(line, may_act=False)
+
+    async def _answer(self, line: bytes, *, may_act: bool = True) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            return refusal_of("bad_request", f"not a JSON object: {error}")
+        if not isinstance(request, dict):
+            return refusal_of("bad_request", "a request is a JSON object")
+        try:
+            result = self._command_of(request, may_act=may_act)(request)
+            if isinstance(result, Awaitable):
+                result = await result
+            return {"ok": True, "result": result}
+        except Refused as refused:
+            return refusal_of(refused.code, str(refused))
+        except (ConfigurationError, PasswordFileError) as error:
+            return refusal_of("failed", f"the configuration stays as it was: {error}")
+
+    def _command_of(
+        self, request: Request, *, may_act: bool
+    ) -> Callable[[Request], Answer | Awaitable[Answer]]:
+        name = str(request.get("command"))
+        if name not in self._commands:
+            known = ", ".join(sorted(self._commands))
+            raise Refused("unknown_command", f"'command' has to be one of {known}")
+        if not may_act and name not in READING:
+            raise Refused("forbidden", f"this socket only reads: {', '.join(sorted(READING))}")
+        return self._commands[name]
+
+    # -- sessions
+
+    def _sessions(self, request: Request) -> dict[str, Any]:
+        limit = request.get("limit", 100)
+        if not isinstance(limit, int) or not 1 <= limit <= SESSIONS_LISTED_MAX:
+            raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
+        after = _text(request, "after", "")
+        sessions = self._event_loop.broker.state.sessions
+        # One more than is shown: it tells whether there are more.
+        names = nsmallest(limit + 1, (name for name in sessions if name > after))
+        shown: list[dict[str, Any]] = []
+        size_bytes = 0
+        for name in names[:limit]:
+            session = session_of(sessions[name], self._event_loop.wall_clock)
+            size_bytes += len(json.dumps(session))
+            if size_bytes > ANSWER_BYTES_MAX:
+                break
+            shown.append(session)
+        complete = len(shown) == len(names)
+        return {"sessions": shown, "next": None if complete else shown[-1]["client_id"]}
+
+    def _session(self, request: Request) -> dict[str, Any]:
+        return session_detail_of(self._find(request), self._event_loop.wall_clock)
+
+    def _find(self, request: Request) -> Any:
+        client_id = _text(request, "client_id")
+        session = self._event_loop.broker.state.sessions.get(client_id)
+        if session is None:
+            raise Refused("not_found", f"no session for client id {client_id[:200]!r}")
+        return session
+
+    def _kick(self, request: Request) -> dict[str, Any]:
+        session = self._find(request)
+        if session.connection is None:
+            raise Refused("not_found", f"{session.client_id[:200]!r} is not connected")
+        now = asyncio.get_running_loop().time()
+        self._event_loop.broker.lose(session.connection, CloseReason.KICKED, now)
+        self._event_loop.schedule()
+        return {"kicked": True}
+
+    def _drop(self, request: Request) -> dict[str, Any]:
+        session = self._find(request)
+        self._event_loop.broker.drop_session(session, asyncio.get_running_loop().time())
+        self._event_loop.schedule()
+        return {"dropped": True}
+
+    # -- our other processes
+
+    def _report(self, request: Request) -> dict[str, Any]:
+        source, status = request.get("source"), request.get("status")
+        if source not in SOURCES or not isinstance(status, dict):
+            raise Refused("bad_request", f"'source' is one of {SOURCES}, 'status' an object")
+        if len(json.dumps(status)) > REPORT_BYTES_MAX:
+            raise Refused("bad_request", f"'status' has at most {REPORT_BYTES_MAX} bytes")
+        self._reports[source] = {
+            "time_ms": self._event_loop.wall_clock.time_ms(),
+            "at": time.monotonic(),
+            "status": status,
+        }
+        return {}
+
+    def _all_reports(self, _: Request) -> dict[str, Any]:
+        now = time.monotonic()
+        return {
+            source: {
+                "time_ms": report["time_ms"],
+                "age_seconds": round(now - report["at"], 3),
+                "status": report["status"],
+            }
+            for source, report in self._reports.items()
+        }
+
+    def _observe(self, request: Request) -> dict[str, Any]:
+        event = OBSERVABLE.get(str(request.get("event")))
+        if event is None:
+            raise Refused("bad_request", f"'event' has to be one of {tuple(OBSERVABLE)}")
+        port, detail = _text(request, "port"), _text(request, "detail", "")
+        self._event_loop.broker.recorder.observed(None, event, port, detail)
+        self._event_loop.schedule()
+        return {}
+
+    def _exported(self, request: Request) -> dict[str, Any]:
+        sequence = request.get("sequence")
+        last = self._event_loop.broker.recorder.next_sequence - 1
+        if not isinstance(sequence, int) or not 0 <= sequence <= last:
+            raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
+        self._event_loop.committer.journal_room.exported(sequence)
+        return {}
+
+
+def _text(request: Request, key: str, default: str | None = None) -> str:
+    value = request.get(key, default)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise Refused("bad_request", f"'{key}' has to be a string")
+    return value

@@ -1,0 +1,43 @@
+"""Steps and changes of quality of the wall clock: logged, and written into the session log."""
+
+import logging
+
+from gateway.core.records.kinds import Observation
+from gateway.core.records.recorder import Recorder
+from gateway.server.host.clock import WallClock
+
+logger = logging.getLogger(__name__)
+
+CLOCK_READ_SECONDS = 3_600.0
+"""The time is written down at least so often. A power cut takes back what was not, and where the
+clock is never synchronised deadlines wait for so long again."""
+
+
+class ClockWatch:
+    """Compares the wall clock with what was last logged of it."""
+
+    def __init__(self, wall_clock: WallClock, recorder: Recorder) -> None:
+        self._wall_clock = wall_clock
+        self._recorder = recorder
+        self._quality_logged = wall_clock.quality
+
+    def look(self, idle_seconds: float) -> None:
+        """Look at the clock: once a second.
+
+        Args:
+            idle_seconds: since the time was last written down.
+        """
+        quality = self._wall_clock.look()
+        step_ms = self._wall_clock.step_ms()
+        if step_ms:
+            logger.warning(
+                "the clock stepped by %.3f s (%s); no deadline moves with it",
+                step_ms / 1000,
+                quality.word,
+            )
+            self._recorder.observed(None, Observation.CLOCK_STEPPED, "", str(step_ms))
+        if quality != self._quality_logged:
+            logger.info("the clock is %s", quality.word)
+        if quality != self._quality_logged or idle_seconds >= CLOCK_READ_SECONDS:
+            self._recorder.observed(None, Observation.CLOCK_READ, "", quality.word)
+        self._quality_logged = quality

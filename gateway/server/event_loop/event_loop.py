@@ -1,0 +1,309 @@
+"""The event loop's half of the broker: one tick after everything that happened.
+
+A tick sends what the core has to send, reads the pages it asked for, has credentials checked and
+lets the committer decide about the next batch. It knows connections as `Channel` only: sockets,
+WebSocket frames and the PROXY header are the listeners'.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from gateway.access.authentication import Authenticator
+from gateway.configuration.sections import Limits as BatchLimits
+from gateway.core.broker import Broker
+from gateway.core.limits import PUT_OFF_BYTES_MAX
+from gateway.core.records.kinds import CloseReason
+from gateway.core.rules.deliver import PageRequest
+from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
+from gateway.core.violation import PROTOCOL_ERROR, Violation
+from gateway.hooks.dispatch import Hooks
+from gateway.server.commit.committer import Committer
+from gateway.server.commit.faults import StoreFailed
+from gateway.server.event_loop.authentication import Authentications
+from gateway.server.event_loop.channel import Channel
+from gateway.server.event_loop.clock_watch import ClockWatch
+from gateway.server.event_loop.notices import log_notices
+from gateway.server.event_loop.reading import PIECE_BYTES, Reading
+from gateway.server.host.clock import WallClock
+from gateway.store.pages import PAGE_BYTES_MAX
+from gateway.store.recovery import Recovered
+from gateway.store.store import Store
+
+UPKEEP_SECONDS = 1.0
+"""How often `upkeep` is called: checkpoints, exported blobs, the clock, the disk's room."""
+
+PAGES_PER_TICK_MAX = 16
+"""Pages of queued messages read from disk in one tick: some milliseconds."""
+
+BURST_BYTES = 1024 * 1024
+"""Received in one tick before sockets are written to: what a crowd publishes together must not pile
+up in memory, once for each subscriber, before it shows who reads too slowly."""
+
+
+def _do_nothing() -> None:
+    """Stand for what this broker does not have."""
+
+
+class EventLoop:
+    """Connects channels, the core and the store."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        store: Store,
+        recovered: Recovered,
+        batch_limits: BatchLimits,
+        authenticator: Authenticator,
+    ) -> None:
+        self.broker = broker
+        self.limits = broker.limits
+        self.store = store
+        self.batch_limits = batch_limits
+        self.authentications = Authentications(broker, authenticator, self._answered)
+        time = recovered.state.time
+        self.wall_clock = WallClock(time.wall_ms, time.clock)
+        self._clock_watch = ClockWatch(self.wall_clock, broker.recorder)
+        self.failed = asyncio.Event()
+        self.first_sequence = broker.recorder.next_sequence
+        """The first event of this run."""
+        self.committer = Committer(
+            broker,
+            store,
+            recovered,
+            batch_limits,
+            self.wall_clock,
+            released=self._batch_released,
+            written=self._write_out,
+            failed=self._fail,
+            full=self._disk_full,
+        )
+        self.reading = Reading(
+            broker,
+            batch_limits.max_uncommitted,
+            may_go_on=lambda: self.committer.failure is None,
+            lose=self.lose,
+            schedule=self.schedule,
+        )
+        self._loop = asyncio.get_running_loop()
+        self._started_at = self._loop.time()
+        self.hooks: Hooks | None = None
+        self.answer_system_topics: Callable[[], None] = _do_nothing
+        """Called when clients have subscribed to something under `$SYS`."""
+        self.look_at_disk: Callable[[], None] = _do_nothing
+        """Called once a second, and when a batch finds no room."""
+        self.channels: dict[Connection, Channel] = {}
+        self._work = broker.state.work
+        self._scheduled = False
+        self._committing = False
+        """The committer has its part of the tick."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = float("inf")
+        self._page_requests: list[PageRequest] = []
+        self._received_bytes = 0
+        """Since sockets were last written to."""
+
+    # -- what happens
+
+    def accept(
+        self, channel: Channel, address: str, *, anonymous: bool, share: ConnectionShare | None
+    ) -> Connection:
+        """A client connected."""
+        connection = self.broker.accept(address, anonymous, self._loop.time(), share)
+        self.channels[connection] = channel
+        self.schedule()
+        return connection
+
+    def receive(self, channel: Channel, data: bytes) -> None:
+        """A client sent bytes: what is too much work for one slice goes on in `Reading`."""
+        if channel.unread:
+            channel.unread = channel.unread[channel.unread_from :] + data
+            channel.unread_from = 0
+            return
+        recorder = self.broker.recorder
+        recorded_bytes = recorder.pending_bytes()
+        self._work.spent = 0
+        if len(data) <= PIECE_BYTES:
+            self.broker.receive(channel.connection, data, self._loop.time())
+        else:
+            self.reading.begin(channel, data)
+        if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
+            self.reading.look_at_records(channel, recorded_bytes)
+        connection = channel.connection
+        if connection.behind or channel.unread:
+            self.reading.fall_behind(channel)
+        elif connection.state is ConnectionState.AUTHENTICATING:
+            channel.update_reading()
+        if self.limits.disk_full and connection.put_off.bytes_count > PUT_OFF_BYTES_MAX:
+            channel.update_reading()
+        if not self._scheduled:
+            self.schedule()
+        self._received_bytes += len(data)
+        if self._received_bytes >= BURST_BYTES:
+            self.committer.write_down()
+            self._write_out()
+
+    def violate(self, channel: Channel, reason: str, detail: str) -> None:
+        """What a client sent around its packets is wrong: end the connection."""
+        violation = Violation(reason, PROTOCOL_ERROR, detail)
+        self.broker.end_for(channel.connection, violation, self._loop.time())
+        self.schedule()
+
+    def lose(self, channel: Channel) -> None:
+        """A connection is gone: what had come before is handled first, a DISCONNECT perhaps."""
+        if channel.is_behind() and channel.connection.is_open:
+            channel.lost = True
+            return
+        connection = channel.connection
+        self.channels.pop(connection, None)
+        self.reading.forget(channel)
+        self.authentications.forget(connection)
+        self.broker.lose(connection, CloseReason.NETWORK, self._loop.time())
+        connection.take_outgoing()
+        self.schedule()
+
+    def set_writable(self, channel: Channel, *, writable: bool) -> None:
+        """A socket's buffer filled up or has room again."""
+        self.broker.set_writable(channel.connection, writable, self._loop.time())
+        self.schedule()
+
+    def set_heard(self, connection: Connection, *, heard: bool) -> None:
+        """A socket is read from again, or not for now."""
+        self.broker.set_heard(connection, heard, self._loop.time())
+
+    def limits_changed(self, batch_limits: BatchLimits) -> None:
+        """The configuration was read again: the core's limits have been set."""
+        self.batch_limits = self.committer.limits = batch_limits
+        self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
+        self.broker.limits_changed(self._loop.time())
+        self.schedule()
+
+    # -- the tick
+
+    def schedule(self) -> None:
+        """Have a tick as soon as asyncio has handed out what it has already."""
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._tick)
+
+    def _batch_released(self) -> None:
+        """A batch's bytes may leave. Within a tick that is what the tick does next."""
+        if not self._committing or self.committer.wants_tick():
+            self.schedule()
+
+    def _tick(self) -> None:
+        self._scheduled = False
+        broker = self.broker
+        if self.committer.failure is not None:
+            return
+        if self._page_requests or broker.deliverer.page_requests:
+            self._load_pages()
+        for request in broker.take_authentication_requests():
+            self.authentications.begin(request)
+        if broker.system_messages.requests:
+            self.answer_system_topics()
+        # What may leave already does not wait until the next batch is durable. It waits until
+        # what it may show is written: the committer calls `_write_out` then.
+        if not broker.recorder.lazy:
+            self._write_out()
+        self._committing = True
+        self.committer.tick()
+        self._committing = False
+        if self.hooks is not None:
+            self.hooks.release()
+        self._write_out()
+        self.reading.resume_overloaded()
+        due = broker.next_due()
+        if due is not None and due < self._timer_due:
+            self._set_timer(due)
+
+    def _write_out(self) -> None:
+        self._received_bytes = 0
+        for connection in self.broker.take_dirty():
+            channel = self.channels.get(connection)
+            if channel is not None:
+                channel.write()
+
+    def _set_timer(self, due: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_due = due
+        self._timer = self._loop.call_at(due, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._timer_due = float("inf")
+        self.broker.wake(self._loop.time())
+        self.schedule()
+
+    def _load_pages(self) -> None:
+        self._page_requests.extend(self.broker.take_page_requests())
+        for request in self._page_requests[:PAGES_PER_TICK_MAX]:
+            contents, deliveries, request.count = self.store.load_page(
+                request.session,
+                request.first_position,
+                request.count,
+                request.contents,
+                PAGE_BYTES_MAX,
+            )
+            self.broker.page_loaded(request, contents, deliveries, self._loop.time())
+        del self._page_requests[:PAGES_PER_TICK_MAX]
+        if self._page_requests or self.broker.deliverer.page_requests:
+            self.schedule()
+
+    def _disk_full(self) -> None:
+        """A batch finds no room."""
+        self.look_at_disk()
+
+    def set_disk_full(self, full: bool) -> None:
+        """Take nothing new that needs the disk, or take it again."""
+        for connection in self.broker.set_disk_full(full, self._loop.time()):
+            channel = self.channels.get(connection)
+            if channel is not None:
+                channel.update_reading()
+        self.schedule()
+
+    def _answered(self, connection: Connection) -> None:
+        """Read on: while a client's credentials were being checked nothing more was taken."""
+        channel = self.channels.get(connection)
+        if channel is not None:
+            channel.update_reading()
+            if channel.is_behind():
+                self.reading.fall_behind(channel)
+        self.schedule()
+
+    def uptime_seconds(self) -> float:
+        """Return for how long this broker has been running, by the monotonic clock."""
+        return self._loop.time() - self._started_at
+
+    # -- upkeep and the end
+
+    def upkeep(self) -> None:
+        """Do what is due once a second."""
+        log_notices(self.broker.statistics)
+        self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
+        self.committer.upkeep(self.batch_limits.max_journal)
+        self.look_at_disk()
+        self.schedule()
+
+    def _fail(self, _: StoreFailed) -> None:
+        self.failed.set()
+
+    async def stop(self) -> None:
+        """End all connections, write everything down, close the store."""
+        committer = self.committer
+        if committer.failure is None:
+            now = self._loop.time()
+            for connection in list(self.channels):
+                self.broker.lose(connection, CloseReason.SHUTDOWN, now)
+            self.broker.stop(now)
+        if self._timer is not None:
+            self._timer.cancel()
+        self.authentications.stop()
+        log_notices(self.broker.statistics)
+        await committer.drain()
+        if committer.failure is None:
+            self._tick()
+        for channel in list(self.channels.values()):
+            channel.abort()
+        is_clean = committer.failure is None and not committer.writer.is_unwritten
+        self.store.close(clean=is_clean)

@@ -1,0 +1,22 @@
+"""Lines about misbehaving clients in the log: a bounded number of them a second."""
+
+import logging
+
+from gateway.core.statistics import Statistics
+
+logger = logging.getLogger(__name__)
+
+NOTICES_PER_SECOND_MAX = 10
+"""Lines about misbehaving clients: a flood of them must not fill the journal on the card."""
+
+
+def log_notices(statistics: Statistics) -> None:
+    """Log what the core has noted since the last call: once a second."""
+    notices, left_out = statistics.notices, statistics.notices_left_out
+    statistics.notices, statistics.notices_left_out = [], 0
+    for sentence, client_id in notices[:NOTICES_PER_SECOND_MAX]:
+        # Under systemd a field: journalctl CLIENT_ID=...
+        logger.warning("%s", sentence, extra={"CLIENT_ID": client_id} if client_id else None)
+    left_out += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
+    if left_out:
+        logger.warning("%d more such events in this second; the counters have them", left_out)

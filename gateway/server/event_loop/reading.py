@@ -1,0 +1,150 @@
+"""How much of what clients sent is worked on before the others are served.
+
+A client that sent more than one slice of work is behind: it is not read from, and those that are
+behind have a slice each, in the order in which they fell behind (docs/decisions/0052). A client
+whose packets need the disk is not read from while too much waits for its commit.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from gateway.core.broker import Broker
+from gateway.core.work import SLICE_UNITS
+from gateway.server.event_loop.channel import Channel
+
+PIECE_BYTES: Final = 16 * 1024
+"""Read bytes that are decoded in one go: 8,000 of the shortest packets, two milliseconds."""
+
+# Not Final: tests make it small enough to be reached.
+UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
+"""Read from all sockets and waiting for a slice: 128 reads of the largest size. What comes beyond
+is decoded immediately; then the core has it as packets, and its own bounds hold."""
+
+
+class Reading:
+    """The clients that are not read from for now, because they sent too much."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        uncommitted_bytes_max: int,
+        *,
+        may_go_on: Callable[[], bool],
+        lose: Callable[[Channel], None],
+        schedule: Callable[[], None],
+    ) -> None:
+        """Args:
+        uncommitted_bytes_max: of records that wait for their commit.
+        may_go_on: returns False after a fault, which ends the process.
+        lose: called for a connection that was gone before its last packet was handled.
+        schedule: called when there may be something to send or to commit.
+        """
+        self.uncommitted_bytes_max = uncommitted_bytes_max
+        self.unread_bytes = 0
+        """Of all clients that are behind."""
+        self._broker = broker
+        self._work = broker.state.work
+        self._may_go_on = may_go_on
+        self._lose = lose
+        self._schedule = schedule
+        self._loop = asyncio.get_running_loop()
+        self._overloaded: set[Channel] = set()
+        self._behind: dict[Channel, None] = {}
+        """Clients that sent more than one slice of work, in the order of their slices."""
+        self._scheduled = False
+
+    def forget(self, channel: Channel) -> None:
+        """A connection is gone."""
+        self._overloaded.discard(channel)
+        self._behind.pop(channel, None)
+        self.unread_bytes -= channel.unread_counted
+        channel.unread_counted = 0
+
+    # -- more than the disk takes
+
+    def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
+        """Stop reading from a client that brought records beyond the limit.
+
+        `recorded_bytes` is what waited for its commit before.
+        """
+        pending_bytes = self._broker.recorder.pending_bytes()
+        if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
+            # What needs no disk, QoS 0 or PINGREQ, is received all the same.
+            channel.overloaded = True
+            self._overloaded.add(channel)
+            channel.update_reading()
+
+    def resume_overloaded(self) -> None:
+        """Read on once so much is committed that there is room for some reads."""
+        if not self._overloaded or (
+            self._broker.recorder.pending_bytes() > self.uncommitted_bytes_max // 2
+        ):
+            return
+        waiting = self._overloaded
+        self._overloaded = set()
+        for channel in waiting:
+            channel.overloaded = False
+            channel.update_reading()
+            if channel.is_behind():
+                self.fall_behind(channel)
+
+    # -- more than a slice of work
+
+    def begin(self, channel: Channel, data: bytes) -> None:
+        """Let the core have of what a read brought as much as a slice is."""
+        channel.unread = data
+        self._read_on(channel)
+
+    def _read_on(self, channel: Channel) -> None:
+        """Let the core have what was read, in pieces, until this slice of work is spent."""
+        connection, data, position = channel.connection, channel.unread, channel.unread_from
+        self.unread_bytes -= channel.unread_counted
+        # Where too much waits for its slice, memory counts for more than time.
+        is_too_much = self.unread_bytes + len(data) > UNREAD_BYTES_MAX
+        while position < len(data) and (
+            is_too_much or not (connection.behind or self._work.spent > SLICE_UNITS)
+        ):
+            piece = data[position : position + PIECE_BYTES]
+            position += len(piece)
+            self._broker.receive(connection, piece, self._loop.time())
+        if position >= len(data) or not connection.is_open:
+            data, position = b"", 0
+        channel.unread, channel.unread_from = data, position
+        channel.unread_counted = len(data)
+        self.unread_bytes += channel.unread_counted
+
+    def fall_behind(self, channel: Channel) -> None:
+        """Others first: what is left of a client's packets has its slice after theirs."""
+        if channel not in self._behind:
+            channel.update_reading()
+            if channel.overloaded:
+                return  # it goes on when there is room for what it brings
+            self._behind[channel] = None
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Give the one that has waited longest its next slice."""
+        self._scheduled = False
+        if not self._behind or not self._may_go_on():
+            return
+        channel = next(iter(self._behind))
+        del self._behind[channel]
+        self._work.spent = 0
+        recorded_bytes = self._broker.recorder.pending_bytes()
+        if channel.connection.behind:
+            self._broker.go_on(channel.connection, self._loop.time())
+        if channel.unread and not channel.connection.behind:
+            self._read_on(channel)
+        self.look_at_records(channel, recorded_bytes)
+        if channel.is_behind():
+            self.fall_behind(channel)
+        elif channel.lost:
+            self._lose(channel)
+        else:
+            channel.update_reading()
+        if self._behind:
+            self.fall_behind(next(iter(self._behind)))
+        self._schedule()

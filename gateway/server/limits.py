@@ -1,0 +1,44 @@
+"""What a configuration means for the limits of the core and for the room on the disk."""
+
+from gateway.configuration import Configuration
+from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.space.budget import Limits as SpaceLimits
+
+
+def apply_limits(limits: Limits, configuration: Configuration) -> None:
+    """Set every limit of the core from `[mqtt]`."""
+    mqtt = configuration.mqtt
+    limits.max_inflight = mqtt.max_inflight
+    limits.max_mqueue_len = mqtt.max_mqueue_len
+    limits.max_mqueue_bytes = mqtt.max_mqueue_bytes
+    limits.mqueue_store_qos0 = mqtt.mqueue_store_qos0
+    limits.max_awaiting_rel = mqtt.max_awaiting_rel
+    limits.max_awaiting_rel_bytes = mqtt.max_awaiting_rel_bytes
+    limits.await_rel_timeout_seconds = mqtt.await_rel_timeout
+    limits.retry_interval_seconds = mqtt.retry_interval
+    limits.max_packet_size_bytes = mqtt.max_packet_size
+    limits.max_topic_alias = mqtt.max_topic_alias
+    limits.check_payload_format = mqtt.check_payload_format
+    limits.max_keep_alive_seconds = int(mqtt.max_keep_alive)
+    limits.max_session_expiry_seconds = mqtt.max_session_expiry
+    limits.max_connections = mqtt.max_connections
+    limits.connect_timeout_seconds = mqtt.connect_timeout
+    limits.max_subscriptions = mqtt.max_subscriptions
+    limits.max_topic_levels = mqtt.max_topic_levels
+    limits.max_write_buffer_bytes = mqtt.max_write_buffer
+    limits.max_retained = mqtt.max_retained
+    limits.max_subscription_bytes = mqtt.max_subscription_bytes
+    limits.max_retained_bytes = mqtt.max_retained_bytes
+    limits.max_sessions = mqtt.max_sessions
+    limits.maximum_qos = mqtt.maximum_qos
+    limits.retain_available = mqtt.retain_available
+    limits.message_size_limit_bytes = mqtt.message_size_limit or NO_MESSAGE_SIZE_LIMIT
+    limits.protocol_versions = mqtt.protocol_versions
+    limits.allow_zero_length_clientid = mqtt.allow_zero_length_clientid
+    limits.allow_control_characters = mqtt.allow_control_characters
+
+
+def space_limits_of(configuration: Configuration) -> SpaceLimits:
+    """Return how the disk's room is shared out, from `[disk]`."""
+    disk = configuration.disk
+    return SpaceLimits(disk.free_min, disk.log_max, disk.damaged_max, disk.reserve)

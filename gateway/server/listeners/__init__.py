@@ -1,0 +1,1 @@
+"""From a configured listener to a connection: sockets, the PROXY header, WebSocket frames."""

@@ -1,0 +1,17 @@
+"""The admission policy of one listener."""
+
+from gateway.core.sessions.connection import ConnectionShare
+
+
+class AdmissionPolicy:
+    """Which connections a listener takes, and how many."""
+
+    def __init__(
+        self, *, anonymous: bool, share: ConnectionShare | None, origins: tuple[str, ...] = ()
+    ) -> None:
+        self.anonymous = anonymous
+        """Clients are let in that name no user."""
+        self.share = share
+        """What the listener may have of all connections; None: as much as the broker."""
+        self.origins = origins
+        """Origins whose pages may connect, beside those of the same host."""

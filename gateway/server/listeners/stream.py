@@ -1,0 +1,134 @@
+"""MQTT on a plain byte stream, TCP or a Unix socket: bytes in, bytes out, the limits between.
+
+What comes before it or around it (the PROXY header, WebSocket frames) has modules of its own, so
+that the plain way stays one call from the socket to the event loop.
+"""
+
+import asyncio
+from typing import cast
+
+from gateway.core.limits import PUT_OFF_BYTES_MAX
+from gateway.core.sessions.connection import ConnectionState
+from gateway.server.event_loop.channel import Channel
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.listeners.policy import AdmissionPolicy
+
+CLOSE_SECONDS = 5.0
+"""How long a closed connection may take to drain what was written to it before it is cut."""
+
+
+class MqttProtocol(asyncio.Protocol, Channel):
+    """The transport's view of a connection, and the event loop's."""
+
+    def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
+        super().__init__()
+        self._event_loop = event_loop
+        self._policy = policy
+        self.transport: asyncio.Transport
+        self._full = False
+        """The transport has more to write than it takes."""
+        self._cut: asyncio.TimerHandle | None = None
+        """Ends a connection whose peer does not read what was sent last."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client connected."""
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
+        address = text_of(transport.get_extra_info("peername"))
+        policy = self._policy
+        self.connection = self._event_loop.accept(
+            self, address, anonymous=policy.anonymous, share=policy.share
+        )
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes arrived: let the core decide, once for everything in this read."""
+        self._event_loop.receive(self, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone, whichever side ended it."""
+        if self._cut is not None:
+            self._cut.cancel()
+        self._event_loop.lose(self)
+
+    def pause_writing(self) -> None:
+        """The peer reads too slowly: nothing more is started for it, nothing more is read."""
+        self._full = True
+        self._event_loop.set_writable(self, writable=False)
+        self.update_reading()
+
+    def resume_writing(self) -> None:
+        """The peer has caught up."""
+        self._full = False
+        self._event_loop.set_writable(self, writable=True)
+        self.update_reading()
+
+    def violate(self, reason: str, detail: str) -> None:
+        """What surrounds the packets is wrong: count it under `reason`, log it, close."""
+        self._event_loop.violate(self, reason, detail)
+
+    def update_reading(self) -> None:
+        """Read from the socket only while what comes in can be worked on."""
+        if self.transport.is_closing():
+            return
+        wanted = self._can_take_more()
+        if wanted and not self.transport.is_reading():
+            self.transport.resume_reading()
+        elif not wanted and self.transport.is_reading():
+            self.transport.pause_reading()
+        self._event_loop.set_heard(self.connection, heard=wanted)
+
+    def _can_take_more(self) -> bool:
+        connection = self.connection
+        return not (
+            self._full
+            or self.overloaded
+            or self.is_behind()
+            or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
+            or connection.put_off.bytes_count > PUT_OFF_BYTES_MAX
+        )
+
+    def write(self) -> None:
+        """Hand the core's bytes to the socket in one call, and close if it says so."""
+        connection = self.connection
+        if not connection.outgoing.is_empty():
+            data = self.take_outgoing()
+            if not self.lost:
+                self.transport.write(data)
+        if connection.closing and not self.transport.is_closing():
+            self.transport.close()
+            self.cut_later()
+
+    def take_outgoing(self) -> bytes:
+        """Return the packets that may leave now in one piece, counted as sent."""
+        data = self.connection.take_outgoing()
+        self._event_loop.broker.statistics.bytes_sent += len(data)
+        return data
+
+    def abort(self) -> None:
+        """End the connection without waiting for what is still to be written."""
+        self.transport.abort()
+
+    def cut_later(self) -> None:
+        """Do not wait without limit for a peer that reads nothing of what was sent last."""
+        if self._cut is None:
+            loop = asyncio.get_running_loop()
+            self._cut = loop.call_later(CLOSE_SECONDS, self.transport.abort)
+
+
+def text_of(peername: object) -> str:
+    """Return a peer's address as it may stand in logs and in the journal: printable ASCII.
+
+    A Unix socket may be bound to any bytes: to a path that is not UTF-8 (a str with surrogates), to
+    an abstract name (bytes that begin with NUL), to line ends.
+    """
+    if isinstance(peername, tuple) and len(peername) >= 2:
+        host, port = peername[:2]
+        return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
+    if isinstance(peername, bytes):
+        peername = peername.decode("utf-8", "surrogateescape")
+    name = str(peername or "local")
+    if name.startswith("\0"):
+        name = f"@{name[1:]}"
+    if name.isascii() and name.isprintable():
+        return name
+    return name.encode("unicode_escape").decode("ascii")

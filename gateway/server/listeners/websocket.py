@@ -1,0 +1,171 @@
+"""MQTT over WebSocket (MQTT 3.1.1 and 5.0 section 6): packets in binary frames.
+
+Frames and packets have nothing to do with each other: what frames carry is one stream of bytes
+[MQTT-6.0.0-2]. Payload goes on as it arrives, so that no frame is ever held, and everything that
+one read brought is one call of the core. wsproto knows the frames; the core knows nothing of them.
+"""
+
+import asyncio
+from typing import Final
+
+from wsproto.connection import Connection as Frames
+from wsproto.connection import ConnectionState as WebSocketState
+from wsproto.connection import ConnectionType
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong
+from wsproto.extensions import Extension
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
+
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.listeners.handshake import Handshake
+from gateway.server.listeners.policy import AdmissionPolicy
+from gateway.server.listeners.stream import MqttProtocol
+
+FRAME_BYTES_MAX: Final = 1024 * 1024
+"""The longest frame, or `max_packet_size` where that is more. Nothing is held because of a frame's
+length, but one that claims more than any packet or batch of packets needs is a mistake."""
+
+FRAMES_PER_TICK_MAX: Final = 300
+"""Frames of one client before others are served: some 3 ms. A read can hold 40,000 empty ones."""
+
+
+class FrameLimit(Extension):
+    """Refuses longer frames at their header. Not negotiated: it changes nothing on the wire."""
+
+    name = "frame-limit"
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+
+    def enabled(self) -> bool:
+        """Always."""
+        return True
+
+    def offer(self) -> bool:
+        """Never: no client knows it."""
+        return False
+
+    def frame_inbound_header(
+        self,
+        proto: FrameDecoder | FrameProtocol,
+        opcode: Opcode,
+        rsv: RsvBits,
+        payload_length: int,
+    ) -> CloseReason | RsvBits:
+        """Judge a frame by the length that it announces."""
+        if payload_length > self.bytes_max:
+            return CloseReason.MESSAGE_TOO_BIG
+        return RsvBits(False, False, False)
+
+
+class WebSocketProtocol(MqttProtocol):
+    """A connection that speaks HTTP once and WebSocket afterwards."""
+
+    def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
+        super().__init__(event_loop, policy)
+        self._handshake = Handshake(policy.origins)
+        self._frames: Frames | None = None
+        self._close_code: int = CloseReason.NORMAL_CLOSURE
+        self._behind = False
+        """There are frames of the last read that are not handled yet."""
+
+    # -- in
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes arrived: of the handshake, or of frames."""
+        if self._frames is None:
+            self._shake_hands(data)
+        elif self._frames.state in (WebSocketState.OPEN, WebSocketState.LOCAL_CLOSING):
+            self._frames.receive_data(data)
+            self._take_frames(self._frames)
+
+    def _shake_hands(self, data: bytes) -> None:
+        answer = self._handshake.receive(data)
+        if answer is None or self.transport.is_closing():
+            return
+        self.transport.write(answer.response)
+        if answer.refusal is not None:
+            self.violate(answer.refusal, answer.detail)
+            self.update_reading()
+            return
+        longest = max(FRAME_BYTES_MAX, self._event_loop.limits.max_packet_size_bytes)
+        self._frames = Frames(ConnectionType.SERVER, [FrameLimit(longest)], answer.rest)
+        self._take_frames(self._frames)
+
+    def _take_frames(self, frames: Frames) -> None:
+        payload: list[bytes | bytearray] = []
+        ping: Ping | None = None
+        end: Event | None = None
+        count = 0
+        for event in frames.events():
+            if isinstance(event, BytesMessage):
+                payload.append(event.data)
+            elif isinstance(event, Ping):
+                ping = event
+            elif not isinstance(event, Pong):
+                end = event
+                break
+            count += 1
+            if count == FRAMES_PER_TICK_MAX:
+                break
+        if payload and self.connection.is_open:
+            self._event_loop.receive(self, b"".join(payload))
+        if ping is not None and frames.state is WebSocketState.OPEN:
+            # RFC 6455 section 5.5.3: of several pings the last one may be answered alone.
+            self.transport.write(frames.send(ping.response()))
+        if end is not None:
+            self._end(frames, end)
+        self._behind = count == FRAMES_PER_TICK_MAX
+        if self._behind:
+            asyncio.get_running_loop().call_soon(self._go_on, frames)
+        self.update_reading()
+
+    def _go_on(self, frames: Frames) -> None:
+        if not self.transport.is_closing():
+            self._take_frames(frames)
+
+    def _end(self, frames: Frames, event: Event) -> None:
+        if not isinstance(event, CloseConnection):
+            # [MQTT-6.0.0-1] anything but a binary frame ends the connection
+            self._close_code = CloseReason.UNSUPPORTED_DATA
+            self.violate("websocket_text", "a text frame, expected binary frames")
+        elif frames.state is WebSocketState.REMOTE_CLOSING:
+            self.transport.write(frames.send(event.response()))
+            self.transport.close()
+            self.cut_later()
+        elif frames.state is WebSocketState.OPEN:
+            # The frames could not be read: there is no answer to our own close to wait for.
+            self._close_code = event.code
+            self.violate("websocket_frame", f"close code {int(event.code)}: {event.reason}")
+            self.write()
+            self.transport.close()
+        else:
+            self.transport.close()
+
+    # -- out
+
+    def write(self) -> None:
+        """Hand the core's bytes to the socket in one frame, and close if the core wants that."""
+        connection, frames = self.connection, self._frames
+        if frames is None:
+            super().write()  # before the handshake there is nothing to send, only to close
+            return
+        if not connection.outgoing.is_empty():
+            data = self.take_outgoing()
+            if frames.state is WebSocketState.OPEN and not self.lost:
+                self.transport.write(frames.send(BytesMessage(data=data)))
+        if connection.closing and frames.state is WebSocketState.OPEN:
+            self.transport.write(frames.send(CloseConnection(code=self._close_code)))
+            if connection.session is None:
+                # Never let in: its place is not held by waiting for an answer.
+                self.transport.close()
+            # Else its socket is closed when it has answered: it may have sent more, and closing on
+            # that would take from it what it has not read yet.
+            self.cut_later()
+            self.update_reading()
+
+    def _can_take_more(self) -> bool:
+        if self._behind:
+            return False
+        if self._frames is not None and self._frames.state is WebSocketState.LOCAL_CLOSING:
+            return True
+        return super()._can_take_more()

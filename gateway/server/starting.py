@@ -1,0 +1,131 @@
+"""The parts of a broker that is about to run, from its configuration and its data directory."""
+
+import asyncio
+import logging
+from importlib.metadata import version
+
+from gateway.access.authentication import Authenticator
+from gateway.access.passwords import PasswordFile
+from gateway.configuration import Configuration, gateway_id
+from gateway.core.broker import Broker
+from gateway.core.limits import Limits
+from gateway.core.records.kinds import Observation, StartKind
+from gateway.core.records.recorder import Recorder
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.host import garbage
+from gateway.server.host.clock import WallClock
+from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.status.status import Identity
+from gateway.space.inventory import disk_of
+from gateway.store.journal import FILE_BYTES
+from gateway.store.store import Opened, Store
+
+logger = logging.getLogger(__name__)
+
+JOURNAL_FILES = 8
+"""At least so many files of the journal are within `max_journal`."""
+
+
+def users_of(configuration: Configuration) -> PasswordFile | None:
+    """Return the users, where there is a password file.
+
+    Raises:
+        PasswordFileError: it cannot be used.
+    """
+    path = configuration.access.password_file
+    return None if path is None else PasswordFile.load(path)
+
+
+def store_of(configuration: Configuration) -> Store:
+    """Return the store of the data directory, not opened yet."""
+    data_dir = configuration.gateway.data_dir
+    # Beyond max_journal whole files are dropped: no file may be a large part of it.
+    limit = configuration.limits.max_journal // JOURNAL_FILES
+    store = Store(data_dir, min(FILE_BYTES, limit))
+    space = space_limits_of(configuration)
+    store.wal_room_bytes = space.of_disk(disk_of(data_dir).total_bytes).reserve
+    return store
+
+
+def opened_of(store: Store, configuration: Configuration) -> Opened:
+    """Recover what the last run left.
+
+    Raises:
+        DataDirectoryInUse: another broker has the data directory.
+    """
+    now = asyncio.get_running_loop().time()
+    with garbage.ignored():
+        return store.open(list(configuration.session_log.payload_topics), now)
+
+
+def broker_of(
+    configuration: Configuration, opened: Opened, boot: bytes, authenticator: Authenticator
+) -> Broker:
+    """Return the core with the state that was recovered."""
+    limits = Limits()
+    apply_limits(limits, configuration)
+    recovered = opened.recovered
+    recorder = Recorder(
+        recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
+    )
+    return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
+
+
+def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
+    """Return what does not change while the process runs."""
+    return Identity(
+        gateway_id(configuration),
+        boot.hex(),
+        version("oncegate"),
+        opened.recovery.word,
+        "; ".join(opened.damage) or None,
+    )
+
+
+def begin_run(event_loop: EventLoop, opened: Opened, identity: Identity) -> None:
+    """Log and record how the last run ended, and take up what it left."""
+    broker = event_loop.broker
+    _log_recovery(opened)
+    for damage in opened.damage:
+        broker.recorder.observed(None, Observation.STORE_DAMAGED, "", damage)
+    broker.start(
+        opened.recovery,
+        identity.version,
+        opened.recovered.previous_boot,
+        asyncio.get_running_loop().time(),
+        *event_loop.wall_clock.read(),
+    )
+    _log_clock(event_loop.wall_clock)
+    event_loop.schedule()
+
+
+def _log_clock(wall_clock: WallClock) -> None:
+    quality = wall_clock.quality.word
+    if quality != "synchronised":
+        logger.warning(
+            "the clock is %s: times that are written down are at least the last one known; "
+            "durations do not depend on it",
+            quality,
+        )
+
+
+def _log_recovery(opened: Opened) -> None:
+    for damage in opened.damage:
+        logger.error("%s", damage)
+    if opened.damage:
+        logger.error(
+            "what can be read is kept; `oncegate audit` tells what is missing. A card that loses "
+            "what it had should be replaced"
+        )
+    recovered = opened.recovered
+    if opened.recovery is StartKind.UNCLEAN:
+        logger.warning(
+            "the last run did not stop cleanly; %d facts replayed from the journal",
+            recovered.facts_applied,
+        )
+    logger.info(
+        "%d sessions, %d retained messages, session log at %d",
+        len(recovered.state.sessions),
+        len(recovered.state.retained),
+        recovered.next_sequence,
+    )

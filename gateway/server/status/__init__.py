@@ -1,0 +1,1 @@
+"""What the broker shows of itself: the control socket's status and the topics under `$SYS`."""

@@ -1,0 +1,117 @@
+"""Sums over all sessions, from one walk in slices: the status and `$SYS` are made of them.
+
+A walk over 100,000 sessions in one go would make all clients wait for a tenth of a second. What
+changes between two slices may or may not be in the sums.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from gateway.core.state import State
+
+# Not Final: tests make it small enough to be reached.
+SLICE_STEPS: int = 1_000
+"""Sessions and deliveries in flight looked at in one tick: half a millisecond on a PC, some
+milliseconds on a Raspberry Pi."""
+
+
+class Totals:
+    """Sums over the sessions that there were when the walk began."""
+
+    def __init__(self, began_at: float) -> None:
+        self.began_at = began_at
+        """By the loop's clock."""
+        self.sessions = 0
+        self.connected = 0
+        self.persistent = 0
+        self.queued_messages = 0
+        self.queued_bytes = 0
+        self.inflight = 0
+        self.inflight_bytes = 0
+        """Topics and payloads; not of messages whose contents are on disk only."""
+        self.awaiting_release = 0
+        self.awaiting_release_bytes = 0
+
+
+class Walk:
+    """One walk over the sessions."""
+
+    def __init__(self, state: State, began_at: float) -> None:
+        self.totals = Totals(began_at)
+        self._left = list(state.sessions.values())
+
+    def advance(self) -> bool:
+        """Go on for a slice; return whether that was the last."""
+        totals, left = self.totals, self._left
+        steps = 0
+        while left and steps < SLICE_STEPS:
+            session = left.pop()
+            totals.sessions += 1
+            totals.connected += session.connection is not None
+            totals.persistent += session.durable
+            totals.queued_messages += session.queued_count
+            totals.queued_bytes += session.queued_bytes
+            totals.inflight += len(session.outbound)
+            for delivery in session.outbound.values():
+                if delivery.message is not None:
+                    totals.inflight_bytes += delivery.message.size_bytes()
+            totals.awaiting_release += len(session.inbound)
+            totals.awaiting_release_bytes += session.inbound_bytes
+            steps += 1 + len(session.outbound)
+        return not left
+
+
+class SessionTotals:
+    """Walks for those who ask, one walk at a time; several may share one."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._loop = asyncio.get_running_loop()
+        self._latest: Totals | None = None
+        self._walk: Walk | None = None
+        self._asking: list[Callable[[Totals], None]] = []
+        """Get the totals of the walk that is under way."""
+        self._asking_next: list[Callable[[Totals], None]] = []
+        """Want newer ones: of a walk that begins after it."""
+
+    def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
+        """Call `receive` with totals whose walk began at most so long ago, now or later."""
+        before = self._loop.time() - age_seconds_max
+        if self._walk is not None:
+            is_new_enough = self._walk.totals.began_at > before
+            (self._asking if is_new_enough else self._asking_next).append(receive)
+        elif self._latest is not None and self._latest.began_at > before:
+            receive(self._latest)
+        else:
+            self._begin([receive])
+
+    async def current(self) -> Totals:
+        """Return the totals of a walk that begins now or later."""
+        asked: asyncio.Future[Totals] = self._loop.create_future()
+
+        def receive(totals: Totals) -> None:
+            if not asked.done():  # its task may have been cancelled
+                asked.set_result(totals)
+
+        self.ask(receive, age_seconds_max=0.0)
+        return await asked
+
+    def _begin(self, asking: list[Callable[[Totals], None]]) -> None:
+        self._asking = asking
+        self._walk = Walk(self._state, self._loop.time())
+        self._advance()
+
+    def _advance(self) -> None:
+        walk = self._walk
+        assert walk is not None, "a slice without a walk"
+        if not walk.advance():
+            self._loop.call_soon(self._advance)
+            return
+        self._walk = None
+        self._latest = walk.totals
+        asking, waiting = self._asking, self._asking_next
+        self._asking, self._asking_next = [], []
+        for receive in asking:
+            receive(walk.totals)
+        if waiting:
+            self._begin(waiting)

@@ -1,0 +1,80 @@
+"""The PROXY header as bytes: what it says, what it is refused for, and how long it may be."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.server.listeners.proxy_header import (
+    HEADER_BYTES_MAX,
+    SIGNATURE,
+    ProxyHeaderError,
+    header_of,
+)
+
+
+def header(command: int, family: int, data: bytes, *, length: int | None = None) -> bytes:
+    stated = len(data) if length is None else length
+    return SIGNATURE + struct.pack(">BBH", command, family, stated) + data
+
+
+IPV4 = bytes([192, 0, 2, 7, 10, 0, 0, 1]) + struct.pack(">HH", 40_000, 1883)
+IPV6 = bytes.fromhex("20010db8" + "00" * 11 + "07" + "00" * 15 + "01") + struct.pack(">HH", 5, 6)
+UNIX = b"/run/client\0".ljust(108, b"\0") + b"/run/server\0".ljust(108, b"\0")
+FIELDS = b"\x04\x00\x02xx" + b"\x05\x00\x01y"
+
+ACCEPTED = [
+    (header(0x21, 0x11, IPV4), "192.0.2.7:40000"),
+    (header(0x21, 0x11, IPV4 + FIELDS), "192.0.2.7:40000"),
+    (header(0x21, 0x21, IPV6), "[2001:db8::7]:5"),
+    (header(0x21, 0x31, UNIX), "/run/client"),
+    (header(0x21, 0x31, b"\0" * 216), None),
+    (header(0x21, 0x31, b"/\xff\n" + b"\0" * 213), "/\\xff\\n"),
+    (header(0x21, 0x00, b""), None),
+    (header(0x21, 0x00, FIELDS), None),
+    (header(0x20, 0x00, b""), None),
+    (header(0x20, 0x11, IPV4), None),
+    (header(0x20, 0xFF, b"anything"), None),
+]
+
+
+@pytest.mark.parametrize(("data", "address"), ACCEPTED)
+@pytest.mark.parametrize("rest", [b"", b"\x10\x0c"])
+def test_a_header_tells_the_clients_address_and_its_own_length(
+    data: bytes, address: str | None, rest: bytes
+) -> None:
+    read = header_of(data + rest)
+    assert read is not None
+    assert (read.address, read.length_bytes) == (address, len(data))
+    assert all(header_of(data[:end]) is None for end in range(len(data)))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x10\x0c\x00\x04MQTT", "expected a header"),
+        (b"PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n", "expected a header"),
+        (SIGNATURE[:-1] + b"\r", "expected a header"),
+        (header(0x11, 0x11, IPV4), "0x20 or 0x21"),
+        (header(0x22, 0x11, IPV4), "0x20 or 0x21"),
+        (header(0x21, 0x12, IPV4), "expected a stream's"),
+        (header(0x21, 0x41, IPV4), "expected a stream's"),
+        (header(0x21, 0x11, IPV4[:-1]), "too short"),
+        (header(0x21, 0x21, IPV4), "too short"),
+        (header(0x21, 0x31, UNIX[:-1]), "too short"),
+        (header(0x21, 0x11, b"", length=HEADER_BYTES_MAX), "at most 4096"),
+    ],
+)
+def test_what_is_no_header_is_refused_as_soon_as_that_is_certain(data: bytes, message: str) -> None:
+    with pytest.raises(ProxyHeaderError, match=message):
+        header_of(data)
+
+
+@given(st.one_of(st.binary(max_size=300), st.binary(max_size=300).map(SIGNATURE.__add__)))
+def test_any_bytes_are_a_header_or_awaited_or_refused(data: bytes) -> None:
+    try:
+        read = header_of(data)
+    except ProxyHeaderError:
+        return
+    assert read is None or read.length_bytes <= len(data)
