@@ -1,5 +1,6 @@
 """What all rules share: the state, the one way to change it, and the ways to answer."""
 
+from gateway.core.effects import Effects
 from gateway.core.frames import Frames
 from gateway.core.limits import Limits
 from gateway.core.output import Output
@@ -10,7 +11,7 @@ from gateway.core.timers import Timers
 
 
 class Core:
-    """One broker's state, recorder, output, frames, limits, statistics, timers and time.
+    """One broker's state, recorder, effects, output, frames, limits, statistics, timers and time.
 
     A rule takes the core and the rules that it calls.
     """
@@ -22,5 +23,6 @@ class Core:
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time
-        self.output = Output(recorder)
+        self.effects = Effects()
+        self.output = Output(recorder, self.effects, self.statistics)
         self.frames = Frames(state.tree, state.time)

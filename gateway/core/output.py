@@ -7,13 +7,12 @@ durable.
 
 from typing import Final
 
-from librt.vecs import vec
-from mypy_extensions import i64
-
+from gateway.core.effects import Effects
 from gateway.core.frames import NO_ALIAS
 from gateway.core.records.recorder import Recorder
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.packet_buffer import PacketBuffer
+from gateway.core.statistics import Statistics
 from gateway.wire import kinds
 
 CONNACK_BYTE: Final = kinds.CONNACK << 4
@@ -32,15 +31,14 @@ class Withheld:
 class Output:
     """The two ways out, for all connections."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, effects: Effects, statistics: Statistics) -> None:
         self.recorder = recorder
+        self.effects = effects
+        self.statistics = statistics
         self.committed_batch = recorder.batch_number - 1
-        self.dirty: list[Connection] = []
         self.withholding: list[Connection] = []
         self.departing: list[Connection] = []
         """Connections to be closed when the batch that is being collected is durable."""
-        self.packets_sent = vec[i64]([0] * 16)
-        """Packets made, by packet type; PUBLISH is counted by QoS in `Statistics`."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
         """Send a PUBLISH at QoS 0 in this turn, whatever waits, but never before CONNACK."""
@@ -52,12 +50,12 @@ class Output:
 
     def _outgoing(self, connection: Connection) -> PacketBuffer:
         if connection.outgoing.is_empty():
-            self.dirty.append(connection)
+            self.effects.writes.append(connection)
         return connection.outgoing
 
     def push(self, connection: Connection, data: bytes) -> None:
         """Send any other packet in this turn, whatever waits."""
-        self.packets_sent[data[0] >> 4] += 1
+        self.statistics.packets_sent[data[0] >> 4] += 1
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
@@ -98,13 +96,13 @@ class Output:
             self.withhold(connection, data)
             return
         # CONNACK is being committed: no reason to wait for the next batch as well.
-        self.packets_sent[data[0] >> 4] += 1
+        self.statistics.packets_sent[data[0] >> 4] += 1
         connection.early.append(data)
         connection.forwarded_bytes += len(data)
 
     def withhold(self, connection: Connection, data: bytes) -> None:
         """Send when the batch that is being collected is durable."""
-        self.packets_sent[data[0] >> 4] += 1
+        self.statistics.packets_sent[data[0] >> 4] += 1
         self._withheld(connection).append(data)
 
     def _withheld(self, connection: Connection) -> PacketBuffer:
@@ -117,7 +115,7 @@ class Output:
         self, connection: Connection, kind: int, packet_id: int, is_fact: bool = False
     ) -> None:
         """Send a PUBACK, PUBREC, PUBREL or PUBCOMP that is no more than its packet identifier."""
-        self.packets_sent[kind] += 1
+        self.statistics.packets_sent[kind] += 1
         waits = is_fact or connection.withheld_batch > self.committed_batch
         buffer = self._withheld(connection) if waits else self._outgoing(connection)
         first_byte = kind << 4 | 2 if kind == kinds.PUBREL else kind << 4
@@ -128,14 +126,14 @@ class Output:
         if not connection.closing:
             connection.closing = True
             if connection.outgoing.is_empty():
-                self.dirty.append(connection)
+                self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
         """Close when the facts about this end are durable: the close is what the client sees."""
         self.departing.append(connection)
 
     def waits(self) -> bool:
-        """Return whether anybody waits for the batch that is being collected."""
+        """Return whether a client waits for the batch that is being collected."""
         return bool(self.withholding or self.departing)
 
     def seal(self) -> list[Withheld]:
@@ -169,9 +167,3 @@ class Output:
                 for data in connection.early:
                     outgoing.append(data)
                 connection.early = []
-
-    def take_dirty(self) -> list[Connection]:
-        """Return the connections that have something to send or are to be closed."""
-        dirty = self.dirty
-        self.dirty = []
-        return dirty

@@ -48,6 +48,8 @@ class Statistics:
         self.packets_received_total = 0
         self.packets_received = vec[i64]([0] * 16)
         """Packets by packet type; PUBLISH is counted by QoS."""
+        self.packets_sent = vec[i64]([0] * 16)
+        """Packets made, by packet type; PUBLISH is counted by QoS."""
         self.received_qos0 = 0
         self.received_qos1 = 0
         self.received_qos2 = 0

@@ -70,8 +70,7 @@ class Hooks:
         """Why the module could not be loaded, in one sentence."""
         self.lost = 0
         self.failed = 0
-        self._recorder = broker.recorder
-        self._output = broker.output
+        self._broker = broker
         self._statistics = broker.statistics
         self._held_back: deque[tuple[int, Weighed]] = deque()
         self._queue: SimpleQueue[list[Weighed] | None] = SimpleQueue()
@@ -113,7 +112,7 @@ class Hooks:
             return
         self._accepted += 1
         self._accepted_bytes += weight_bytes
-        self._held_back.append((self._recorder.batch_number, (weight_bytes, event)))
+        self._held_back.append((self._broker.batch.batch_number, (weight_bytes, event)))
 
     def release(self) -> None:
         """Hand over what is durable by now, or needs no commit."""
@@ -124,9 +123,9 @@ class Hooks:
         held_back = self._held_back
         if not held_back:
             return
-        durable_batch = self._output.committed_batch
-        current_batch = self._recorder.batch_number
-        if durable_batch == current_batch - 1 and not self._recorder.record_count:
+        durable_batch = self._broker.committed_batch
+        current_batch = self._broker.batch.batch_number
+        if durable_batch == current_batch - 1 and not self._broker.batch.record_count:
             durable_batch = current_batch  # nothing has been recorded in it so far
         ready: list[Weighed] = []
         while held_back and held_back[0][0] <= durable_batch:

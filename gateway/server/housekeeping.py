@@ -141,9 +141,7 @@ class Housekeeping:
                 first,
                 last,
             )
-            self._event_loop.broker.recorder.observed(
-                None, Observation.LOG_TRUNCATED, str(first), str(last)
-            )
+            self._event_loop.broker.observe(None, Observation.LOG_TRUNCATED, str(first), str(last))
         self._event_loop.committer.journal_room.give_up(
             sum(item.size_bytes for item in removals if item.kind == Kind.JOURNAL)
         )

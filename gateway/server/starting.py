@@ -87,7 +87,7 @@ def begin_run(event_loop: EventLoop, opened: Opened, identity: Identity) -> None
     broker = event_loop.broker
     _log_recovery(opened)
     for damage in opened.damage:
-        broker.recorder.observed(None, Observation.STORE_DAMAGED, "", damage)
+        broker.observe(None, Observation.STORE_DAMAGED, "", damage)
     broker.start(
         opened.recovery,
         identity.version,

@@ -71,6 +71,31 @@ def test_the_arrows_between_the_rooms_point_one_way() -> None:
     assert outcome.returncode == 0, outcome.stdout
 
 
+def inner_parts_used_in(tree: ast.AST) -> Iterator[str]:
+    """What is reached for behind the broker: a rule, or what has an underscore."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            owner = node.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            if name in ("broker", "_broker") and (node.attr == "rules" or node.attr[0] == "_"):
+                yield f"{name}.{node.attr}"
+
+
+def test_no_other_room_reaches_into_the_parts_of_the_core() -> None:
+    found = [
+        (path.name, used)
+        for path in (ROOT / "gateway").rglob("*.py")
+        if "core" not in path.relative_to(ROOT).parts
+        for used in inner_parts_used_in(ast.parse(path.read_text()))
+    ]
+    assert found == []
+
+
+def test_the_search_for_inner_parts_finds_them() -> None:
+    program = "self.broker.rules.deliverer.evict(s)\nx = broker._output\nbroker.effects.pages\n"
+    assert list(inner_parts_used_in(ast.parse(program))) == ["broker.rules", "broker._output"]
+
+
 @pytest.mark.parametrize("room", PURE_ROOMS)
 def test_a_pure_room_says_why_it_exists(room: str) -> None:
     tree = ast.parse((ROOT / "gateway" / room / "__init__.py").read_text())

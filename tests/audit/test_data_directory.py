@@ -10,6 +10,7 @@ import pytest
 
 from gateway.audit.findings import Findings
 from gateway.audit.run import Audit
+from gateway.core import effects
 from gateway.core.rules import deliver
 from gateway.wire.packets import Publish, Pubrel
 from tests.core.harness import Harness
@@ -95,7 +96,7 @@ def test_an_audit_changes_nothing(left_open: Path) -> None:
 def test_no_wild_life_with_cuts_and_takeovers_is_called_a_violation(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliver, "QUEUE_PAGE_MESSAGES", 3)
+    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 3)
     monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
     life = Life(tmp_path, random.Random(seed))  # noqa: S311 - the same every time
     for _ in range(STEPS):
@@ -115,11 +116,11 @@ Mutate = Callable[[Harness], None]
 
 
 def _forget_entry(harness: Harness) -> None:
-    harness.broker.qos2_receive.fan_out.deliver = lambda *_: None  # type: ignore[method-assign]
+    harness.broker.rules.qos2_receive.fan_out.deliver = lambda *_: None  # type: ignore[method-assign]
 
 
 def _deliver_twice(harness: Harness) -> None:
-    fan_out = harness.broker.qos2_receive.fan_out
+    fan_out = harness.broker.rules.qos2_receive.fan_out
     once = fan_out.deliver
 
     def twice(*arguments: object) -> None:

@@ -53,7 +53,7 @@ class Client:
     def send_bytes(self, data: bytes) -> None:
         """Let the broker receive bytes."""
         broker = self.harness.broker
-        broker.state.work.spent = 0
+        broker.work.spent = 0
         broker.receive(self.connection, data, self.harness.now)
         while self.connection.behind:
             broker.go_on(self.connection, self.harness.now)
@@ -155,7 +155,7 @@ class Harness:
 
     def load_pages(self) -> None:
         """Read what the core asked for."""
-        while requests := self.broker.take_page_requests():
+        while requests := self.broker.effects.take_pages():
             for request in requests:
                 contents, deliveries, request.count = self.store.load_page(
                     request.session,
@@ -165,7 +165,7 @@ class Harness:
                     PAGE_BYTES_MAX,
                 )
                 self.broker.page_loaded(request, contents, deliveries, self.now)
-        for hand_over in self.broker.take_hand_overs():
+        for hand_over in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 hand_over.session, hand_over.first_position, hand_over.count, hand_over.contents
             )
@@ -174,7 +174,7 @@ class Harness:
     def seal(self, *, checkpoint_chunks: int = 0) -> None:
         """Commit one batch with so many chunks of a checkpoint, and say what it entitles to say."""
         self.load_pages()
-        first_sequence = self.broker.recorder.next_sequence
+        first_sequence = self.broker.batch.next_sequence
         batch = self.broker.seal(self.now, self.time_ms, self.clock)
         done = None
         if batch.blob is not None or self.store.checkpointing:
@@ -188,7 +188,7 @@ class Harness:
             self.blobs.append(batch.blob)
         self.broker.committed(batch)
         for session in done or ():
-            self.broker.deliverer.evict(session)
+            self.broker.evict(session)
         self.flush()
 
     def _write_chunks(self, count: int) -> set[Session] | None:
@@ -201,16 +201,14 @@ class Harness:
     def commit(self) -> None:
         """Commit until nothing is waiting, pages included."""
         self.seal()
-        while self.broker.deliverer.page_requests or self.broker.output.waits():
+        while self.broker.effects.pages or self.broker.waits_for_commit():
             self.seal()
 
     def begin_checkpoint(self) -> None:
         """Freeze the changes; everything before is committed."""
         self.seal()
         if not self.store.checkpointing:
-            self.store.begin_checkpoint(
-                self.recovered, self.broker.recorder.next_sequence, self.now
-            )
+            self.store.begin_checkpoint(self.recovered, self.broker.batch.next_sequence, self.now)
 
     def checkpoint(self) -> None:
         """Write a whole checkpoint."""
@@ -220,7 +218,7 @@ class Harness:
 
     def flush(self) -> None:
         """Hand outgoing bytes to the clients."""
-        for connection in self.broker.take_dirty():
+        for connection in self.broker.effects.take_writes():
             client = self.clients.get(connection)
             data = connection.take_outgoing()
             if client is not None:

@@ -49,7 +49,7 @@ def picture_of(harness: Harness) -> Picture:
             if session.will is not None
         },
         "next session": state.next_session_number,
-        "sequence": harness.broker.recorder.next_sequence,
+        "sequence": harness.broker.batch.next_sequence,
     }
 
 

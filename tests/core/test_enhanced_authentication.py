@@ -24,7 +24,7 @@ METHOD = "RIDDLE"
 @pytest.fixture
 def harness(tmp_path: Path) -> Harness:
     harness = Harness(tmp_path)
-    harness.broker.connecting.methods = [METHOD]
+    harness.broker.rules.connecting.methods = [METHOD]
     return harness
 
 
@@ -48,7 +48,7 @@ def connecting(harness: Harness, *, maximum_packet_size_bytes: int | None = None
 
 def asked(harness: Harness) -> AuthenticationRequest:
     """The one question that the core has."""
-    (request,) = harness.broker.take_authentication_requests()
+    (request,) = harness.broker.effects.take_logins()
     return request
 
 

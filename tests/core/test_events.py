@@ -216,7 +216,7 @@ def test_what_the_broker_says_itself_and_what_it_refuses_is_not_told(watched: Wa
     harness.subscriber("reader", "$SYS/#", 0)
     writer = harness.connect("writer")
     watched.take()
-    harness.broker.system_messages.publish({"$SYS/broker/uptime": b"1 seconds"})
+    harness.broker.publish_system_values({"$SYS/broker/uptime": b"1 seconds"})
     watched.publish(writer, 1, "$SYS/broker/uptime")
     assert watched.take() == []
 
@@ -238,7 +238,7 @@ def test_packets_are_counted_by_kind_in_both_directions(harness: Harness) -> Non
     harness.commit()
     reader.send(Pubcomp(1))
     harness.commit()
-    statistics, sent = harness.broker.statistics, harness.broker.output.packets_sent
+    statistics, sent = harness.broker.statistics, harness.broker.statistics.packets_sent
     kinds = {"CONNECT": 1, "PUBREC": 5, "PUBREL": 6, "PUBCOMP": 7, "SUBSCRIBE": 8}
     received = {name: statistics.packets_received[kind] for name, kind in kinds.items()}
     assert received == {"CONNECT": 2, "PUBREC": 1, "PUBREL": 1, "PUBCOMP": 1, "SUBSCRIBE": 1}

@@ -56,12 +56,12 @@ def test_a_5_0_publisher_is_told_quota_exceeded(full: Harness, qos: int) -> None
     publisher = full.connect("p", version=5)
     publisher.take()
     fill(full)
-    next_sequence = full.broker.recorder.next_sequence
+    next_sequence = full.broker.batch.next_sequence
     publisher.send(publish(qos, 1))
     full.commit()
     answer = Puback(1, QUOTA_EXCEEDED) if qos == 1 else Pubrec(1, QUOTA_EXCEEDED)
     assert publisher.take() == [answer]
-    assert full.broker.recorder.next_sequence == next_sequence, "a refusal takes room"
+    assert full.broker.batch.next_sequence == next_sequence, "a refusal takes room"
     give_room(full)
     publisher.send(publish(1, 1))
     full.commit()
@@ -110,7 +110,7 @@ def test_what_waits_is_bounded_for_each_connection_and_goes_with_it(full: Harnes
         assert connection.put_off.bytes_count > PUT_OFF_BYTES_MAX, "the shell stops reading here"
         full.lose(publisher)
         assert connection.put_off.packets == []
-        assert len(full.broker.full_disk.waiting) <= 2 * MANY + 1, attempt
+        assert len(full.broker.rules.full_disk.waiting) <= 2 * MANY + 1, attempt
     assert payloads(full.connect("s").take()) == []
     give_room(full)
     assert payloads(full.connect("s").take()) == []

@@ -211,7 +211,7 @@ def test_time_switched_off_counts_when_the_clock_is_synchronised_later(harness: 
     assert retained(harness)[b"kept"] in (7_179, 7_180)
     harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS
-    harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
+    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
     harness.commit()
     harness.advance(0)
     assert session(harness, "c") is None, "what was carried over is an hour older"
@@ -238,7 +238,7 @@ def test_time_switched_off_twice_is_known_together_and_spent_by_the_oldest(
     keep(harness, "r/3", b"third", 7_200)
     harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS  # which of both times it was, nothing says
-    harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
+    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
     harness.commit()
     harness.checkpoint()
     harness.cut()
@@ -258,7 +258,7 @@ def test_rows_of_a_checkpoint_that_was_cut_do_not_make_a_message_older_than_its_
     harness.cut()
     harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS
-    harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
+    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
     harness.commit()
     assert retained(harness) == {b"first": 3_600, b"second": 7_200}
 
@@ -271,7 +271,7 @@ def test_a_clock_that_was_wrong_when_it_was_called_synchronised_spends_nothing_a
         harness.time_ms -= HOUR_MS
         harness.cut()
         harness.time_ms += HOUR_MS
-        harness.broker.recorder.observed(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
+        harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
         harness.commit()
         harness.cut()
     assert retained(harness)[b"kept"] in range(7_197, 7_201)

@@ -35,7 +35,7 @@ def tell_a_story(harness: Harness) -> None:
     subscriber = harness.connect("s")
     subscriber.send(Pubrec(1), Unsubscribe(2, ["sensors/+"]))
     publisher.send_bytes(b"\xe0\x00")
-    harness.broker.recorder.observed(None, Observation.SERIAL_PORT_LOST, "gps", "unplugged")
+    harness.broker.observe(None, Observation.SERIAL_PORT_LOST, "gps", "unplugged")
     harness.commit()
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core import effects
+from gateway.core.effects import PageRequest
 from gateway.core.limits import Limits
-from gateway.core.rules import deliver
-from gateway.core.rules.deliver import PageRequest
 from gateway.wire.packets import Connect, Publish
 from tests.core.harness import Harness, payloads
 
@@ -21,7 +21,7 @@ def load(harness: Harness, request: PageRequest) -> None:
 def test_pages_asked_for_by_connections_that_are_gone_resend_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliver, "QUEUE_PAGE_MESSAGES", 2)
+    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 2)
     limits = Limits()
     limits.max_inflight = 2
     harness = Harness(tmp_path, limits)
@@ -41,11 +41,11 @@ def test_pages_asked_for_by_connections_that_are_gone_resend_nothing_twice(
         client = harness.open_connection()
         client.send(Connect(4, "s", False, 0, None, None, None))
         clients.append(client)
-        requests += harness.broker.take_page_requests()
+        requests += harness.broker.effects.take_pages()
     while requests:
         request = requests.pop(0)
         load(harness, request)
-        requests += harness.broker.take_page_requests()
+        requests += harness.broker.effects.take_pages()
     harness.commit()
     assert payloads(clients[-1].take()) == [b"%d" % number for number in range(1, 7)]
     assert payloads(clients[0].take()) == []

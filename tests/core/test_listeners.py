@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.broker import CONNECTIONS_TOLD_NO_MAX
 from gateway.core.records.kinds import CloseReason
+from gateway.core.rules.receive import REFUSED_CONNECTIONS_MAX
 from gateway.core.sessions.connection import ConnectionShare
 from gateway.wire.packets import Connack, Connect
 from tests.core.harness import Client, Harness
@@ -56,6 +56,6 @@ def test_a_place_that_becomes_free_at_a_listener_is_given_again(tmp_path: Path) 
 def test_connections_far_beyond_a_share_are_cut_at_once(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     share = ConnectionShare(1)
-    clients = [at(harness, share) for _ in range(CONNECTIONS_TOLD_NO_MAX + 2)]
-    assert [client.closed for client in clients].index(True) == CONNECTIONS_TOLD_NO_MAX + 1
-    assert share.connections_open == CONNECTIONS_TOLD_NO_MAX + 1
+    clients = [at(harness, share) for _ in range(REFUSED_CONNECTIONS_MAX + 2)]
+    assert [client.closed for client in clients].index(True) == REFUSED_CONNECTIONS_MAX + 1
+    assert share.connections_open == REFUSED_CONNECTIONS_MAX + 1

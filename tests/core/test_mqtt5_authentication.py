@@ -24,7 +24,7 @@ METHOD = "SCRIPTED"
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[Harness]:
     made = Harness(tmp_path)
-    made.broker.connecting.methods = [METHOD]
+    made.broker.rules.connecting.methods = [METHOD]
     yield made
     made.close()
 
@@ -51,7 +51,7 @@ def hello(
 
 def asked(harness: Harness) -> AuthenticationRequest:
     """Return the one question the core has."""
-    (request,) = harness.broker.take_authentication_requests()
+    (request,) = harness.broker.effects.take_logins()
     return request
 
 
@@ -99,7 +99,7 @@ def test_a_method_that_nobody_knows_is_refused(harness: Harness) -> None:
     client = hello(harness, method="GUESS")
     assert connack_of(client) == Connack(False, 0x8C)
     assert client.closed
-    assert harness.broker.take_authentication_requests() == []
+    assert harness.broker.effects.take_logins() == []
 
 
 @pytest.mark.statement("MQTT5-4.12.0-4", "MQTT5-3.1.4-2")
@@ -242,4 +242,4 @@ def test_a_client_without_a_method_is_asked_for_nothing(harness: Harness) -> Non
     assert answered is not None
     assert answered.authentication_method is None
     client.send(Publish("t", b"x", 0, False, False, 0))
-    assert harness.broker.take_authentication_requests() == []
+    assert harness.broker.effects.take_logins() == []

@@ -300,11 +300,11 @@ def test_a_session_from_before_there_were_users_goes_to_the_first_who_names_it(
 
 def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:
     """Connect the client `c` of a user, whose password is right."""
-    harness.broker.connecting.authenticates = True
+    harness.broker.rules.connecting.authenticates = True
     client = harness.open_connection(5)
     never = properties(session_expiry_interval_seconds=NEVER)
     client.send(Connect(5, "c", clean, 0, None, username, b"secret", never))
-    for request in harness.broker.take_authentication_requests():
+    for request in harness.broker.effects.take_logins():
         answer = AuthenticationAnswer(0, None, request.username)
         harness.broker.authenticated(request.connection, answer, harness.now)
     harness.commit()

@@ -215,10 +215,10 @@ def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) ->
             assert not session.inbound
             assert not session.outbound
             assert session.queued_count == session.queued_bytes == 0
-        changes = harness.broker.state.changes
+        changes = harness.broker.changes
         assert not changes.held
         assert not changes.deliveries
-        assert not harness.broker.output.withholding
+        assert not harness.broker.rules.core.output.withholding
         harness.close()
 
 

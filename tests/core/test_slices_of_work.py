@@ -28,7 +28,7 @@ def slices_of(client: Client, *packets: Packet, seal: bool = False) -> list[int]
     """Let the broker receive packets as the shell does; return what each slice cost."""
     harness, connection = client.harness, client.connection
     broker = harness.broker
-    work = broker.state.work
+    work = broker.work
     work.spent = 0
     broker.receive(
         connection, b"".join(encode(packet, client.version) for packet in packets), harness.now
@@ -117,7 +117,7 @@ def test_a_connection_that_is_lost_in_the_middle_of_its_subscribe_leaves_nothing
     harness.lose(client)
     harness.broker.go_on(client.connection, harness.now)
     assert not client.connection.behind
-    assert harness.broker.retained_replay.asked == {}
+    assert harness.broker.rules.retained_replay.asked == {}
     assert len(harness.session("c").subscriptions) == 40
 
 
@@ -170,7 +170,7 @@ def test_what_is_wrong_behind_a_slice_is_said_when_its_turn_has_come(harness: Ha
     client = harness.connect("c", clean=True)
     good = b"".join(encode(Pingreq(), 4) for _ in range(2 * SLICE_UNITS))
     broker = harness.broker
-    broker.state.work.spent = 0
+    broker.work.spent = 0
     broker.receive(client.connection, good + b"\x00\x00", harness.now)
     assert not client.closed
     while client.connection.behind:
@@ -186,7 +186,7 @@ def test_a_crowd_that_is_to_be_sent_what_is_retained_shares_one_slice(harness: H
     for client in crowd:
         client.send(Subscribe(1, [Subscription("#", 0)]))
     harness.commit()
-    work = harness.broker.state.work
+    work = harness.broker.work
     for _ in range(60):
         harness.broker.wake(harness.now)
         assert work.spent < SLICE_UNITS + 3 * ONE_STEP_UNITS

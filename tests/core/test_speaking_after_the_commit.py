@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.core.broker import Batch
+from gateway.core.broker import SealedBatch
 from gateway.core.records.kinds import ClockQuality
 from gateway.wire.packets import (
     Connack,
@@ -215,7 +215,7 @@ def test_a_second_clean_connect_waits_as_the_first_for_the_end_of_the_old_sessio
     harness.lose(harness.connect("c"))
     harness.commit()
     clients = [harness.open_connection() for _ in range(3)]
-    batches: list[Batch] = []
+    batches: list[SealedBatch] = []
     for client in clients:
         client.send(Connect(4, "c", True, 0, None, None, None))
         harness.flush()

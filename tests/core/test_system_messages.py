@@ -37,14 +37,14 @@ def told(harness: Harness, client: Client) -> list[tuple[str, bytes, bool]]:
 
 
 def speak(harness: Harness) -> None:
-    harness.broker.system_messages.publish(VALUES)
+    harness.broker.publish_system_values(VALUES)
 
 
 def test_a_new_subscriber_is_told_what_holds_now_with_retain_set(harness: Harness) -> None:
     client = subscribed(harness, "reader", "$SYS/broker/clients/#")
-    harness.broker.system_messages.answer(VALUES)
+    harness.broker.answer_system_subscriptions(VALUES)
     assert told(harness, client) == [("$SYS/broker/clients/total", b"2", True)]
-    harness.broker.system_messages.answer(VALUES)
+    harness.broker.answer_system_subscriptions(VALUES)
     assert told(harness, client) == []
 
 
@@ -56,7 +56,7 @@ def test_subscribers_are_told_changes_without_retain(harness: Harness) -> None:
 
 def test_retain_handling_2_asks_for_nothing_at_first(harness: Harness) -> None:
     client = subscribed(harness, "reader", "$SYS/#", retain_handling=2)
-    assert not harness.broker.system_messages.requests
+    assert not harness.broker.effects.system_subscriptions
     speak(harness)
     assert len(told(harness, client)) == 2
 
@@ -66,7 +66,7 @@ def test_who_unsubscribes_before_the_answer_gets_none(harness: Harness) -> None:
     client.send(Unsubscribe(2, ["$SYS/#"]))
     harness.commit()
     client.take()
-    harness.broker.system_messages.answer(VALUES)
+    harness.broker.answer_system_subscriptions(VALUES)
     assert told(harness, client) == []
 
 
@@ -78,7 +78,7 @@ def test_a_leading_wildcard_does_not_match_system_topics(
     client = subscribed(harness, "reader", topic_filter)
     assert harness.broker.state.tree.system_count == 0
     speak(harness)
-    harness.broker.system_messages.answer(VALUES)
+    harness.broker.answer_system_subscriptions(VALUES)
     assert told(harness, client) == []
 
 
@@ -108,23 +108,23 @@ def test_nothing_waits_for_a_client_that_is_away_or_reads_slowly(harness: Harnes
     harness.lose(away)
     harness.commit()
     harness.broker.set_writable(slow.connection, False, harness.now)
-    sequence = harness.broker.recorder.next_sequence
+    sequence = harness.broker.batch.next_sequence
     speak(harness)
     harness.commit()
     assert told(harness, slow) == []
     assert harness.session("away").queued_count == harness.session("slow").queued_count == 0
     assert harness.broker.statistics.dropped == {"slow_reader": 2}
-    assert harness.broker.recorder.next_sequence == sequence
+    assert harness.broker.batch.next_sequence == sequence
 
 
 def test_nothing_of_it_is_recorded_or_retained(harness: Harness) -> None:
     client = harness.subscriber("reader", "$SYS/#", 2)
-    harness.broker.system_messages.requests.clear()
-    sequence = harness.broker.recorder.next_sequence
+    harness.broker.effects.system_subscriptions.clear()
+    sequence = harness.broker.batch.next_sequence
     speak(harness)
     harness.commit()
     assert len(told(harness, client)) == 2
-    assert harness.broker.recorder.next_sequence == sequence
+    assert harness.broker.batch.next_sequence == sequence
     assert harness.broker.state.tree.retained_count == 0
     assert harness.broker.state.next_message_number == 1
 
@@ -148,14 +148,14 @@ def test_a_client_with_a_small_maximum_packet_size_is_spared_what_is_too_large(
 
 def answers_to(harness: Harness, version: int, *packets: Packet) -> list[Packet]:
     reader = harness.subscriber("reader", "$SYS/#", 2)
-    harness.broker.system_messages.requests.clear()
+    harness.broker.effects.system_subscriptions.clear()
     writer = harness.connect("writer", version=version)
     writer.take()
-    before = harness.broker.recorder.next_sequence
+    before = harness.broker.batch.next_sequence
     writer.send(*packets)
     harness.commit()
     assert told(harness, reader) == []
-    assert harness.broker.recorder.next_sequence == before
+    assert harness.broker.batch.next_sequence == before
     assert not harness.broker.state.retained
     assert harness.broker.statistics.errors["system_topic"] == 1
     assert not writer.closed

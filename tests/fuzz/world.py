@@ -66,8 +66,8 @@ class World(Harness):
 
     def recovered_from_files(self) -> None:
         """Compare what is there after a start with what peers had been told before the cut."""
-        self.broker.connecting.authenticates = True
-        self.broker.connecting.methods = [METHOD]
+        self.broker.rules.connecting.authenticates = True
+        self.broker.rules.connecting.methods = [METHOD]
         for peer in self.relied:
             self._check_kept(peer, self.broker.state.sessions)
         self.relied = []
@@ -106,10 +106,10 @@ class World(Harness):
 
     def flush(self) -> None:
         """Let every peer hear what may be said now."""
-        self.asked += self.broker.take_authentication_requests()
-        if self.broker.system_messages.requests:
-            self.broker.system_messages.answer(SYSTEM_VALUES)
-        for connection in self.broker.take_dirty():
+        self.asked += self.broker.effects.take_logins()
+        if self.broker.effects.system_subscriptions:
+            self.broker.answer_system_subscriptions(SYSTEM_VALUES)
+        for connection in self.broker.effects.take_writes():
             peer = self.clients[connection]
             assert isinstance(peer, Peer), "only peers connect here"
             data = connection.take_outgoing()
@@ -168,7 +168,7 @@ class World(Harness):
         assert state.held_bytes == inbound_bytes, "held_bytes"
         wills = [session.will for session in state.wills.values() if session.will is not None]
         assert state.wills_bytes == sum(will.memory_bytes() for will in wills), "wills_bytes"
-        incoming = broker.incoming
+        incoming = broker.rules.admission.incoming
         holders = {*incoming.parts, *incoming.aliases, *broker.timers.of_connections}
         assert all(each.is_open for each in holders), "memory of a closed connection"
         assert incoming.parts_bytes == sum(incoming.parts.values()), "parts_bytes"

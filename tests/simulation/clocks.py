@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
+from gateway.core import effects
 from gateway.core.rules import deliver, retained
 from gateway.core.sessions.session import Session
 from gateway.server.commit import batch_writer, checkpoints
@@ -86,7 +87,7 @@ def virtual() -> Iterator[None]:
             (journal, "DROP_FILES_MAX", 2),
             (batch_writer, "QUICK_COMMITS", 2),
             (checkpoint, "CHUNK_ROWS", 3),
-            (deliver, "QUEUE_PAGE_MESSAGES", 4),
+            (effects, "QUEUE_PAGE_MESSAGES", 4),
             (deliver, "WAITING_IN_MEMORY_MESSAGES", 3),
             (retained, "SLICE_MESSAGES", 3),
             (retained, "FIRST_MESSAGES", 2),

@@ -161,8 +161,8 @@ def _all_is_exported(world: "World") -> bool:
     life = world.machine.life
     return (
         life is not None
-        and not life.broker.recorder.record_count
-        and world.log.last_sequence + 1 == life.broker.recorder.next_sequence
+        and not life.broker.batch.record_count
+        and world.log.last_sequence + 1 == life.broker.batch.next_sequence
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from gateway.core.broker import Batch, Broker
+from gateway.core.broker import Broker, SealedBatch
 from gateway.core.frames import Frames
 from gateway.core.output import Output
 from gateway.core.records.kinds import RecordKind
@@ -113,7 +113,7 @@ def later(right: Any) -> object:
 def later_when_committed(right: Any) -> object:
     """Do what was put off."""
 
-    def committed(self: Broker, batch: Batch) -> None:
+    def committed(self: Broker, batch: SealedBatch) -> None:
         right(self, batch)
         waiting = _DELAYED.copy()
         _DELAYED.clear()
@@ -203,7 +203,7 @@ def _pages_reversed(right: Any) -> object:
 
 
 def _failed_commit_ignored(right: Any) -> object:
-    def committed(self: BatchWriter, done: Any, batch: Batch, written: object) -> None:
+    def committed(self: BatchWriter, done: Any, batch: SealedBatch, written: object) -> None:
         if done.exception() is not None:
             done = self._loop.create_future()
             done.set_result(1.0)
@@ -213,7 +213,7 @@ def _failed_commit_ignored(right: Any) -> object:
 
 
 def _full_disk_ignored(_: object) -> object:
-    def wait_for_room(self: BatchWriter, error: object, batch: Batch, written: Any) -> None:
+    def wait_for_room(self: BatchWriter, error: object, batch: SealedBatch, written: Any) -> None:
         self._end()
         self._release(batch, written, 0.0)
 

@@ -124,7 +124,7 @@ def test_a_blob_of_a_later_format_is_refused_in_a_sentence_and_never_skipped(
 ) -> None:
     harness = Harness(tmp_path)
     harness.connect("c")
-    next_sequence = harness.broker.recorder.next_sequence
+    next_sequence = harness.broker.batch.next_sequence
     blob = blob_of(next_sequence)
     body = b"OGJ9" + blob[4:-4]
     harness.store.journal.append(next_sequence, body + layout.CRC.pack(crc32(body)))

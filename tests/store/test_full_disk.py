@@ -112,7 +112,7 @@ def test_a_checkpoint_that_finds_the_disk_full_is_written_later_and_whole(disk: 
     store = harness.store
     for _ in range(3):
         while store.checkpointing:
-            store.begin(harness.broker.recorder.next_sequence, None)
+            store.begin(harness.broker.batch.next_sequence, None)
             store.step_checkpoint()
             store.fsync_commit()
         assert store.checkpoint_lacks_room
@@ -120,11 +120,11 @@ def test_a_checkpoint_that_finds_the_disk_full_is_written_later_and_whole(disk: 
         store.resume_checkpoint()
     disk.empty()
     while store.checkpointing:
-        store.begin(harness.broker.recorder.next_sequence, None)
+        store.begin(harness.broker.batch.next_sequence, None)
         store.step_checkpoint()
         store.fsync_commit()
     store.checkpoint_finished(store.finish_checkpoint())
-    assert store.written_to == harness.broker.recorder.next_sequence
+    assert store.written_to == harness.broker.batch.next_sequence
     with sqlite3.connect(disk.folder / "broker.db") as tables:
         assert tables.execute("SELECT count(*) FROM messages").fetchone() == (200,)
         assert tables.execute("SELECT count(*) FROM queue").fetchone() == (200,)

@@ -84,7 +84,7 @@ def test_an_exported_journal_that_is_kept_is_not_read_whole_at_a_start(tmp_path:
         harness.lose(harness.connect("c"))
         harness.commit()
     harness.checkpoint()
-    sequence = harness.broker.recorder.next_sequence
+    sequence = harness.broker.batch.next_sequence
     for path, offset, length in frames_in(tmp_path)[:-1]:
         flip(path, offset + length - 5)
     harness.close()
@@ -99,9 +99,9 @@ def test_an_exported_blob_that_no_table_covers_is_kept_over_two_cuts(tmp_path: P
     harness = Harness(tmp_path)
     harness.commit()
     store = harness.store
-    store.exported_sequence = harness.broker.recorder.next_sequence - 1
+    store.exported_sequence = harness.broker.batch.next_sequence - 1
     assert not store.has_droppable()
-    store.begin(harness.broker.recorder.next_sequence, None)
+    store.begin(harness.broker.batch.next_sequence, None)
     assert not store.drop_exported()
     store.fsync_commit()
     harness.cut()

@@ -24,15 +24,15 @@ def retain(client: Client, topic: str, payload: bytes = b"x") -> None:
 def write_part(harness: Harness) -> None:
     """Write what was recorded since the last part, as a turn of the loop does."""
     broker = harness.broker
-    assert broker.recorder.lazy
+    assert broker.batch.lazy
     part = broker.take_part(harness.now, harness.time_ms, ClockQuality.UNKNOWN)
-    harness.store.write_unsynced(broker.recorder.batch_number, part)
-    assert not broker.recorder.lazy
+    harness.store.write_unsynced(broker.batch.batch_number, part)
+    assert not broker.batch.lazy
 
 
 def begin_commit(harness: Harness) -> None:
     """Seal the batch and write it ahead; no fsync follows."""
-    first_sequence = harness.broker.recorder.next_sequence
+    first_sequence = harness.broker.batch.next_sequence
     harness.store.begin(
         first_sequence, harness.broker.seal(harness.now, harness.time_ms, ClockQuality.UNKNOWN).blob
     )
@@ -109,7 +109,7 @@ def test_what_follows_a_torn_part_does_not_count(
     for topic in ("a", "b", "c"):
         retain(publisher, topic)
         write_part(harness)
-        file = harness.store._unsynced._files[harness.broker.recorder.batch_number % 2]
+        file = harness.store._unsynced._files[harness.broker.batch.batch_number % 2]
         path = file.path
         ends.append(file.at)
     data = bytearray(path.read_bytes())
@@ -143,7 +143,7 @@ def test_an_old_file_that_a_power_cut_brings_back_does_not_count(
     harness.boot = b"\x02" * 8
     harness._open()  # another start, which gives the same numbers to other events
     harness.connect("q")
-    while harness.broker.recorder.next_sequence < part_in(old).first_sequence:
+    while harness.broker.batch.next_sequence < part_in(old).first_sequence:
         harness.connect("r")
     for name, data in old.items():
         (folder / name).write_bytes(data)
@@ -200,7 +200,7 @@ def test_on_a_full_disk_the_rest_of_the_batch_is_left_out_and_the_next_is_writte
     retain(publisher, "c")
     write_part(harness)
     folder = harness.store.journal.folder
-    recovered = unsynced_batches(folder, harness.broker.recorder.next_sequence, harness.boot.hex())
+    recovered = unsynced_batches(folder, harness.broker.batch.next_sequence, harness.boot.hex())
     assert [Blob(blob).record_count for blob in recovered] == [2], "published and retained: a"
     harness.commit()
     retain(publisher, "d")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core import effects
 from gateway.core.limits import Limits
 from gateway.core.rules import deliver
 from gateway.core.sessions.message import DeliveryState
@@ -234,7 +235,7 @@ class Life:
 def test_a_wild_life_keeps_what_was_committed_and_leaves_nothing(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deliver, "QUEUE_PAGE_MESSAGES", 3)
+    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 3)
     monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
     life = Life(tmp_path, random.Random(seed))  # noqa: S311 - the same every time
     for _ in range(STEPS):

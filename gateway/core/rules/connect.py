@@ -86,7 +86,7 @@ class Connecting:
         """There are passwords to check user names against."""
         self.methods = methods
         """Methods of enhanced authentication that the shell knows."""
-        self.authentication_requests: list[AuthenticationRequest] = []
+        self.effects = core.effects
 
     # -- CONNECT
 
@@ -130,7 +130,7 @@ class Connecting:
         elif self.authenticates or not connection.anonymous:
             connection.state = ConnectionState.AUTHENTICATING
             connection.connect = packet
-            self.authentication_requests.append(
+            self.effects.logins.append(
                 AuthenticationRequest(
                     connection, packet.username, packet.password or b"", None, b"", True
                 )
@@ -218,7 +218,7 @@ class Connecting:
         if connection.state is not ConnectionState.CONNECTED:
             connection.state = ConnectionState.AUTHENTICATING
         connection.checking = True
-        self.authentication_requests.append(
+        self.effects.logins.append(
             AuthenticationRequest(
                 connection, "", b"", connection.authentication_method, data, is_first
             )

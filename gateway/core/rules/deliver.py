@@ -9,10 +9,10 @@ Messages are started in the order of the queue and resent in the order they were
 from typing import Final
 
 from gateway.core.core import Core
+from gateway.core.effects import PageRequest
 from gateway.core.frames import NO_ALIAS
 from gateway.core.limits import (
     FORWARDED_BYTES_MAX,
-    QUEUE_PAGE_MESSAGES,
     WAITING_IN_MEMORY_MESSAGES,
 )
 from gateway.core.records.kinds import DropReason, Observation
@@ -24,19 +24,6 @@ from gateway.wire.kinds import PUBREL
 SLOW_READER: Final = "slow_reader"
 
 
-class PageRequest:
-    """Contents that have to be read from disk before a session can go on."""
-
-    def __init__(self, session: Session) -> None:
-        session.pages_requested += 1
-        self.session = session
-        self.number = session.pages_requested
-        self.first_position = session.stored_first
-        self.count = min(session.stored_count, QUEUE_PAGE_MESSAGES)
-        self.contents: list[int] = []
-        """Numbers of messages in flight whose contents are on disk only."""
-
-
 class Deliverer:
     """Everything that happens between a matched message and its acknowledgement."""
 
@@ -46,7 +33,7 @@ class Deliverer:
         self.output = core.output
         self.limits = core.limits
         self.statistics = core.statistics
-        self.page_requests: list[PageRequest] = []
+        self.effects = core.effects
 
     # -- messages in
 
@@ -237,7 +224,7 @@ class Deliverer:
 
     def _request_page(self, session: Session) -> None:
         session.loading = True
-        self.page_requests.append(PageRequest(session))
+        self.effects.pages.append(PageRequest(session))
 
     def page_loaded(
         self,
@@ -311,7 +298,7 @@ class Deliverer:
         ]
         if missing:
             self._request_page(session)
-            self.page_requests[-1].contents = missing
+            self.effects.pages[-1].contents = missing
             return
         self._resend_all(session, connection, now)
         self.pump(session, now)

@@ -68,6 +68,14 @@ class Disconnecting:
         self.ended_sealed: set[str] = set()
         """The same, of the batch that is being committed."""
 
+    def seal(self) -> None:
+        """The batch ends that is being made."""
+        self.ended_sealed, self.ended = self.ended, set()
+
+    def committed(self) -> None:
+        """It is durable."""
+        self.ended_sealed = set()
+
     # -- connections
 
     def receive_disconnect(

@@ -7,24 +7,12 @@ the new entries are one transaction.
 """
 
 from gateway.core.core import Core
+from gateway.core.effects import HandOver
 from gateway.core.rules.admission import Admission
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.sessions.message import KEY_SHIFT, SHARED, Delivery, Message
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-
-
-class HandOver:
-    """What an ended session had on disk: `stored_count` positions of its queue from
-    `stored_first` on, and contents of messages in flight."""
-
-    def __init__(self, session: Session, started: list[Delivery]) -> None:
-        self.session = session
-        self.first_position = session.stored_first
-        self.count = session.stored_count
-        self.started = started
-        self.contents = [delivery.message_number for delivery in started]
-        self.keys = dict(session.keys)
 
 
 class Redistribution:
@@ -36,7 +24,7 @@ class Redistribution:
         self.admission = admission
         self.fan_out = fan_out
         self.frames = core.frames
-        self.requests: list[HandOver] = []
+        self.effects = core.effects
 
     def begin(self, session: Session, now: float) -> None:
         """A session is about to end."""
@@ -49,7 +37,7 @@ class Redistribution:
         on_disk = [delivery for delivery in started if delivery.message is None]
         shared = any(subscription.is_shared for subscription in session.keys.values())
         if shared and (on_disk or session.stored_count):
-            self.requests.append(HandOver(session, on_disk))
+            self.effects.hand_overs.append(HandOver(session, on_disk))
 
     def finish(
         self,

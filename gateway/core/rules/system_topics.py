@@ -24,17 +24,16 @@ class SystemMessages:
         self.frames = core.frames
         self.limits = core.limits
         self.statistics = core.statistics
-        self.requests: dict[tuple[int, str], Session] = {}
-        """New subscriptions that wait for what holds now: session's number and filter."""
+        self.effects = core.effects
 
     def request(self, session: Session, subscription: Subscription) -> None:
         """A client subscribed below `$SYS` and wants to be told what holds now."""
-        self.requests[session.number, subscription.topic_filter] = session
+        self.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
     def answer(self, values: dict[str, bytes]) -> None:
         """Tell those who asked what holds now, with RETAIN set [MQTT-3.3.1-8]."""
-        requests = self.requests
-        self.requests = {}
+        requests = self.effects.system_subscriptions
+        self.effects.system_subscriptions = {}
         messages = [_message_of(topic, payload) for topic, payload in values.items()]
         for (_, topic_filter), session in requests.items():
             subscription = session.subscriptions.get(topic_filter)

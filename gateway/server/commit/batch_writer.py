@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from gateway.core.broker import Batch, Broker
+from gateway.core.broker import Broker, SealedBatch
 from gateway.core.sessions.session import Session
 from gateway.server.commit.checkpoints import Checkpoints
 from gateway.server.commit.journal_room import JournalRoom
@@ -85,7 +85,7 @@ class BatchWriter:
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
         """What a commit takes on average; a disk is slow until it has shown that it is not."""
-        self._waiting: tuple[Batch, set[Session] | None] | None = None
+        self._waiting: tuple[SealedBatch, set[Session] | None] | None = None
         """The batch for which there was no room. Nothing is under way on the disk meanwhile."""
         self.is_last = False
         """The process is to end: a batch that finds no room is given up."""
@@ -112,7 +112,7 @@ class BatchWriter:
         self._hand_over()
         part = broker.take_part(self._loop.time(), *self.wall_clock.read())
         try:
-            self.store.write_unsynced(broker.recorder.batch_number, part)
+            self.store.write_unsynced(broker.batch.batch_number, part)
         except OSError as error:
             self._failed(error)
 
@@ -120,7 +120,7 @@ class BatchWriter:
         """Seal what was collected and commit it; none may be under way."""
         broker, store = self.broker, self.store
         self._hand_over()
-        recorder = broker.recorder
+        recorder = broker.batch
         is_lazy = recorder.lazy
         size_bytes = recorder.blob_bytes() if recorder.record_count else 0
         commits_here = (
@@ -163,7 +163,7 @@ class BatchWriter:
 
     def _hand_over(self) -> None:
         """Read what sessions that end in this batch leave to others: one transaction for both."""
-        for request in self.broker.take_hand_overs():
+        for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
             )
@@ -178,11 +178,11 @@ class BatchWriter:
         self.is_busy = False
         self.quiet.set()
 
-    def _commit_on_thread(self, batch: Batch, written: set[Session] | None) -> None:
+    def _commit_on_thread(self, batch: SealedBatch, written: set[Session] | None) -> None:
         future = self._loop.run_in_executor(self._thread, self.store.fsync_commit)
         future.add_done_callback(lambda done: self._committed(done, batch, written))
 
-    def _commit_here(self, batch: Batch, written: set[Session] | None) -> None:
+    def _commit_here(self, batch: SealedBatch, written: set[Session] | None) -> None:
         """Commit on the loop's thread: this disk is done before a thread would have begun."""
         try:
             seconds = self.store.fsync_commit()
@@ -196,7 +196,7 @@ class BatchWriter:
         self._release(batch, written, seconds)
 
     def _committed(
-        self, done: "asyncio.Future[float]", batch: Batch, written: set[Session] | None
+        self, done: "asyncio.Future[float]", batch: SealedBatch, written: set[Session] | None
     ) -> None:
         error = done.exception()
         if isinstance(error, NoRoom):
@@ -208,7 +208,7 @@ class BatchWriter:
             return
         self._release(batch, written, done.result())
 
-    def _release(self, batch: Batch, written: set[Session] | None, seconds: float) -> None:
+    def _release(self, batch: SealedBatch, written: set[Session] | None, seconds: float) -> None:
         """The batch is durable: its bytes may leave."""
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, 0 if batch.blob is None else len(batch.blob))
@@ -219,7 +219,9 @@ class BatchWriter:
 
     # -- a batch that finds no room
 
-    def _wait_for_room(self, error: NoRoom, batch: Batch, written: set[Session] | None) -> None:
+    def _wait_for_room(
+        self, error: NoRoom, batch: SealedBatch, written: set[Session] | None
+    ) -> None:
         """Nothing of the batch has been sent: it can be written a while later."""
         if self.is_last:
             self.is_unwritten = self.is_stopped = True

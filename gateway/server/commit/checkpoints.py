@@ -48,11 +48,11 @@ class Checkpoints:
         # used up before.
         if self._evictable:
             return False
-        return self.store.wants_checkpoint(self.broker.state.changes, interval_seconds, now)
+        return self.store.wants_checkpoint(self.broker.changes, interval_seconds, now)
 
     def begin(self, now: float) -> None:
         """Begin one: it covers everything up to the next record."""
-        next_sequence = self.broker.recorder.next_sequence
+        next_sequence = self.broker.batch.next_sequence
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def rows_committed(self, sessions: set[Session]) -> None:
@@ -79,7 +79,7 @@ class Checkpoints:
         """Evict what is in the tables, for some milliseconds at a time."""
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
-            self.broker.deliverer.evict(self._evictable.pop())
+            self.broker.evict(self._evictable.pop())
             if time.monotonic() >= deadline:
                 self._loop.call_soon(self._evict)
                 return

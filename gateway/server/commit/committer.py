@@ -44,7 +44,7 @@ class Committer:
         self.limits = limits
         self.failure: StoreFailed | None = None
         self._failed = failed
-        self.journal_room = JournalRoom(broker.recorder, store)
+        self.journal_room = JournalRoom(broker, store)
         self.checkpoints = Checkpoints(broker, store, recovered, self._fail_tables)
         self.writer = BatchWriter(
             broker,
@@ -73,14 +73,14 @@ class Committer:
             return
         broker = self.broker
         if not self.writer.is_busy:
-            if broker.output.waits():
+            if broker.waits_for_commit():
                 self._commit_after(self.limits.commit_delay, lazy=False)
             elif self.store.checkpointing or self.journal_room.is_wanted:
                 self._commit()
-            elif broker.recorder.record_count:
+            elif broker.batch.record_count:
                 # No client waits for these facts: they may share a later fsync.
                 self._commit_after(self.limits.lazy_commit_delay, lazy=True)
-        if broker.recorder.lazy:
+        if broker.batch.lazy:
             self.write_down()
 
     def wants_tick(self) -> bool:
@@ -92,7 +92,7 @@ class Committer:
 
         It is fsynced with its batch. Whatever may show a client that it has happened leaves later.
         """
-        if self.broker.recorder.lazy and not self.writer.is_stopped:
+        if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()
 
     def upkeep(self, journal_bytes_max: int) -> None:
@@ -132,8 +132,8 @@ class Committer:
 
     def _has_work(self) -> bool:
         return bool(
-            self.broker.output.waits()
-            or self.broker.recorder.record_count
+            self.broker.waits_for_commit()
+            or self.broker.batch.record_count
             or self.store.checkpointing
         )
 

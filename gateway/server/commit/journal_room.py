@@ -2,8 +2,8 @@
 
 import logging
 
+from gateway.core.broker import Broker
 from gateway.core.records.kinds import Observation
-from gateway.core.records.recorder import Recorder
 from gateway.store.store import Store
 
 logger = logging.getLogger(__name__)
@@ -12,8 +12,8 @@ logger = logging.getLogger(__name__)
 class JournalRoom:
     """Decides which blobs are dropped with the next batch."""
 
-    def __init__(self, recorder: Recorder, store: Store) -> None:
-        self.recorder = recorder
+    def __init__(self, broker: Broker, store: Store) -> None:
+        self.broker = broker
         self.store = store
         self.is_wanted = False
         """There is something to drop."""
@@ -56,5 +56,5 @@ class JournalRoom:
                 "missing in the session log; is `oncegate upload` running?",
                 *lost,
             )
-            self.recorder.observed(None, Observation.LOG_TRUNCATED, str(lost[0]), str(lost[1]))
+            self.broker.observe(None, Observation.LOG_TRUNCATED, str(lost[0]), str(lost[1]))
         self.is_wanted = dropped or lost is not None

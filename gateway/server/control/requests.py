@@ -193,13 +193,13 @@ class Control:
         if event is None:
             raise Refused("bad_request", f"'event' has to be one of {tuple(OBSERVABLE)}")
         port, detail = _text(request, "port"), _text(request, "detail", "")
-        self._event_loop.broker.recorder.observed(None, event, port, detail)
+        self._event_loop.broker.observe(None, event, port, detail)
         self._event_loop.schedule()
         return {}
 
     def _exported(self, request: Request) -> dict[str, Any]:
         sequence = request.get("sequence")
-        last = self._event_loop.broker.recorder.next_sequence - 1
+        last = self._event_loop.broker.batch.next_sequence - 1
         if not isinstance(sequence, int) or not 0 <= sequence <= last:
             raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
         self._event_loop.committer.journal_room.exported(sequence)

@@ -2,8 +2,8 @@
 
 import logging
 
+from gateway.core.broker import Broker
 from gateway.core.records.kinds import Observation
-from gateway.core.records.recorder import Recorder
 from gateway.server.host.clock import WallClock
 
 logger = logging.getLogger(__name__)
@@ -16,9 +16,9 @@ clock is never synchronised deadlines wait for so long again."""
 class ClockWatch:
     """Compares the wall clock with what was last logged of it."""
 
-    def __init__(self, wall_clock: WallClock, recorder: Recorder) -> None:
+    def __init__(self, wall_clock: WallClock, broker: Broker) -> None:
         self._wall_clock = wall_clock
-        self._recorder = recorder
+        self._broker = broker
         self._quality_logged = wall_clock.quality
 
     def look(self, idle_seconds: float) -> None:
@@ -35,9 +35,9 @@ class ClockWatch:
                 step_ms / 1000,
                 quality.word,
             )
-            self._recorder.observed(None, Observation.CLOCK_STEPPED, "", str(step_ms))
+            self._broker.observe(None, Observation.CLOCK_STEPPED, "", str(step_ms))
         if quality != self._quality_logged:
             logger.info("the clock is %s", quality.word)
         if quality != self._quality_logged or idle_seconds >= CLOCK_READ_SECONDS:
-            self._recorder.observed(None, Observation.CLOCK_READ, "", quality.word)
+            self._broker.observe(None, Observation.CLOCK_READ, "", quality.word)
         self._quality_logged = quality

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
+from gateway.core.effects import PageRequest
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.deliver import PageRequest
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.hooks.dispatch import Hooks
@@ -62,9 +62,9 @@ class EventLoop:
         self.authentications = Authentications(broker, authenticator, self._answered)
         time = recovered.state.time
         self.wall_clock = WallClock(time.wall_ms, time.clock)
-        self._clock_watch = ClockWatch(self.wall_clock, broker.recorder)
+        self._clock_watch = ClockWatch(self.wall_clock, broker)
         self.failed = asyncio.Event()
-        self.first_sequence = broker.recorder.next_sequence
+        self.first_sequence = broker.batch.next_sequence
         """The first event of this run."""
         self.committer = Committer(
             broker,
@@ -92,7 +92,7 @@ class EventLoop:
         self.look_at_disk: Callable[[], None] = _do_nothing
         """Called once a second, and when a batch finds no room."""
         self.channels: dict[Connection, Channel] = {}
-        self._work = broker.state.work
+        self._work = broker.work
         self._scheduled = False
         self._committing = False
         """The committer has its part of the tick."""
@@ -119,7 +119,7 @@ class EventLoop:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
             return
-        recorder = self.broker.recorder
+        recorder = self.broker.batch
         recorded_bytes = recorder.pending_bytes()
         self._work.spent = 0
         if len(data) <= PIECE_BYTES:
@@ -195,15 +195,15 @@ class EventLoop:
         broker = self.broker
         if self.committer.failure is not None:
             return
-        if self._page_requests or broker.deliverer.page_requests:
+        if self._page_requests or broker.effects.pages:
             self._load_pages()
-        for request in broker.take_authentication_requests():
+        for request in broker.effects.take_logins():
             self.authentications.begin(request)
-        if broker.system_messages.requests:
+        if broker.effects.system_subscriptions:
             self.answer_system_topics()
         # What may leave already does not wait until the next batch is durable. It waits until
         # what it may show is written: the committer calls `_write_out` then.
-        if not broker.recorder.lazy:
+        if not broker.batch.lazy:
             self._write_out()
         self._committing = True
         self.committer.tick()
@@ -218,7 +218,7 @@ class EventLoop:
 
     def _write_out(self) -> None:
         self._received_bytes = 0
-        for connection in self.broker.take_dirty():
+        for connection in self.broker.effects.take_writes():
             channel = self.channels.get(connection)
             if channel is not None:
                 channel.write()
@@ -236,7 +236,7 @@ class EventLoop:
         self.schedule()
 
     def _load_pages(self) -> None:
-        self._page_requests.extend(self.broker.take_page_requests())
+        self._page_requests.extend(self.broker.effects.take_pages())
         for request in self._page_requests[:PAGES_PER_TICK_MAX]:
             contents, deliveries, request.count = self.store.load_page(
                 request.session,
@@ -247,7 +247,7 @@ class EventLoop:
             )
             self.broker.page_loaded(request, contents, deliveries, self._loop.time())
         del self._page_requests[:PAGES_PER_TICK_MAX]
-        if self._page_requests or self.broker.deliverer.page_requests:
+        if self._page_requests or self.broker.effects.pages:
             self.schedule()
 
     def _disk_full(self) -> None:

@@ -44,7 +44,7 @@ class Reading:
         self.unread_bytes = 0
         """Of all clients that are behind."""
         self._broker = broker
-        self._work = broker.state.work
+        self._work = broker.work
         self._may_go_on = may_go_on
         self._lose = lose
         self._schedule = schedule
@@ -68,7 +68,7 @@ class Reading:
 
         `recorded_bytes` is what waited for its commit before.
         """
-        pending_bytes = self._broker.recorder.pending_bytes()
+        pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
             # What needs no disk, QoS 0 or PINGREQ, is received all the same.
             channel.overloaded = True
@@ -78,7 +78,7 @@ class Reading:
     def resume_overloaded(self) -> None:
         """Read on once so much is committed that there is room for some reads."""
         if not self._overloaded or (
-            self._broker.recorder.pending_bytes() > self.uncommitted_bytes_max // 2
+            self._broker.batch.pending_bytes() > self.uncommitted_bytes_max // 2
         ):
             return
         waiting = self._overloaded
@@ -133,7 +133,7 @@ class Reading:
         channel = next(iter(self._behind))
         del self._behind[channel]
         self._work.spent = 0
-        recorded_bytes = self._broker.recorder.pending_bytes()
+        recorded_bytes = self._broker.batch.pending_bytes()
         if channel.connection.behind:
             self._broker.go_on(channel.connection, self._loop.time())
         if channel.unread and not channel.connection.behind:

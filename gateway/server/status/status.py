@@ -112,7 +112,7 @@ class Status:
 
 
 def _journal_of(event_loop: EventLoop) -> dict[str, Any]:
-    metrics, recorder = event_loop.committer.metrics, event_loop.broker.recorder
+    metrics, recorder = event_loop.committer.metrics, event_loop.broker.batch
     return {
         "batches": metrics.batches,
         "facts": recorder.next_sequence - event_loop.first_sequence,

@@ -57,7 +57,7 @@ class SystemTopics:
     def answer(self) -> None:
         """Clients have subscribed: send them what holds now."""
         if self._interval_seconds is None:
-            self._broker.system_messages.requests.clear()
+            self._broker.effects.system_subscriptions.clear()
         else:
             self._ask()
 
@@ -91,11 +91,11 @@ class SystemTopics:
             self._publish_due = False
             known = self._published
             news = {topic: text for topic, text in values.items() if known.get(topic) != text}
-            broker.system_messages.publish(news)
+            broker.publish_system_values(news)
             self._published = values
         elif not self._published:
             # All subscribers get everything now: the next round has what changes from here.
             self._published = values
-        if broker.system_messages.requests:
-            broker.system_messages.answer(values)
+        if broker.effects.system_subscriptions:
+            broker.answer_system_subscriptions(values)
         self._schedule()

@@ -41,7 +41,7 @@ SENT_KINDS: Final = (
 def counts_of(broker: Broker) -> dict[str, int]:
     """Return what load averages are made of; all of it only grows."""
     statistics = broker.statistics
-    others_sent = sum(broker.output.packets_sent[kind] for kind in SENT_KINDS)
+    others_sent = sum(broker.statistics.packets_sent[kind] for kind in SENT_KINDS)
     return {
         "messages/received": statistics.packets_received_total,
         "messages/sent": others_sent + statistics.publishes_sent_total(),
@@ -126,7 +126,7 @@ def _messages_of(broker: Broker, counts: dict[str, int], totals: Totals) -> dict
 
 
 def _packets_of(broker: Broker, counts: dict[str, int]) -> dict[str, int]:
-    received, sent = broker.statistics.packets_received, broker.output.packets_sent
+    received, sent = broker.statistics.packets_received, broker.statistics.packets_sent
     numbers = {
         "packets/publish/received": counts["publish/received"],
         "packets/publish/sent": counts["publish/sent"],

@@ -101,7 +101,7 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
             gap_seconds=ticker.gap_seconds,
             busy_seconds=ticker.busy_seconds,
             journal_bytes=running.event_loop.store.journal_total_bytes,
-            uncommitted_bytes=running.event_loop.broker.recorder.pending_bytes(),
+            uncommitted_bytes=running.event_loop.broker.batch.pending_bytes(),
             **memory_of(),
             **{key: value - before[key] for key, value in totals.items()},
         )

@@ -117,5 +117,5 @@ async def test_a_commit_that_fails_ends_the_process_wherever_it_ran(
             while not commits.failures:  # noqa: ASYNC110 - the committer calls, it has no event
                 await asyncio.sleep(0)
         assert (commits.store.waited_on == threading.current_thread().name) is (before > 0)
-        assert commits.broker.output.committed_batch == batch - 1
+        assert commits.broker.committed_batch == batch - 1
         assert "disk I/O error" in str(commits.failures[0])

@@ -61,8 +61,8 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
         # One commit holds what the first read brought, the next batch waits behind it. Of 4 MiB
         # that were sent no more is in memory than the limit and what each was read once beyond it.
         await broker.eventually(disk.waiting.is_set)
-        await broker.eventually(lambda: event_loop.broker.recorder.pending_bytes() > 64 * KIB)
-        pending_bytes = event_loop.broker.recorder.pending_bytes()
+        await broker.eventually(lambda: event_loop.broker.batch.pending_bytes() > 64 * KIB)
+        pending_bytes = event_loop.broker.batch.pending_bytes()
         assert pending_bytes <= 64 * KIB + len(greedy) * READ_BYTES_MAX
         for number in range(300):
             calm.send(publish("calm", b"%03d" % number) + PINGREQ)

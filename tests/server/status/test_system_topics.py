@@ -117,7 +117,7 @@ async def test_with_sys_interval_never_nothing_is_said(start: Start) -> None:
         await subscribe(client, "$SYS/#")
         client.send(Pingreq())
         assert isinstance(await client.receive(), Pingresp)
-    assert not broker.running.event_loop.broker.system_messages.requests
+    assert not broker.running.event_loop.broker.effects.system_subscriptions
 
 
 async def test_many_new_subscribers_cost_one_count(start: Start) -> None:

@@ -1,0 +1,74 @@
+"""The rules of one broker, each made with those that it calls."""
+
+from gateway.core.core import Core
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.admission import Admission
+from gateway.core.rules.connect import Connecting
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.packets import Packets
+from gateway.core.rules.publish import Publisher
+from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.receive import Receiving
+from gateway.core.rules.restart import Restart
+from gateway.core.rules.retained import RetainedReplay
+from gateway.core.rules.shared_subscriptions import Redistribution
+from gateway.core.rules.subscribe import Subscribing
+from gateway.core.rules.system_topics import SystemMessages
+from gateway.core.rules.timeouts import Timeouts
+
+
+class Rules:
+    """What the broker calls, and what that calls."""
+
+    def __init__(self, core: Core, authenticates: bool, methods: list[str]) -> None:
+        self.core = core
+        self.deliverer = Deliverer(core)
+        self.system_messages = SystemMessages(core)
+        self.acknowledging = Acknowledging(core, self.deliverer)
+        self.fan_out = FanOut(core, self.deliverer)
+        self.admission = Admission(core)
+        self.qos2_receive = Qos2Receive(core, self.admission, self.fan_out)
+        self.full_disk = FullDisk(core)
+        self.publisher = Publisher(
+            core, self.admission, self.deliverer, self.fan_out, self.qos2_receive
+        )
+        self.redistribution = Redistribution(core, self.admission, self.fan_out)
+        self.retained_replay = RetainedReplay(core, self.deliverer)
+        self.subscribing = Subscribing(core, self.retained_replay, self.system_messages)
+        self.disconnecting = Disconnecting(
+            core, self.deliverer, self.publisher, self.redistribution, self.retained_replay
+        )
+        self.connecting = Connecting(
+            core, self.disconnecting, self.full_disk, authenticates, methods
+        )
+        self.packets = Packets(
+            core,
+            self.connecting,
+            self.disconnecting,
+            self.publisher,
+            self.qos2_receive,
+            self.acknowledging,
+            self.subscribing,
+            self.full_disk,
+        )
+        self.receiving = Receiving(
+            core,
+            self.admission.incoming,
+            self.packets,
+            self.connecting,
+            self.disconnecting,
+            self.subscribing,
+            self.full_disk,
+        )
+        self.timeouts = Timeouts(
+            core,
+            self.connecting,
+            self.disconnecting,
+            self.deliverer,
+            self.qos2_receive,
+            self.retained_replay,
+        )
+        self.restart = Restart(core, self.disconnecting, self.publisher)

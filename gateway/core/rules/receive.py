@@ -1,0 +1,187 @@
+"""From the bytes of a connection to the rule of each packet, in slices; and what ends it there.
+
+A connection that sends more than a slice of work (`work.py`) is *behind*: the rest waits until the
+event loop gives it its next slice.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.incoming import Incoming
+from gateway.core.records.kinds import CloseReason, Observation
+from gateway.core.rules.authenticate import AuthenticationAnswer
+from gateway.core.rules.connect import Connecting
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.packets import Packets
+from gateway.core.rules.subscribe import Subscribing
+from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
+from gateway.core.timers import Timer, TimerKind
+from gateway.core.violation import QUOTA_EXCEEDED, UNSUPPORTED_PROTOCOL_VERSION, Violation
+from gateway.core.work import SLICE_UNITS
+from gateway.wire.decoder import Decoder
+from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
+from gateway.wire.packets import Packet
+
+REFUSED_CONNECTIONS_MAX: Final = 64
+"""Connections beyond `max_connections` that are kept until CONNECT can be answered with 0x03."""
+
+
+class Receiving:
+    """Decodes, and lets the rules have one packet after the other."""
+
+    def __init__(
+        self,
+        core: Core,
+        incoming: Incoming,
+        packets: Packets,
+        connecting: Connecting,
+        disconnecting: Disconnecting,
+        subscribing: Subscribing,
+        full_disk: FullDisk,
+    ) -> None:
+        self.recorder = core.recorder
+        self.limits = core.limits
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.work = core.state.work
+        self.incoming = incoming
+        self.packets = packets
+        self.connecting = connecting
+        self.disconnecting = disconnecting
+        self.subscribing = subscribing
+        self.full_disk = full_disk
+
+    def accept(
+        self, address: str, anonymous: bool, now: float, share: ConnectionShare | None
+    ) -> Connection:
+        """Return a new connection; it is closing already where there are too many."""
+        decoder = Decoder(
+            self.limits.max_packet_size_bytes,
+            allows_control_characters=self.limits.allow_control_characters,
+        )
+        connection = Connection(address, decoder, anonymous, now, share)
+        self.statistics.connections_accepted += 1
+        self.statistics.connections_open += 1
+        if share is not None:
+            share.connections_open += 1
+        if self.packets.places_missing(connection) > REFUSED_CONNECTIONS_MAX:
+            self.statistics.count_error("max_connections")
+            self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
+        else:
+            due = now + self.limits.connect_timeout_seconds
+            self.timers.add(due, Timer(TimerKind.CONNECT_TIMEOUT, connection, None))
+        return connection
+
+    def receive(self, connection: Connection, data: bytes, now: float) -> None:
+        """Handle what the bytes complete, or keep it while the connection is behind."""
+        connection.last_received = now
+        packets = connection.decoder.feed(data)
+        self.statistics.bytes_received += len(data)
+        self.statistics.packets_received_total += len(packets)
+        if connection.behind:
+            connection.undecided.extend(packets)
+        else:
+            self._handle(connection, packets, now)
+        waits = (
+            connection.decoder.partial_bytes() > 0
+            or connection.state is ConnectionState.AUTHENTICATING
+        )
+        if (waits or connection in self.incoming.parts) and connection.is_open:
+            self.incoming.received(connection, len(data), len(packets) > 0)
+            self._make_room(now)
+
+    def _make_room(self, now: float) -> None:
+        """End connections whose packets do not come to an end, where all take too much."""
+        while True:
+            victim = self.incoming.one_too_many(self.limits.max_packet_size_bytes)
+            if victim is None:
+                return
+            detail = "the rest of a packet is missing, and there is no room to wait for it"
+            self.end_for(victim, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
+
+    def go_on(self, connection: Connection, now: float) -> None:
+        """Give a connection that is behind its next slice of work."""
+        connection.behind = False
+        if connection.session is not None:
+            violation = self.subscribing.go_on(connection.session, connection, now)
+            if violation is not None:
+                self.end_for(connection, violation, now)
+        if not connection.behind and connection.is_open:
+            self._handle_undecided(connection, now)
+
+    def authenticated(
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
+    ) -> None:
+        """Go on with what a client sent while its credentials were checked."""
+        violation = self.connecting.authenticated(connection, answer, now)
+        if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
+            self.incoming.received(connection, 0, completed=True)
+        if violation is not None:
+            self.end_for(connection, violation, now)
+        elif connection.state in (ConnectionState.CONNECTED, ConnectionState.AWAITING_AUTH):
+            self._handle_undecided(connection, now)
+
+    def take_again(self, now: float) -> list[Connection]:
+        """Handle what the full disk had no room for; return the connections that sent it."""
+        waiting = self.full_disk.take_waiting()
+        for connection, packets in waiting:
+            for packet in packets:
+                if connection.state is not ConnectionState.CONNECTED:
+                    break
+                violation = self.packets.receive(connection, packet, now)
+                if violation is not None:
+                    self.end_for(connection, violation, now)
+        return [connection for connection, _ in waiting]
+
+    def _handle_undecided(self, connection: Connection, now: float) -> None:
+        packets = connection.undecided
+        connection.undecided = []
+        self._handle(connection, packets, now)
+
+    def _handle(self, connection: Connection, packets: list[Packet], now: float) -> None:
+        work = self.work
+        units = SLICE_UNITS
+        for index, packet in enumerate(packets):
+            if connection.state is ConnectionState.AUTHENTICATING:
+                connection.undecided.extend(packets[index:])
+                return
+            if connection.behind or (index and work.spent + index > units):
+                connection.behind = True
+                connection.undecided = packets[index:]
+                return
+            violation = self.packets.receive(connection, packet, now)
+            if violation is not None:
+                self.end_for(connection, violation, now)
+            if not connection.is_open:
+                return
+        work.spent += len(packets)
+        malformed = connection.decoder.error
+        if malformed is None or connection.behind:
+            return
+        if connection.state is not ConnectionState.AUTHENTICATING:
+            if malformed.reason == UNSUPPORTED_PROTOCOL:
+                # [MQTT-3.1.2-2]
+                connection.version = 4  # the answer every client has known since 3.1
+                self.connecting.refuse(
+                    connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
+                )
+            else:
+                wrong = Violation(malformed.reason, malformed.reason_code, malformed.detail)
+                self.end_for(connection, wrong, now)
+
+    def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
+        """Close for what a peer did wrong [MQTT-4.8.0-1], [MQTT5-4.13.1-1]; the will is published,
+        as with every unclean end."""
+        if not connection.is_open:
+            return
+        self.statistics.count_error(violation.reason)
+        session = connection.session
+        name = connection.address
+        if session is not None:
+            name = f"client {session.client_id!r} from {name}"
+            self.recorder.observed(
+                session, Observation.PROTOCOL_ERROR, violation.reason, violation.detail
+            )
+        self.statistics.note(f"{name} disconnected: {violation.reason}: {violation.detail}")
+        self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now, violation)

@@ -1,0 +1,41 @@
+"""What a start takes up from the run before, and what it means that time has passed meanwhile."""
+
+from gateway.core.core import Core
+from gateway.core.records.kinds import CloseReason
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.publish import Publisher
+from gateway.core.timers import Timer, TimerKind
+
+
+class Restart:
+    """Ends connections that ended with the last run, and schedules what their sessions wait for."""
+
+    def __init__(self, core: Core, disconnecting: Disconnecting, publisher: Publisher) -> None:
+        self.state = core.state
+        self.recorder = core.recorder
+        self.timers = core.timers
+        self.time = core.time
+        self.disconnecting = disconnecting
+        self.publisher = publisher
+
+    def take_up(self, now: float) -> None:
+        """Close the sessions of the run before; publish or schedule their wills."""
+        for session in list(self.state.sessions.values()):
+            if not session.closed_ms:
+                self.recorder.session_closed(session, CloseReason.RESTART, self.time.time_ms)
+            session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
+            self.disconnecting.schedule_expiry(session, now)
+        for session in list(self.state.wills.values()):
+            if session.ended or not session.durable:
+                self.publisher.publish_will(session, now)
+            else:
+                self.disconnecting.schedule_will(session, now)
+
+    def count_time_switched_off(self, now: float) -> None:
+        """Sessions that were left before an outage are away for longer than their timers count."""
+        for session in self.state.sessions.values():
+            if session.connection is None:
+                session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
+                self.disconnecting.schedule_expiry(session, now)
+                if session.will is not None:
+                    self.timers.add(now, Timer(TimerKind.WILL_DELAY, None, session))
