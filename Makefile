@@ -65,6 +65,8 @@ SUITE ?= trixie
 ARCH ?= arm64 amd64
 # Of `make test`: enough to keep two cores busy while tests wait.
 WORKERS ?= 3
+# Of what the compiled build runs as well, plain Python runs one test in so many.
+SAMPLE ?= 5
 
 .PHONY: help run test test-compiled test-image test-plain test-quiet test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
@@ -78,9 +80,9 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Four streams at once: all tests on plain Python, WORKERS files at a time, for most of them wait
-# for disks, sockets and other processes; those of the rooms that are compiled; those of Spark; and a
-# boot of the card.
+# Four streams at once: the tests on plain Python, WORKERS files at a time, for most of them wait
+# for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
+# that are compiled; those of Spark; and a boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 test: static
 	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
@@ -103,7 +105,7 @@ test-quiet:
 # What takes longest comes first, so that no worker is left alone with it.
 test-plain:
 	@exec $(BIN)/python -m pytest -m "not quiet" -n $(WORKERS) --dist loadfile \
-		--no-loadscope-reorder --ignore=tests/cloud_jobs \
+		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) \
 		tests/system tests/powercut tests/simulation tests $(ARGUMENTS)
 
 test-spark:

@@ -1,13 +1,44 @@
 """What all tests share: whether they run against the core as source or compiled."""
 
+from pathlib import Path
+from zlib import crc32
+
 import pytest
 
 from gateway.server.host.compiled import COMPILED
+
+TESTS = Path(__file__).resolve().parent
+# What `make test-compiled` runs.
+BOTH_BUILDS = ("wire", "core", "store", "simulation")
+SOURCE_ONLY = ("test_mutants.py",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--compiled`: it would be no use to find nothing wrong with the wrong one."""
     parser.addoption("--compiled", action="store_true", help="refuse to run against the source")
+    parser.addoption(
+        "--sample", type=int, default=1, help="of what both builds run, one test in SAMPLE"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose by the test's name: the same tests each time, and in every process."""
+    sample: int = config.getoption("--sample")
+    if sample > 1:
+        left_out = [item for item in items if is_of_both_builds(item) and not is_in(item, sample)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def is_of_both_builds(item: pytest.Item) -> bool:
+    """Whether `make test-compiled` runs a test as well."""
+    folder, *rest = item.path.relative_to(TESTS).parts
+    return folder in BOTH_BUILDS and rest[-1] not in SOURCE_ONLY
+
+
+def is_in(item: pytest.Item, sample: int) -> bool:
+    """Whether a test is in the sample."""
+    return crc32(item.nodeid.encode()) % sample == 0
 
 
 def pytest_report_header(config: pytest.Config) -> str:

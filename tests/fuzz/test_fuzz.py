@@ -18,13 +18,13 @@ from tests.fuzz.report import report_of
 from tests.fuzz.targets import ALL, PLANTED, TARGETS
 
 RUNS = {
-    "decoder": 10_000,
-    "connection": 800,
-    "journal": 400,
-    "segment": 2_000,
-    "framing": 2_500,
+    "decoder": 4_000,
+    "connection": 250,
+    "journal": 150,
+    "segment": 800,
+    "framing": 1_000,
 }
-"""Some seconds on a quiet machine, counted, so that a busy one does not see less. It is the share
+"""A few seconds on a quiet machine, counted, so that a busy one does not see less. It is the share
 of `make test`; `make fuzz` goes on."""
 
 
