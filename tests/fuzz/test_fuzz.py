@@ -19,7 +19,7 @@ from tests.fuzz.targets import ALL, PLANTED, TARGETS
 
 RUNS = {
     "decoder": 4_000,
-    "connection": 250,
+    "connection": 800,
     "journal": 150,
     "segment": 800,
     "framing": 1_000,
