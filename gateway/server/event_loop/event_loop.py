@@ -11,7 +11,6 @@ from collections.abc import Callable
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.core.effects import PageRequest
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
@@ -23,17 +22,14 @@ from gateway.server.event_loop.authentication import Authentications
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.clock_watch import ClockWatch
 from gateway.server.event_loop.notices import log_notices
+from gateway.server.event_loop.pages import Pages
 from gateway.server.event_loop.reading import PIECE_BYTES, Reading
 from gateway.server.host.clock import WallClock
-from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
 UPKEEP_SECONDS = 1.0
 """How often `upkeep` is called: checkpoints, exported blobs, the clock, the disk's room."""
-
-PAGES_PER_TICK_MAX = 16
-"""Pages of queued messages read from disk in one tick: some milliseconds."""
 
 BURST_BYTES = 1024 * 1024
 """Received in one tick before sockets are written to: what a crowd publishes together must not pile
@@ -84,6 +80,7 @@ class EventLoop:
             lose=self.lose,
             schedule=self.schedule,
         )
+        self._pages = Pages(broker, store)
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
         self.hooks: Hooks | None = None
@@ -98,17 +95,23 @@ class EventLoop:
         """The committer has its part of the tick."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = float("inf")
-        self._page_requests: list[PageRequest] = []
         self._received_bytes = 0
         """Since sockets were last written to."""
 
     # -- what happens
 
     def accept(
-        self, channel: Channel, address: str, *, anonymous: bool, share: ConnectionShare | None
+        self,
+        channel: Channel,
+        address: str,
+        *,
+        anonymous: bool,
+        share: ConnectionShare | None,
+        listener: str,
     ) -> Connection:
-        """A client connected."""
-        connection = self.broker.accept(address, anonymous, self._loop.time(), share)
+        """A client connected at a listener, whose name access rules may depend on."""
+        now = self._loop.time()
+        connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
         self.schedule()
         return connection
@@ -195,8 +198,10 @@ class EventLoop:
         broker = self.broker
         if self.committer.failure is not None:
             return
-        if self._page_requests or broker.effects.pages:
-            self._load_pages()
+        if self._pages.are_wanted():
+            self._pages.load()
+            if self._pages.are_wanted():
+                self.schedule()
         for request in broker.effects.take_logins():
             self.authentications.begin(request)
         if broker.effects.system_subscriptions:
@@ -234,21 +239,6 @@ class EventLoop:
         self._timer_due = float("inf")
         self.broker.wake(self._loop.time())
         self.schedule()
-
-    def _load_pages(self) -> None:
-        self._page_requests.extend(self.broker.effects.take_pages())
-        for request in self._page_requests[:PAGES_PER_TICK_MAX]:
-            contents, deliveries, request.count = self.store.load_page(
-                request.session,
-                request.first_position,
-                request.count,
-                request.contents,
-                PAGE_BYTES_MAX,
-            )
-            self.broker.page_loaded(request, contents, deliveries, self._loop.time())
-        del self._page_requests[:PAGES_PER_TICK_MAX]
-        if self._page_requests or self.broker.effects.pages:
-            self.schedule()
 
     def _disk_full(self) -> None:
         """A batch finds no room."""
