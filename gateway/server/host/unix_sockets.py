@@ -57,6 +57,6 @@ def is_answered(path: Path) -> bool:
             probe.connect(str(path))
         except ConnectionRefusedError:
             return False
-        except TimeoutError:
-            pass
+        except (BlockingIOError, TimeoutError):
+            return True  # its queue of connections is full
     return True
