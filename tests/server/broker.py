@@ -54,7 +54,7 @@ class Broker:
         return client
 
     async def eventually(self, question: Callable[[], bool]) -> None:
-        """Let the broker's loop turn until the answer is yes."""
+        """Let the broker's loop go on until the answer is yes."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not question():  # noqa: ASYNC110 - the core has no event to wait for
                 await asyncio.sleep(0)

@@ -17,7 +17,6 @@ from gateway.core.sessions.connection import Connection, ConnectionShare, Connec
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.hooks.dispatch import Hooks
 from gateway.server.commit.committer import Committer
-from gateway.server.commit.faults import StoreFailed
 from gateway.server.event_loop.authentication import Authentications
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.clock_watch import ClockWatch
@@ -62,24 +61,8 @@ class EventLoop:
         self.failed = asyncio.Event()
         self.first_sequence = broker.batch.next_sequence
         """The first event of this run."""
-        self.committer = Committer(
-            broker,
-            store,
-            recovered,
-            batch_limits,
-            self.wall_clock,
-            released=self._batch_released,
-            written=self._write_out,
-            failed=self._fail,
-            full=self._disk_full,
-        )
-        self.reading = Reading(
-            broker,
-            batch_limits.max_uncommitted,
-            may_go_on=lambda: self.committer.failure is None,
-            lose=self.lose,
-            schedule=self.schedule,
-        )
+        self.committer = self._committer_of(recovered)
+        self.reading = self._reading_of()
         self._pages = Pages(broker, store)
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
@@ -97,6 +80,28 @@ class EventLoop:
         self._timer_due = float("inf")
         self._received_bytes = 0
         """Since sockets were last written to."""
+
+    def _committer_of(self, recovered: Recovered) -> Committer:
+        return Committer(
+            self.broker,
+            self.store,
+            recovered,
+            self.batch_limits,
+            self.wall_clock,
+            released=self._batch_released,
+            written=self._write_out,
+            failed=lambda _: self.failed.set(),
+            full=lambda: self.look_at_disk(),  # noqa: PLW0108 - it is set later
+        )
+
+    def _reading_of(self) -> Reading:
+        return Reading(
+            self.broker,
+            self.batch_limits.max_uncommitted,
+            may_go_on=lambda: self.committer.failure is None,
+            lose=self.lose,
+            schedule=self.schedule,
+        )
 
     # -- what happens
 
@@ -240,10 +245,6 @@ class EventLoop:
         self.broker.wake(self._loop.time())
         self.schedule()
 
-    def _disk_full(self) -> None:
-        """A batch finds no room."""
-        self.look_at_disk()
-
     def set_disk_full(self, full: bool) -> None:
         """Take nothing new that needs the disk, or take it again."""
         for connection in self.broker.set_disk_full(full, self._loop.time()):
@@ -274,9 +275,6 @@ class EventLoop:
         self.committer.upkeep(self.batch_limits.max_journal)
         self.look_at_disk()
         self.schedule()
-
-    def _fail(self, _: StoreFailed) -> None:
-        self.failed.set()
 
     async def stop(self) -> None:
         """End all connections, write everything down, close the store."""

@@ -31,7 +31,7 @@ async def test_a_crowd_that_publishes_at_once_does_not_pile_up_before_a_slow_rea
     for number, each in enumerate(crowd):
         each.sendall(connect(f"crowd {number}"))
     await broker.eventually(lambda: len(protocols_of(broker)) == 41)
-    # All of it lies in the kernel when the broker's loop has its next turn.
+    # All of it lies in the kernel when the broker's loop has its next tick.
     burst = publish("t", bytes(32 * KIB)) * 10
     for each in crowd:
         each.setblocking(False)
