@@ -17,6 +17,7 @@ from gateway.core.records.kinds import ClockQuality, CloseReason, EndReason, Obs
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.core.rules.composition import Rules
+from gateway.core.rules.permissions import AccessRules, Permissions
 from gateway.core.sessions.connection import Connection, ConnectionShare
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
@@ -48,9 +49,10 @@ class Broker:
         authenticates: bool,
         methods: list[str],
     ) -> None:
-        core = Core(state, recorder, limits)
+        core = Core(state, recorder, limits, Permissions(authenticates))
         self.effects = core.effects
         self.limits = limits
+        self._permissions = core.permissions
         self.statistics = core.statistics
         self.work = state.work
         self.batch: Batch = recorder
@@ -99,13 +101,25 @@ class Broker:
         """Record what changed no state."""
         self._recorder.observed(session, event, subject, detail)
 
+    def restrict(self, rules: AccessRules | None) -> None:
+        """Decide by these rules from now on who may do what; None: everything is allowed."""
+        permissions, tree = self._permissions, self.state.tree
+        permissions.restrict(rules)
+        tree.refuses = None if rules is None else permissions.refuses_receive
+        tree.forget_all_routes()
+
     # -- connections
 
     def accept(
-        self, address: str, anonymous: bool, now: float, share: ConnectionShare | None = None
+        self,
+        address: str,
+        anonymous: bool,
+        now: float,
+        share: ConnectionShare | None = None,
+        listener: str = "",
     ) -> Connection:
         """A connection was made. It may come back closing: there are too many."""
-        return self.rules.receiving.accept(address, anonymous, now, share)
+        return self.rules.receiving.accept(address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Bytes arrived."""

@@ -5,6 +5,7 @@ from gateway.core.frames import Frames
 from gateway.core.limits import Limits
 from gateway.core.output import Output
 from gateway.core.records.recorder import Recorder
+from gateway.core.rules.permissions import Permissions
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import Timers
@@ -16,10 +17,13 @@ class Core:
     A rule takes the core and the rules that it calls.
     """
 
-    def __init__(self, state: State, recorder: Recorder, limits: Limits) -> None:
+    def __init__(
+        self, state: State, recorder: Recorder, limits: Limits, permissions: Permissions
+    ) -> None:
         self.state = state
         self.recorder = recorder
         self.limits = limits
+        self.permissions = permissions
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time

@@ -77,9 +77,9 @@ class Statistics:
         else:
             self.notices_left_out += 1
 
-    def count_error(self, reason: str) -> None:
+    def count_error(self, reason: str, count: int = 1) -> None:
         """Count something a peer did wrong or a limit it met."""
-        self.errors[reason] = self.errors.get(reason, 0) + 1
+        self.errors[reason] = self.errors.get(reason, 0) + count
 
     def count_received(self, qos: int) -> None:
         """Count a PUBLISH that was accepted."""

@@ -33,10 +33,9 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """What one look into the folders came to."""
+    """What one look into the folders found."""
 
     removals: list[Item]
-    trouble: OSError | None = None
 
 
 class Housekeeping:
@@ -127,7 +126,7 @@ class Housekeeping:
         )
 
     def _decided(self, decided: Round) -> None:
-        """Say what will be missing, and only then let it go."""
+        """Report what will be missing, and only then remove it."""
         removals = decided.removals[:REMOVALS_MAX]
         if not removals:
             return
@@ -172,7 +171,7 @@ class Housekeeping:
         self._next_reserve = self._loop.time() + RESERVE_RETRY_SECONDS
         self._event_loop.store.journal.make_reserve(self.rules.reserve)
 
-    # -- for others
+    # -- the status
 
     def status(self) -> dict[str, Any]:
         """The status's `disk`."""

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from gateway.configuration import load
+from gateway.server.listeners.stream import MqttProtocol
 from gateway.server.main import Running
 from gateway.server.status.totals import Walk
 from tests.server.client import DEADLINE_SECONDS, Client
+from tests.system.mqtt_bytes import connect
 
 
 class Broker:
@@ -52,7 +54,7 @@ class Broker:
         return client
 
     async def eventually(self, question: Callable[[], bool]) -> None:
-        """Let the broker's loop turn until the answer is yes."""
+        """Let the broker's loop go on until the answer is yes."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not question():  # noqa: ASYNC110 - the core has no event to wait for
                 await asyncio.sleep(0)
@@ -91,3 +93,21 @@ async def running(
         stop.set()
         await ticking
         await broker.running.stop()
+
+
+async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> Client:
+    """Connect; the client is in."""
+    client = await broker.open()
+    client.send(connect(client_id, clean=clean))
+    assert (await client.packet())[3] == 0
+    return client
+
+
+def protocols_of(broker: Broker) -> dict[str, MqttProtocol]:
+    """What stands behind each client's socket, by client identifier."""
+    named: dict[str, MqttProtocol] = {}
+    for connection, channel in broker.running.event_loop.channels.items():
+        if connection.session is not None:
+            assert isinstance(channel, MqttProtocol)
+            named[connection.session.client_id] = channel
+    return named

@@ -137,13 +137,15 @@ async def test_room_is_made_in_the_stated_order_and_the_log_says_what_it_will_la
         assert sealed[4].exists(), "the next segment names it"
         disk.empty()
         await until_full(broker, full=False)
-    told = [
+    reported = [
         (event["from_sequence"], event["to_sequence"])
         for blob in JournalReader(data).blobs_after(0, 1 << 20)
         for event in decode(blob).events
         if event["event"] == "log_truncated"
     ]
-    gone = [number for first, last in told for number in range(int(str(first)), int(str(last)) + 1)]
+    gone = [
+        number for first, last in reported for number in range(int(str(first)), int(str(last)) + 1)
+    ]
     assert gone == list(range(40, 80))
 
 

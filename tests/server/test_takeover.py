@@ -139,7 +139,7 @@ async def test_a_takeover_amid_delivery_loses_nothing_doubles_nothing_and_keeps_
                     device.take(client, await client.receive())
             before, client = client, await next_connection()
             assert await log_in(client, "device")
-            # What the first had been sent is still there; then it is told why it has to go.
+            # What the first had been sent is still there; then DISCONNECT has why it has to go.
             while not isinstance(packet := await before.receive(), Disconnect):
                 device.take(before, packet)
             assert packet.reason_code == TAKEN_OVER
@@ -174,7 +174,7 @@ async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flo
     async with await deaf(port) as first, await Mqtt5Client.open(port) as second:
         await log_in(first, "device")
         await subscribe(first, "t/+")
-        await publish_all(port, payloads)  # nobody waits for the deaf one
+        await publish_all(port, payloads)  # nothing waits for the deaf one
         stuck = session_of(broker, "device").connection
         assert stuck is not None
         assert not stuck.writable
@@ -207,12 +207,12 @@ async def test_of_many_connects_at_once_one_connection_stays_and_gets_every_mess
         ]
         for client in crowd:
             client.send(connect("device"))
-        told: dict[Mqtt5Client, list[Packet | None]] = {client: [] for client in crowd}
+        received: dict[Mqtt5Client, list[Packet | None]] = {client: [] for client in crowd}
 
         async def listen(client: Mqtt5Client) -> None:
             """Answer nothing, to the end of the connection."""
             while (packet := await client.receive()) is not None:
-                told[client].append(packet)
+                received[client].append(packet)
 
         listening = {asyncio.create_task(listen(client)): client for client in crowd}
         left = set(listening)
@@ -223,10 +223,10 @@ async def test_of_many_connects_at_once_one_connection_stays_and_gets_every_mess
         await asyncio.wait(left)
         survivor = listening[stays]
         for client in crowd:
-            if client is not survivor and told[client]:  # else it was gone before its CONNACK
-                assert isinstance(told[client][0], Connack)
-                assert told[client][-1] == Disconnect(TAKEN_OVER)
-        connack, *packets = told[survivor] or [await survivor.receive()]
+            if client is not survivor and received[client]:  # else it was gone before its CONNACK
+                assert isinstance(received[client][0], Connack)
+                assert received[client][-1] == Disconnect(TAKEN_OVER)
+        connack, *packets = received[survivor] or [await survivor.receive()]
         assert isinstance(connack, Connack)
         assert connack.session_present
         for packet in packets:

@@ -7,6 +7,7 @@ recorded. Errors of the peer are returned, with what was expected.
 from gateway.core.core import Core
 from gateway.core.incoming import Incoming
 from gateway.core.records.kinds import Origin
+from gateway.core.rules.permissions import PUBLISH_REFUSED
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
@@ -35,6 +36,7 @@ class Admission:
         self.recorder = core.recorder
         self.limits = core.limits
         self.statistics = core.statistics
+        self.permissions = core.permissions
         self.incoming = Incoming()
 
     def violation_of(self, connection: Connection, packet: Publish) -> Violation | None:
@@ -103,6 +105,15 @@ class Admission:
         if is_system:
             # [MQTT-4.7.2-1] $SYS is what the broker says, not a place to exchange messages
             self.statistics.count_error("system_topic")
+            self.statistics.publishes_refused += 1
+            return NOT_AUTHORIZED
+        session = connection.session
+        if (
+            self.permissions.restricted
+            and session is not None
+            and self.permissions.refuses_publish(session, packet.topic)
+        ):
+            self.statistics.count_error(PUBLISH_REFUSED)
             self.statistics.publishes_refused += 1
             return NOT_AUTHORIZED
         if len(packet.payload) > self.limits.message_size_limit_bytes:

@@ -12,6 +12,7 @@ from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
+from gateway.core.rules.permissions import CONNECT_REFUSED, WILL_REFUSED
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
@@ -80,6 +81,7 @@ class Connecting:
         self.deliverer = disconnecting.deliverer
         self.full_disk = full_disk
         self.limits = core.limits
+        self.permissions = core.permissions
         self.statistics = core.statistics
         self.timers = core.timers
         self.authenticates = authenticates
@@ -318,6 +320,10 @@ class Connecting:
     def _admit(
         self, connection: Connection, packet: Connect, data: bytes | None, now: float
     ) -> Violation | None:
+        refusal = self._refusal_of_access(connection, packet)
+        if refusal:
+            self.refuse(connection, NOT_AUTHORIZED, refusal)
+            return None
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
         if before is None and len(self.state.sessions) >= self.limits.max_sessions:
             self.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
@@ -361,6 +367,18 @@ class Connecting:
         if before is not None:
             self.deliverer.resume(session, now)
         return None
+
+    def _refusal_of_access(self, connection: Connection, packet: Connect) -> str:
+        """Return how it is counted that rules forbid a client or its will, or nothing."""
+        permissions = self.permissions
+        if not permissions.restricted:
+            return ""
+        if permissions.refuses_connect(connection, packet.client_id):
+            return CONNECT_REFUSED
+        will = packet.will
+        if will is not None and permissions.refuses_will(connection, packet.client_id, will.topic):
+            return WILL_REFUSED
+        return ""
 
     def _belongs_to_another(self, session: Session, connection: Connection) -> bool:
         """Return whether a session, and the messages that wait in it, are another user's.
@@ -411,6 +429,11 @@ class Connecting:
         if self.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None
             self.recorder.session_owned(session, connection.username)
+            if self.permissions.restricted:
+                self.state.tree.forget_all_routes()
+        if self.permissions.restricted and session.listener != connection.listener:
+            self.state.tree.forget_all_routes()  # what it may receive may depend on it
+        session.listener = connection.listener
         connection.session = session
         return session
 

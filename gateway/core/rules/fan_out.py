@@ -3,6 +3,7 @@
 from gateway.core.core import Core
 from gateway.core.records.kinds import Observation
 from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.permissions import RECEIVE_REFUSED
 from gateway.core.sessions.message import QOS, RETAIN, Message
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Group, Route, Target
@@ -18,11 +19,14 @@ class FanOut:
         self.deliverer = deliverer
         self.limits = core.limits
         self.statistics = core.statistics
+        self.permissions = core.permissions
 
     def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
         """Give a message to everyone its topic reaches, and keep it if it says so."""
         if message.retain:
             self._retain(message)
+        if route.refused:
+            self.statistics.count_error(RECEIVE_REFUSED, route.refused)
         self.state.work.spent += DELIVERY_UNITS * len(route.targets)
         frame = b""
         for each in route.targets:
@@ -49,7 +53,10 @@ class FanOut:
     ) -> None:
         """Give a message to one member of a shared subscription [MQTT5-4.8.2-3]."""
         self.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
-        session = group.choose(self.limits, message.qos, message.size_bytes(), but)
+        refused: set[Session] | None = None
+        if self.permissions.restricted:
+            refused = self.permissions.refused_among(group.members, message.topic)
+        session = group.choose(self.limits, message.qos, message.size_bytes(), but, refused)
         if session is None:
             self.statistics.drop(None, message.topic, "no_member")
             return

@@ -10,9 +10,10 @@ from gateway.core.records.kinds import Origin, WillClearReason
 from gateway.core.rules.admission import Admission
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.permissions import WILL_REFUSED
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import Message
+from gateway.core.sessions.message import Message, Will
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Route
 from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
@@ -40,6 +41,7 @@ class Publisher:
         self.fan_out = fan_out
         self.qos2_receive = qos2_receive
         self.limits = core.limits
+        self.permissions = core.permissions
         self.statistics = core.statistics
 
     def receive_publish(
@@ -62,6 +64,7 @@ class Publisher:
             connection.version == 5
             or route.is_system
             or len(packet.payload) > self.limits.message_size_limit_bytes
+            or self.permissions.restricted
         ):
             refusal = admission.refusal_of(connection, packet, route.is_system)
         if refusal:
@@ -144,6 +147,9 @@ class Publisher:
         will = session.will
         if will is None:
             return
+        if self.permissions.restricted and self.permissions.refuses_publish(session, will.topic):
+            self._drop_will(session, will)
+            return
         number = self.state.next_message_number
         self.state.next_message_number = number + 1
         message = Message(
@@ -163,3 +169,14 @@ class Publisher:
         self.recorder.message_published(session, message, Origin.WILL, route.count())
         message.batch = self.recorder.batch_number
         self.fan_out.deliver(session, route, message, now)
+
+    def _drop_will(self, session: Session, will: Will) -> None:
+        """Let a will go that its client may not publish any more: it has no other moment."""
+        self.statistics.count_error(WILL_REFUSED)
+        self.statistics.publishes_refused += 1
+        self.statistics.note(
+            f"client {session.client_id!r}: will refused: {WILL_REFUSED}: {will.topic[:200]!r}",
+            session.client_id,
+        )
+        # To the session log it is a will that went out and reached no client.
+        self.recorder.will_cleared(session, WillClearReason.PUBLISHED)

@@ -53,14 +53,19 @@ class Receiving:
         self.full_disk = full_disk
 
     def accept(
-        self, address: str, anonymous: bool, now: float, share: ConnectionShare | None
+        self,
+        address: str,
+        anonymous: bool,
+        now: float,
+        share: ConnectionShare | None,
+        listener: str,
     ) -> Connection:
         """Return a new connection; it is closing already where there are too many."""
         decoder = Decoder(
             self.limits.max_packet_size_bytes,
             allows_control_characters=self.limits.allow_control_characters,
         )
-        connection = Connection(address, decoder, anonymous, now, share)
+        connection = Connection(address, decoder, anonymous, now, share, listener)
         self.statistics.connections_accepted += 1
         self.statistics.connections_open += 1
         if share is not None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from gateway.core.core import Core
 from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.permissions import RECEIVE_REFUSED
 from gateway.core.rules.subscribe_request import Asked, Found
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Message
@@ -57,6 +58,8 @@ class RetainedReplay:
         self.recorder = core.recorder
         self.deliverer = deliverer
         self.limits = core.limits
+        self.statistics = core.statistics
+        self.permissions = core.permissions
         self.timers = core.timers
         self.replays: dict[Connection, Replaying] = {}
         self.asked: dict[Connection, Asked] = {}
@@ -81,13 +84,17 @@ class RetainedReplay:
             elif self.state.work.spent > SLICE_UNITS:
                 return False
             else:
-                self._find_some(asked, asked.walk, subscription)
+                self._find_some(session, asked, asked.walk, subscription)
         return True
 
-    def _find_some(self, asked: Asked, walk: RetainedWalk, subscription: Subscription) -> None:
+    def _find_some(
+        self, session: Session, asked: Asked, walk: RetainedWalk, subscription: Subscription
+    ) -> None:
         self.state.work.spent += SLICE_MESSAGES
         for message in walk.step(SLICE_MESSAGES):
-            if message.qos and not self._has_expired(message):
+            if message.qos and not (
+                self._has_expired(message) or self._is_refused(session, message)
+            ):
                 asked.found.append(Found(subscription, message))
 
     def queue(self, session: Session, asked: Asked, now: float) -> bool:
@@ -192,12 +199,23 @@ class RetainedReplay:
         if self._has_expired(message):
             return
         qos = min(message.qos, subscription.qos)
+        if (qos and session.durable) or self._is_refused(session, message):
+            return
         flags = subscription.delivery_flags(qos, True)
         if not qos:
             self.deliverer.deliver_qos0(session, message, flags, b"")
-        elif not session.durable:
+        else:
             # [MQTT-3.3.1-8]
             self.deliverer.deliver(session, message, flags, now)
+
+    def _is_refused(self, session: Session, message: Message) -> bool:
+        """Return whether access rules forbid a session to have a retained message."""
+        if not self.permissions.restricted:
+            return False
+        if not self.permissions.refuses_receive(session, message.topic):
+            return False
+        self.statistics.count_error(RECEIVE_REFUSED)
+        return True
 
     def _has_expired(self, message: Message) -> bool:
         """Forget a retained message whose expiry interval has passed (5.0 section 3.3.2.3.3)."""

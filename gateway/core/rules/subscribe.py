@@ -6,6 +6,7 @@ from gateway.core.core import Core
 from gateway.core.limits import WILD_PATTERNS_MAX
 from gateway.core.records.kinds import Observation
 from gateway.core.rules.full_disk import DISK_FULL
+from gateway.core.rules.permissions import SUBSCRIBE_REFUSED
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.subscribe_request import Asked
 from gateway.core.rules.system_topics import SystemMessages
@@ -13,8 +14,10 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.route import is_system_topic
+from gateway.core.topics.tree import split_shared
 from gateway.core.violation import (
     NO_SUBSCRIPTION_EXISTED,
+    NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
     TOPIC_FILTER_INVALID,
     Violation,
@@ -43,6 +46,7 @@ class Subscribing:
         self.output = core.output
         self.retained_replay = retained_replay
         self.limits = core.limits
+        self.permissions = core.permissions
         self.statistics = core.statistics
         self.system_messages = system_messages
 
@@ -107,6 +111,13 @@ class Subscribing:
 
     def _refuse(self, session: Session, topic_filter: str, refusal: str) -> None:
         self.statistics.count_error(refusal)
+        if refusal == SUBSCRIBE_REFUSED:
+            self.statistics.note(
+                f"client {session.client_id!r}: subscription refused: {refusal}: "
+                f"{topic_filter[:200]!r}",
+                session.client_id,
+            )
+            return
         self.statistics.note(
             f"client {session.client_id!r}: subscription refused: {refusal} reached"
         )
@@ -141,6 +152,10 @@ class Subscribing:
         return self._answer(session, connection, suback, "SUBACK")
 
     def _refusal_of(self, session: Session, topic_filter: str) -> str:
+        if self.permissions.restricted:
+            _, filter_of_topics = split_shared(topic_filter)
+            if self.permissions.refuses_subscribe(session, filter_of_topics):
+                return SUBSCRIBE_REFUSED
         if topic_filter in session.subscriptions:
             return ""  # the limits may be smaller than they were when it was made
         if not self.limits.allow_control_characters and has_control_character(topic_filter):
@@ -203,4 +218,6 @@ def _code_of(refusal: str, version: int) -> int:
         return FAILURE
     if refusal in ("max_topic_levels", "control_character"):
         return TOPIC_FILTER_INVALID
+    if refusal == SUBSCRIBE_REFUSED:
+        return NOT_AUTHORIZED
     return QUOTA_EXCEEDED

@@ -25,6 +25,7 @@ class SystemMessages:
         self.limits = core.limits
         self.statistics = core.statistics
         self.effects = core.effects
+        self.permissions = core.permissions
 
     def request(self, session: Session, subscription: Subscription) -> None:
         """A client subscribed below `$SYS` and wants to be told what holds now."""
@@ -40,7 +41,10 @@ class SystemMessages:
             if subscription is None:
                 continue  # it has unsubscribed since, or its session has ended
             for message in messages:
-                if matches(topic_filter, message.topic):
+                if matches(topic_filter, message.topic) and not (
+                    self.permissions.restricted
+                    and self.permissions.refuses_receive(session, message.topic)
+                ):
                     self._send(session, message, subscription.delivery_flags(0, True))
 
     def publish(self, values: dict[str, bytes]) -> None:
@@ -54,7 +58,10 @@ class SystemMessages:
                 flags = RETAIN if target.retain_as_published else 0
                 self._send(target.session, message, flags)
             for group in route.groups:
-                session = group.choose(self.limits, 0, message.size_bytes(), None)
+                refused: set[Session] | None = None
+                if self.permissions.restricted:
+                    refused = self.permissions.refused_among(group.members, topic)
+                session = group.choose(self.limits, 0, message.size_bytes(), None, refused)
                 if session is not None:
                     self._send(session, message, group.members[session].delivery_flags(0, False))
 

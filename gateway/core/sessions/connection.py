@@ -49,6 +49,7 @@ class Connection:
         anonymous: bool,
         now: float,
         share: ConnectionShare | None = None,
+        listener: str = "",
     ) -> None:
         self.address = address
         self.decoder = decoder
@@ -56,6 +57,8 @@ class Connection:
         """The listener lets clients in that name no user."""
         self.share = share
         """What the listener may have; None: as much as the broker."""
+        self.listener = listener
+        """The name of the listener, for access rules."""
         self.state = ConnectionState.AWAITING_CONNECT
         self.session: Session | None = None
         self.version = 0

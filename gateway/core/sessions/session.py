@@ -20,13 +20,17 @@ NO_TIMER: Final = float("inf")
 class Session:
     """A client's session. `durable`: it outlives its connection and the power."""
 
-    def __init__(self, number: int, client_id: str, durable: bool) -> None:
+    def __init__(  # noqa: PLR0915 - an attribute each
+        self, number: int, client_id: str, durable: bool
+    ) -> None:
         self.number = number
         self.client_id = client_id
         self.client_id_bytes = client_id.encode()
         self.durable = durable
         self.username: str | None = None
         """To whom it belongs: nobody else may have it. None: its client named no user."""
+        self.listener = ""
+        """Where its last connection came in; empty until it is resumed after a start."""
         self.protocol = 4
         self.expiry_seconds = EXPIRY_NEVER if durable else 0
         """Session expiry interval; EXPIRY_NEVER: it does not expire."""

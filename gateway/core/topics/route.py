@@ -43,7 +43,12 @@ class Group:
         self.next_member = 0
 
     def choose(
-        self, limits: Limits, qos: int, size_bytes: int, but: Session | None
+        self,
+        limits: Limits,
+        qos: int,
+        size_bytes: int,
+        but: Session | None,
+        refused: set[Session] | None = None,
     ) -> Session | None:
         """Return the member whose turn it is: fair among those that are readiest for a message.
 
@@ -52,8 +57,11 @@ class Group:
             qos: of the message; a member may have been granted less.
             size_bytes: of the message.
             but: a member that is not to have it.
+            refused: members that access rules forbid to have it.
         """
         members = [session for session in self.members if session is not but]
+        if refused:
+            members = [session for session in members if session not in refused]
         best: Session | None = None
         best_rank = Readiness.NEVER
         for offset in range(len(members)):
@@ -115,7 +123,10 @@ class Route:
         self.persistent = False
         """A durable session is among them, whatever QoS it was granted."""
         self.plain = True
-        """No member has options: a QoS 0 PUBLISH may be sent on as the bytes it came in."""
+        """No member has options, and none is refused: a QoS 0 PUBLISH may be sent on as the bytes
+        it came in."""
+        self.refused = 0
+        """Sessions and groups that are subscribed, and may not receive what is published here."""
         self.is_system = is_system_topic(topic)
         """Clients may not publish to it."""
         self.logged = logged

@@ -5,6 +5,7 @@ a topic that is published again costs one dictionary lookup. Shared subscription
 (section 4.8.2) hang in the same tree as groups, by their filter without `$share/<name>/`.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from gateway.core.memory import text_bytes_of
@@ -47,6 +48,8 @@ class TopicTree:
         self.system_count = 0
         """Subscriptions to what is under `$SYS`, shared ones included."""
         self.retained_count = 0
+        self.refuses: Callable[[Session, str], bool] | None = None
+        """Whether a session must not receive messages of a topic; None: there are no such rules."""
         self.work = Work()
         """Levels that a lookup visits and subscriptions that it finds cost a unit each."""
         self.logged = Levels(False)
@@ -120,7 +123,7 @@ class TopicTree:
             route = self._find_route(topic)
             size_bytes = memory_bytes_of(route)
             if self.routes_bytes + size_bytes > ROUTES_BYTES_MAX:
-                self._forget_all_routes()
+                self.forget_all_routes()
             self.routes[topic] = route
             self.routes_bytes += size_bytes
         return route
@@ -155,20 +158,35 @@ class TopicTree:
             if node.groups is not None:
                 for group in node.groups.values():
                     self.work.spent += len(group.members)
-                    add_group(route, group)
+                    if self._is_for_some(group, topic):
+                        add_group(route, group)
+                    else:
+                        route.refused += 1
         for session, subscriptions in matching.items():
-            add_target(route, session, subscriptions)
+            if self.refuses is not None and self.refuses(session, topic):
+                route.refused += 1
+            else:
+                add_target(route, session, subscriptions)
+        if route.refused:
+            route.plain = False
         return route
+
+    def _is_for_some(self, group: Group, topic: str) -> bool:
+        refuses = self.refuses
+        if refuses is None:
+            return True
+        return not all(refuses(session, topic) for session in group.members)
 
     def _forget_routes(self, topic_filter: str) -> None:
         if "+" in topic_filter or "#" in topic_filter:
-            self._forget_all_routes()
+            self.forget_all_routes()
             return
         route = self.routes.pop(topic_filter, None)
         if route is not None:
             self.routes_bytes -= memory_bytes_of(route)
 
-    def _forget_all_routes(self) -> None:
+    def forget_all_routes(self) -> None:
+        """Find each route again: subscriptions or access rules have changed."""
         self.routes.clear()
         self.routes_bytes = 0
 

@@ -1,1 +1,1 @@
-"""The durability promise: nothing is said before it is on disk, one blob and one fsync a batch."""
+"""The durability promise: nothing is sent before it is on disk, one blob and one fsync a batch."""

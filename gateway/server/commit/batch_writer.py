@@ -12,6 +12,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from gateway.core.broker import Broker, SealedBatch
 from gateway.core.sessions.session import Session
@@ -41,6 +42,20 @@ NO_ROOM_SECONDS = 0.25
 and no load."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """What is called when something has become of a batch."""
+
+    released: Callable[[], None]
+    """Its bytes may leave."""
+    written: Callable[[], None] = lambda: None
+    """What no client waits for is written, and not fsynced."""
+    full: Callable[[], None] = lambda: None
+    """It finds no room on the disk."""
+    failed: Callable[[BaseException], None]
+    """It cannot be written for any other reason."""
+
+
 class BatchWriter:
     """Writes one batch at a time, and releases what waited for it."""
 
@@ -51,28 +66,15 @@ class BatchWriter:
         wall_clock: WallClock,
         journal_room: JournalRoom,
         checkpoints: Checkpoints,
-        *,
-        released: Callable[[], None],
-        written: Callable[[], None],
-        full: Callable[[], None],
-        failed: Callable[[BaseException], None],
+        outcomes: Outcomes,
     ) -> None:
-        """Args:
-        released: called when the bytes of a batch may leave.
-        written: called when what no client waits for is written, and not fsynced.
-        full: called when a batch finds no room on the disk.
-        failed: called with any other error.
-        """
         self.broker = broker
         self.store = store
         self.wall_clock = wall_clock
         self.journal_room = journal_room
         self.checkpoints = checkpoints
         self.metrics = CommitMetrics()
-        self._released = released
-        self._written = written
-        self._full = full
-        self._failed = failed
+        self._outcomes = outcomes
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "commit")
         self.sealed_at = self._loop.time()
@@ -114,7 +116,7 @@ class BatchWriter:
         try:
             self.store.write_unsynced(broker.batch.batch_number, part)
         except OSError as error:
-            self._failed(error)
+            self._outcomes.failed(error)
 
     def commit(self, *, checkpoint_interval_seconds: float) -> None:
         """Seal what was collected and commit it; none may be under way."""
@@ -134,14 +136,10 @@ class BatchWriter:
                 return
         first_sequence = recorder.next_sequence
         now = self._loop.time()
-        batch = broker.seal(now, *self.wall_clock.read())
-        if batch.blob is not None:
-            self.sealed_at = now
-        if not self.is_last and self.checkpoints.is_due(checkpoint_interval_seconds, now):
-            self.checkpoints.begin(now)
+        batch = self._seal(now, checkpoint_interval_seconds)
         if batch.blob is None and not store.checkpointing and not self.journal_room.is_wanted:
             broker.committed(batch)
-            self._released()
+            self._outcomes.released()
             return
         try:
             store.begin(first_sequence, batch.blob)
@@ -149,17 +147,26 @@ class BatchWriter:
             if self.journal_room.is_wanted:
                 self.journal_room.drop()
         except (sqlite3.Error, OSError) as error:
-            self._failed(error)
+            self._outcomes.failed(error)
             return
         if writes_ahead:
             store.write_ahead()
         if is_lazy:
-            self._written()
+            self._outcomes.written()
         if commits_here:
             self._commit_here(batch, written)
             return
         self._begin(now)
         self._commit_on_thread(batch, written)
+
+    def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
+        """Seal what was collected, and begin a checkpoint behind it if one is due."""
+        batch = self.broker.seal(now, *self.wall_clock.read())
+        if batch.blob is not None:
+            self.sealed_at = now
+        if not self.is_last and self.checkpoints.is_due(checkpoint_interval_seconds, now):
+            self.checkpoints.begin(now)
+        return batch
 
     def _hand_over(self) -> None:
         """Read what sessions that end in this batch leave to others: one transaction for both."""
@@ -191,7 +198,7 @@ class BatchWriter:
             self._wait_for_room(error, batch, written)
             return
         except (sqlite3.Error, OSError) as error:
-            self._failed(error)
+            self._outcomes.failed(error)
             return
         self._release(batch, written, seconds)
 
@@ -204,7 +211,7 @@ class BatchWriter:
             return
         self._end()
         if error is not None:
-            self._failed(error)
+            self._outcomes.failed(error)
             return
         self._release(batch, written, done.result())
 
@@ -215,7 +222,7 @@ class BatchWriter:
         self.broker.committed(batch)
         if written is not None:
             self.checkpoints.rows_committed(written)
-        self._released()
+        self._outcomes.released()
 
     # -- a batch that finds no room
 
@@ -231,7 +238,7 @@ class BatchWriter:
             self._end()
             return
         self._waiting = batch, written
-        self._full()
+        self._outcomes.full()
         self._loop.call_later(NO_ROOM_SECONDS, self._write_again)
 
     def _write_again(self) -> None:
@@ -242,7 +249,7 @@ class BatchWriter:
             # What the tables cover and is exported, or the budget gives up, makes room in place.
             self.journal_room.drop()
         except OSError as error:
-            self._failed(error)
+            self._outcomes.failed(error)
             return
         self._waiting = None
         self._started_at = self._loop.time()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.server.commit.batch_writer import BatchWriter
+from gateway.server.commit.batch_writer import BatchWriter, Outcomes
 from gateway.server.commit.checkpoints import Checkpoints
 from gateway.server.commit.faults import StoreFailed, fault_of_broker, fault_of_writing
 from gateway.server.commit.journal_room import JournalRoom
@@ -52,10 +52,7 @@ class Committer:
             wall_clock,
             self.journal_room,
             self.checkpoints,
-            released=released,
-            written=written,
-            full=full,
-            failed=self._fail,
+            Outcomes(released=released, written=written, full=full, failed=self._fail),
         )
         self.metrics = self.writer.metrics
         self._loop = asyncio.get_running_loop()

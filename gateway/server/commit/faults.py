@@ -1,6 +1,7 @@
 """What ends the process: something was not written, or the state may be half changed.
 
-Nothing that was not on disk has been acknowledged by then; each sentence for the operator says so.
+Nothing that was not on disk has been acknowledged by then, and each sentence for the operator
+contains that.
 """
 
 

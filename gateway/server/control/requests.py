@@ -81,7 +81,7 @@ class Control:
             await each.start()
 
     async def stop(self) -> None:
-        """Stop listening and let go of those who are connected."""
+        """Stop listening and close what is connected."""
         for each in self._sockets:
             await each.stop()
 

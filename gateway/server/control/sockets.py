@@ -67,7 +67,7 @@ class ControlSocket:
             _give_to(self._group, self._path)
 
     async def stop(self) -> None:
-        """Stop listening and let go of those who are connected."""
+        """Stop listening and close what is connected."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._connections):
@@ -101,7 +101,7 @@ class ControlSocket:
 
 
 def refusal_of(code: str, message: str) -> dict[str, Any]:
-    """Return the answer that says no."""
+    """Return the answer of a request that is refused."""
     return {"ok": False, "error": {"code": code, "message": message}}
 
 

@@ -1,7 +1,7 @@
-"""Asks the authenticator what the core wants to know, a task for each question.
+"""Answers the core's questions about credentials, a task for each question.
 
 The exchanges of enhanced authentication that wait for their clients are kept here: a bounded number
-of them, each for no longer than its connection, and none for ever.
+of them, each for no longer than its connection, and none without limit.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 
 EXCHANGES_MAX = 1_000
 """Exchanges at a time: some 20 MB at worst, when each client sends the longest name. A fleet that
-comes back at once needs a few round trips each; whoever is one too many is told to try again."""
+comes back together needs a few round trips each; a client too many is answered to try again."""
 
 
 class Waiting:
@@ -92,7 +92,7 @@ class Authentications:
 
     def _expire(self, connection: Connection) -> None:
         # A client that is not let in yet is ended by the core's own connect timeout; one that has
-        # begun to re-authenticate and does not go on would hold its exchange for ever.
+        # begun to re-authenticate and does not go on would hold its exchange without limit.
         if connection.state is ConnectionState.CONNECTED:
             detail = "re-authentication was not finished within connect_timeout"
             self._settle(connection, AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail))
@@ -102,7 +102,7 @@ class Authentications:
         if request.method is None:
             async with self._password_slots:
                 if not connection.is_open:
-                    return  # it has given up while it stood in the queue
+                    return  # it has given up while it waited
                 answer = await self._authenticator.check_password(
                     request.username, request.password
                 )

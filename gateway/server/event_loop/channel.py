@@ -28,7 +28,7 @@ class Channel(ABC):
 
     @abstractmethod
     def write(self) -> None:
-        """Write what the core has for this client, and close if it says so."""
+        """Write what the core has for this client, and close if the core closed the connection."""
 
     @abstractmethod
     def update_reading(self) -> None:

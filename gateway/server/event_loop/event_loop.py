@@ -11,29 +11,24 @@ from collections.abc import Callable
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.core.effects import PageRequest
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.hooks.dispatch import Hooks
 from gateway.server.commit.committer import Committer
-from gateway.server.commit.faults import StoreFailed
 from gateway.server.event_loop.authentication import Authentications
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.clock_watch import ClockWatch
 from gateway.server.event_loop.notices import log_notices
+from gateway.server.event_loop.pages import Pages
 from gateway.server.event_loop.reading import PIECE_BYTES, Reading
 from gateway.server.host.clock import WallClock
-from gateway.store.pages import PAGE_BYTES_MAX
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
 
 UPKEEP_SECONDS = 1.0
 """How often `upkeep` is called: checkpoints, exported blobs, the clock, the disk's room."""
-
-PAGES_PER_TICK_MAX = 16
-"""Pages of queued messages read from disk in one tick: some milliseconds."""
 
 BURST_BYTES = 1024 * 1024
 """Received in one tick before sockets are written to: what a crowd publishes together must not pile
@@ -66,24 +61,9 @@ class EventLoop:
         self.failed = asyncio.Event()
         self.first_sequence = broker.batch.next_sequence
         """The first event of this run."""
-        self.committer = Committer(
-            broker,
-            store,
-            recovered,
-            batch_limits,
-            self.wall_clock,
-            released=self._batch_released,
-            written=self._write_out,
-            failed=self._fail,
-            full=self._disk_full,
-        )
-        self.reading = Reading(
-            broker,
-            batch_limits.max_uncommitted,
-            may_go_on=lambda: self.committer.failure is None,
-            lose=self.lose,
-            schedule=self.schedule,
-        )
+        self.committer = self._committer_of(recovered)
+        self.reading = self._reading_of()
+        self._pages = Pages(broker, store)
         self._loop = asyncio.get_running_loop()
         self._started_at = self._loop.time()
         self.hooks: Hooks | None = None
@@ -98,17 +78,45 @@ class EventLoop:
         """The committer has its part of the tick."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = float("inf")
-        self._page_requests: list[PageRequest] = []
         self._received_bytes = 0
         """Since sockets were last written to."""
+
+    def _committer_of(self, recovered: Recovered) -> Committer:
+        return Committer(
+            self.broker,
+            self.store,
+            recovered,
+            self.batch_limits,
+            self.wall_clock,
+            released=self._batch_released,
+            written=self._write_out,
+            failed=lambda _: self.failed.set(),
+            full=lambda: self.look_at_disk(),  # noqa: PLW0108 - it is set later
+        )
+
+    def _reading_of(self) -> Reading:
+        return Reading(
+            self.broker,
+            self.batch_limits.max_uncommitted,
+            may_go_on=lambda: self.committer.failure is None,
+            lose=self.lose,
+            schedule=self.schedule,
+        )
 
     # -- what happens
 
     def accept(
-        self, channel: Channel, address: str, *, anonymous: bool, share: ConnectionShare | None
+        self,
+        channel: Channel,
+        address: str,
+        *,
+        anonymous: bool,
+        share: ConnectionShare | None,
+        listener: str,
     ) -> Connection:
-        """A client connected."""
-        connection = self.broker.accept(address, anonymous, self._loop.time(), share)
+        """A client connected at a listener, whose name access rules may depend on."""
+        now = self._loop.time()
+        connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
         self.schedule()
         return connection
@@ -195,8 +203,10 @@ class EventLoop:
         broker = self.broker
         if self.committer.failure is not None:
             return
-        if self._page_requests or broker.effects.pages:
-            self._load_pages()
+        if self._pages.are_wanted():
+            self._pages.load()
+            if self._pages.are_wanted():
+                self.schedule()
         for request in broker.effects.take_logins():
             self.authentications.begin(request)
         if broker.effects.system_subscriptions:
@@ -235,25 +245,6 @@ class EventLoop:
         self.broker.wake(self._loop.time())
         self.schedule()
 
-    def _load_pages(self) -> None:
-        self._page_requests.extend(self.broker.effects.take_pages())
-        for request in self._page_requests[:PAGES_PER_TICK_MAX]:
-            contents, deliveries, request.count = self.store.load_page(
-                request.session,
-                request.first_position,
-                request.count,
-                request.contents,
-                PAGE_BYTES_MAX,
-            )
-            self.broker.page_loaded(request, contents, deliveries, self._loop.time())
-        del self._page_requests[:PAGES_PER_TICK_MAX]
-        if self._page_requests or self.broker.effects.pages:
-            self.schedule()
-
-    def _disk_full(self) -> None:
-        """A batch finds no room."""
-        self.look_at_disk()
-
     def set_disk_full(self, full: bool) -> None:
         """Take nothing new that needs the disk, or take it again."""
         for connection in self.broker.set_disk_full(full, self._loop.time()):
@@ -284,9 +275,6 @@ class EventLoop:
         self.committer.upkeep(self.batch_limits.max_journal)
         self.look_at_disk()
         self.schedule()
-
-    def _fail(self, _: StoreFailed) -> None:
-        self.failed.set()
 
     async def stop(self) -> None:
         """End all connections, write everything down, close the store."""

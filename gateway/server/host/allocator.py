@@ -16,11 +16,11 @@ _M_MMAP_THRESHOLD: Final = -3
 
 
 def return_large_blocks() -> None:
-    """Stop glibc from learning how large a block may be that it keeps.
+    """Keep glibc from raising the size of the blocks that it keeps.
 
     It raises its threshold to the largest block that was freed: from the second password check on,
-    each thread that makes them would keep 19 MiB for good. mallopt(3); other C libraries have no
-    such threshold.
+    each thread that makes them would keep 19 MiB until the process ends. mallopt(3); other C
+    libraries have no such threshold.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

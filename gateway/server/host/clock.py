@@ -1,7 +1,7 @@
 """The two clocks: monotonic time decides, wall time is only written down.
 
 A Raspberry Pi has no battery for its clock: wall time may start in the past and jump. A jump is
-noticed by comparing both clocks, and the kernel says whether wall time is disciplined at all. What
+noticed by comparing both clocks, and the kernel knows whether wall time is disciplined at all. What
 the last run wrote down last is the earliest that it can be now.
 """
 
@@ -14,7 +14,7 @@ from functools import cache
 from gateway.core.records.kinds import ClockQuality
 
 STEP_MS = 1_000
-"""A difference between the clocks from which we speak of a step: far above what slewing does."""
+"""A difference between the clocks that counts as a step: far above what slewing does."""
 
 SET_MS = 50
 """A difference from which a clock that was synchronised a moment ago counts as set: both clocks are
@@ -68,7 +68,7 @@ class WallClock:
         self._started_ms = _monotonic_ms()
         self._stepped_from_ms = _wall_ms() - self._started_ms
         self.quality = ClockQuality.UNSYNCHRONISED
-        """What the kernel said at the last `look`."""
+        """What the kernel reported at the last `look`."""
         self._offset_ms = 0
         """Wall time minus monotonic time then."""
         self.look()
@@ -90,7 +90,7 @@ class WallClock:
         if found is ClockQuality.SYNCHRONISED:
             offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS
             if abs(offset_ms - self._offset_ms) > SET_MS:
-                # It was set since: the kernel has not said what to think of it.
+                # It was set since: the kernel has not reported on it.
                 found = ClockQuality.UNSYNCHRONISED
         return time_ms, found
 

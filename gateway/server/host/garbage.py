@@ -2,7 +2,7 @@
 
 Almost everything goes by reference counts. A collection walks over all objects that it has not
 come to know before, so what it has seen once is set aside for good: 100,000 sessions or a million
-queued messages would otherwise make everybody wait for half a second. The price is that a cycle
+queued messages would otherwise make all clients wait for half a second. The price is that a cycle
 which lives longer than one collection is never found; connections and sessions leave none (a test
 counts them), and a recovery makes none.
 """

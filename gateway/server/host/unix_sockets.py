@@ -12,7 +12,7 @@ PATH_BYTES_MAX = 107
 """The kernel's structure for such an address has room for 108 bytes with a final 0."""
 
 PROBE_SECONDS = 1.0
-"""How long to wait for whoever may have a Unix socket that is already there."""
+"""How long to wait for a process that may have a Unix socket that is already there."""
 
 _SOCKET_UMASK = 0o117
 
@@ -33,7 +33,7 @@ def inode_of(path: Path) -> int:
 
 
 def remove_stale(path: Path) -> None:
-    """Take away the socket that a killed broker left; anything else there is not ours to take.
+    """Remove the socket that a killed broker left; anything else there is not ours to remove.
 
     Raises:
         OSError: it is no socket, or another process listens at it.
@@ -57,6 +57,6 @@ def is_answered(path: Path) -> bool:
             probe.connect(str(path))
         except ConnectionRefusedError:
             return False
-        except TimeoutError:
-            pass
+        except (BlockingIOError, TimeoutError):
+            return True  # its queue of connections is full
     return True

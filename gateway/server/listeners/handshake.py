@@ -2,7 +2,7 @@
 
 Bytes in, one answer out. Refused are requests that are no WebSocket handshake, another path, a
 client without the subprotocol `mqtt`, and pages of other origins: a browser lets any page in the
-world connect to this machine and only says in `Origin` whose page it is.
+world connect to this machine and only names in `Origin` whose page it is.
 """
 
 import ipaddress

@@ -82,12 +82,24 @@ class Listening:
                     path.unlink()
 
 
+def name_of(listener: Listener) -> str:
+    """Return what a listener is called: its address as it is configured."""
+    if listener.path is not None:
+        return str(listener.path)
+    return f"{listener.bind}:{listener.port}"
+
+
 def factory_of(event_loop: EventLoop, listener: Listener) -> Factory:
     """Return what makes the protocol of each connection of a listener."""
     share = None
     if listener.max_connections is not None:
         share = ConnectionShare(listener.max_connections)
-    policy = AdmissionPolicy(anonymous=listener.anonymous, share=share, origins=listener.origins)
+    policy = AdmissionPolicy(
+        anonymous=listener.anonymous,
+        share=share,
+        origins=listener.origins,
+        listener=name_of(listener),
+    )
     protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
     if listener.proxy_protocol:
         return lambda: ProxiedProtocol(protocol(event_loop, policy))

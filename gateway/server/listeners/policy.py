@@ -7,7 +7,12 @@ class AdmissionPolicy:
     """Which connections a listener takes, and how many."""
 
     def __init__(
-        self, *, anonymous: bool, share: ConnectionShare | None, origins: tuple[str, ...] = ()
+        self,
+        *,
+        anonymous: bool,
+        share: ConnectionShare | None,
+        origins: tuple[str, ...] = (),
+        listener: str = "",
     ) -> None:
         self.anonymous = anonymous
         """Clients are let in that name no user."""
@@ -15,3 +20,5 @@ class AdmissionPolicy:
         """What the listener may have of all connections; None: as much as the broker."""
         self.origins = origins
         """Origins whose pages may connect, beside those of the same host."""
+        self.listener = listener
+        """The listener's name, for access rules."""

@@ -1,4 +1,4 @@
-"""The header of the PROXY protocol, version 2: whom a proxy in front of us speaks for.
+"""The header of the PROXY protocol, version 2: the client that a proxy in front of us connects for.
 
 A header (integers big-endian), sent once by the proxy before the first byte of its client::
 
@@ -10,7 +10,7 @@ A header (integers big-endian), sent once by the proxy before the first byte of 
                 Unix: source 108, destination 108, ended by 0
 
 Source: proxy-protocol.txt of HAProxy, section 2.2. The fields behind the addresses are skipped, as
-that text allows. Whoever may connect to such a listener can claim any address: it belongs on
+that text allows. A process that may connect to such a listener can claim any address: it belongs on
 loopback, or behind a firewall that lets only the proxy through.
 """
 

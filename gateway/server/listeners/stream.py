@@ -37,7 +37,11 @@ class MqttProtocol(asyncio.Protocol, Channel):
         address = text_of(transport.get_extra_info("peername"))
         policy = self._policy
         self.connection = self._event_loop.accept(
-            self, address, anonymous=policy.anonymous, share=policy.share
+            self,
+            address,
+            anonymous=policy.anonymous,
+            share=policy.share,
+            listener=policy.listener,
         )
 
     def data_received(self, data: bytes) -> None:
@@ -88,7 +92,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         )
 
     def write(self) -> None:
-        """Hand the core's bytes to the socket in one call, and close if it says so."""
+        """Hand the core's bytes to the socket in one call, and close what the core has closed."""
         connection = self.connection
         if not connection.outgoing.is_empty():
             data = self.take_outgoing()

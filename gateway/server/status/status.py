@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from gateway.core.broker import Broker
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host.compiled import COMPILED
 from gateway.server.status.totals import SessionTotals, Totals
@@ -54,9 +55,23 @@ class Status:
     def of(self, totals: Totals) -> dict[str, Any]:
         """Return the whole status with these totals."""
         event_loop, identity = self._event_loop, self._identity
-        broker, statistics = event_loop.broker, event_loop.broker.statistics
-        time_ms, quality = event_loop.wall_clock.shown()
-        uptime_seconds = event_loop.uptime_seconds()
+        hooks = event_loop.hooks
+        return {
+            **self._process(),
+            "listeners": self._listeners,
+            **_clients_of(event_loop.broker, totals),
+            **_messages_of(event_loop.broker, totals),
+            "journal": _journal_of(event_loop),
+            "disk": self._disk(),
+            "store": {"recovery": identity.recovery, "detail": identity.damage},
+            "hooks": None if hooks is None else hooks.status(),
+            "warnings": _warnings_of(event_loop, identity),
+        }
+
+    def _process(self) -> dict[str, Any]:
+        identity = self._identity
+        time_ms, quality = self._event_loop.wall_clock.shown()
+        uptime_seconds = self._event_loop.uptime_seconds()
         return {
             "gateway": identity.gateway,
             "boot": identity.boot,
@@ -68,47 +83,53 @@ class Status:
             "clock": quality.word,
             "started_ms": time_ms - int(uptime_seconds * 1000),
             "uptime_seconds": round(uptime_seconds, 3),
-            "listeners": self._listeners,
-            "connections": {
-                "open": statistics.connections_open,
-                "accepted": statistics.connections_accepted,
-                "refused": statistics.connections_refused,
-                "limit": broker.limits.max_connections,
-            },
-            "sessions": {
-                "connected": totals.connected,
-                "persistent": totals.persistent,
-                "total": totals.sessions,
-            },
-            "subscriptions": broker.state.tree.subscription_count,
-            "retained": len(broker.state.retained),
-            "messages": {
-                "received": {
-                    "qos0": statistics.received_qos0,
-                    "qos1": statistics.received_qos1,
-                    "qos2": statistics.received_qos2,
-                },
-                "sent": {
-                    "qos0": statistics.sent_qos0,
-                    "qos1": statistics.sent_qos1,
-                    "qos2": statistics.sent_qos2,
-                },
-                "dropped": dict(sorted(statistics.dropped.items())),
-                "duplicates_suppressed": statistics.duplicates_suppressed,
-            },
-            "queued": {
-                "messages": totals.queued_messages,
-                "bytes": totals.queued_bytes,
-            },
-            "inflight": totals.inflight,
-            "awaiting_release": totals.awaiting_release,
-            "errors": dict(sorted(statistics.errors.items())),
-            "journal": _journal_of(event_loop),
-            "disk": self._disk(),
-            "store": {"recovery": identity.recovery, "detail": identity.damage},
-            "hooks": None if event_loop.hooks is None else event_loop.hooks.status(),
-            "warnings": _warnings_of(event_loop, identity),
         }
+
+
+def _clients_of(broker: Broker, totals: Totals) -> dict[str, Any]:
+    statistics = broker.statistics
+    return {
+        "connections": {
+            "open": statistics.connections_open,
+            "accepted": statistics.connections_accepted,
+            "refused": statistics.connections_refused,
+            "limit": broker.limits.max_connections,
+        },
+        "sessions": {
+            "connected": totals.connected,
+            "persistent": totals.persistent,
+            "total": totals.sessions,
+        },
+        "subscriptions": broker.state.tree.subscription_count,
+        "retained": len(broker.state.retained),
+    }
+
+
+def _messages_of(broker: Broker, totals: Totals) -> dict[str, Any]:
+    statistics = broker.statistics
+    return {
+        "messages": {
+            "received": {
+                "qos0": statistics.received_qos0,
+                "qos1": statistics.received_qos1,
+                "qos2": statistics.received_qos2,
+            },
+            "sent": {
+                "qos0": statistics.sent_qos0,
+                "qos1": statistics.sent_qos1,
+                "qos2": statistics.sent_qos2,
+            },
+            "dropped": dict(sorted(statistics.dropped.items())),
+            "duplicates_suppressed": statistics.duplicates_suppressed,
+        },
+        "queued": {
+            "messages": totals.queued_messages,
+            "bytes": totals.queued_bytes,
+        },
+        "inflight": totals.inflight,
+        "awaiting_release": totals.awaiting_release,
+        "errors": dict(sorted(statistics.errors.items())),
+    }
 
 
 def _journal_of(event_loop: EventLoop) -> dict[str, Any]:

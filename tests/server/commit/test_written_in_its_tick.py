@@ -98,7 +98,7 @@ async def test_a_puback_is_written_before_its_client_is_answered_anything(
     assert not found_after_a_kill(broker, tmp_path / "after").sessions["c"].outbound
 
 
-async def test_a_turn_that_records_nothing_of_the_kind_writes_nothing(
+async def test_a_tick_that_records_nothing_of_the_kind_writes_nothing(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broker = await start({}, sys_interval="never")

@@ -53,7 +53,7 @@ def ask(path: Path, request: dict[str, object]) -> dict[str, Any]:
 
 
 def refused_start(settings: str, data_dir: Path) -> str:
-    """What a broker says that does not start."""
+    """What a broker reports that does not start."""
     file = data_dir.parent / "gateway.toml"
     file.write_text(f'[gateway]\ndata_dir = "{data_dir}"\n{settings}\n[[listeners]]\nport = 0\n')
     ended = subprocess.run(
@@ -103,15 +103,15 @@ def test_a_data_directory_whose_path_leaves_no_room_for_a_socket_is_refused_with
     tmp_path: Path,
 ) -> None:
     data_dir = tmp_path / ("x" * 120)
-    told = refused_start("", data_dir)
-    assert f"{data_dir}/control.sock: a socket's path has at most 107 bytes" in told
-    assert "[gateway] control_dir" in told
+    reported = refused_start("", data_dir)
+    assert f"{data_dir}/control.sock: a socket's path has at most 107 bytes" in reported
+    assert "[gateway] control_dir" in reported
 
 
 def test_a_control_dir_that_is_too_long_is_a_mistake_in_the_configuration(tmp_path: Path) -> None:
-    told = refused_start(f'control_dir = "/run/{"x" * 95}"', tmp_path / "data")
-    assert "control_dir" in told
-    assert "at most 94 bytes" in told
+    reported = refused_start(f'control_dir = "/run/{"x" * 95}"', tmp_path / "data")
+    assert "control_dir" in reported
+    assert "at most 94 bytes" in reported
 
 
 def test_two_brokers_cannot_have_one_control_dir(directory: Path) -> None:
@@ -119,8 +119,8 @@ def test_two_brokers_cannot_have_one_control_dir(directory: Path) -> None:
     broker.replace_in_configuration("[[listeners]]", f'control_dir = "{directory}"\n[[listeners]]')
     try:
         broker.start()
-        told = refused_start(f'control_dir = "{directory}"', directory / "second")
-        assert f"{directory}/control.sock: another broker listens there" in told
+        reported = refused_start(f'control_dir = "{directory}"', directory / "second")
+        assert f"{directory}/control.sock: another broker listens there" in reported
         assert ask(directory / "control.sock", {"command": "status"})["ok"]
         # What a killed one left is replaced, and so is anything else under our names.
         broker.kill()
@@ -133,10 +133,10 @@ def test_two_brokers_cannot_have_one_control_dir(directory: Path) -> None:
 
 
 def test_a_group_that_is_not_there_is_named_with_its_key(directory: Path) -> None:
-    told = refused_start('status_group = "no-such-group"', directory / "data")
-    assert "status.sock" in told
-    assert "'no-such-group'" in told
-    assert "[gateway]" in told
+    reported = refused_start('status_group = "no-such-group"', directory / "data")
+    assert "status.sock" in reported
+    assert "'no-such-group'" in reported
+    assert "[gateway]" in reported
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a file to any group")

@@ -31,7 +31,7 @@ def events_of(data_dir: Path, name: str) -> list[Event]:
 
 @pytest.fixture
 def quality(monkeypatch: pytest.MonkeyPatch) -> list[ClockQuality]:
-    """What the kernel says of the clock; a test may change it."""
+    """What the kernel reports of the clock; a test may change it."""
     said = [ClockQuality.UNSYNCHRONISED]
     monkeypatch.setattr(clock, "quality", lambda: said[0])
     return said

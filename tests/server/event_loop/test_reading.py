@@ -1,12 +1,19 @@
-"""Who sends more than a slice of work waits for the others, and loses nothing by it."""
+"""A client that sends more than a slice, or than the disk takes, waits and loses nothing by it."""
 
 import asyncio
+import dataclasses
 
 import pytest
 
+from tests.server.broker import log_in, protocols_of
 from tests.server.conftest import Start
-from tests.server.event_loop.test_event_loop import log_in, protocols_of
+from tests.server.slow_disk import SlowDisk
 from tests.system.mqtt_bytes import DISCONNECT, PINGREQ, Will, connect, publish, subscribe
+
+READ_BYTES_MAX = 256 * 1024
+"""What one read of asyncio or uvloop brings at the most."""
+
+KIB = 1024
 
 PINGS = 30_000
 """15 slices of the shortest packets: 60 kB, which one read brings."""
@@ -66,3 +73,41 @@ async def test_beyond_its_bytes_what_is_unread_is_handled_at_once(
     for flood in floods:
         assert await flood.read(2 * PINGS) == b"\xd0\x00" * PINGS
     assert event_loop.reading.unread_bytes == 0
+
+
+async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_not(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start({})
+    event_loop = broker.running.event_loop
+    limits = dataclasses.replace(event_loop.batch_limits, max_uncommitted=64 * KIB)
+    event_loop.limits_changed(limits)
+    calm = await log_in(broker, "calm", clean=True)
+    calm.send(subscribe(1, ("calm", 0)))
+    await calm.packet()
+    greedy = [await log_in(broker, f"greedy {number}") for number in range(4)]
+    count, payload = 64, bytes(16 * KIB)
+    flood = b"".join(publish("t", payload, qos=1, packet_id=n + 1) for n in range(count))
+    with SlowDisk(event_loop.store, monkeypatch) as disk:
+        for client in greedy:
+            client.send(flood)
+        protocols = protocols_of(broker)
+        await broker.eventually(
+            lambda: all(protocols[f"greedy {number}"].overloaded for number in range(4))
+        )
+        # One commit holds what the first read brought, the next batch waits behind it. Of 4 MiB
+        # that were sent no more is in memory than the limit and what each was read once beyond it.
+        await broker.eventually(disk.waiting.is_set)
+        await broker.eventually(lambda: event_loop.broker.batch.pending_bytes() > 64 * KIB)
+        pending_bytes = event_loop.broker.batch.pending_bytes()
+        assert pending_bytes <= 64 * KIB + len(greedy) * READ_BYTES_MAX
+        for number in range(300):
+            calm.send(publish("calm", b"%03d" % number) + PINGREQ)
+            assert (await calm.packet())[-3:] == b"%03d" % number
+            assert await calm.packet() == b"\xd0\x00"
+        assert not protocols["calm"].overloaded
+        assert event_loop.committer.writer.stalled_seconds() > 0
+    for client in greedy:
+        for number in range(count):
+            assert await client.packet() == b"\x40\x02" + (number + 1).to_bytes(2, "big")
+    assert not any(protocol.overloaded for protocol in protocols.values())

@@ -1,0 +1,40 @@
+"""Pages of queued messages: read from disk when the core asks, some in a tick."""
+
+import asyncio
+
+from gateway.core.broker import Broker
+from gateway.core.effects import PageRequest
+from gateway.store.pages import PAGE_BYTES_MAX
+from gateway.store.store import Store
+
+PAGES_PER_TICK_MAX = 16
+"""Pages of queued messages read from disk in one tick: some milliseconds."""
+
+
+class Pages:
+    """What the core asked for and has not got."""
+
+    def __init__(self, broker: Broker, store: Store) -> None:
+        self._broker = broker
+        self._store = store
+        self._loop = asyncio.get_running_loop()
+        self._requests: list[PageRequest] = []
+
+    def are_wanted(self) -> bool:
+        """Return whether there is something to read."""
+        return bool(self._requests or self._broker.effects.pages)
+
+    def load(self) -> None:
+        """Read what was asked for first."""
+        broker = self._broker
+        self._requests.extend(broker.effects.take_pages())
+        for request in self._requests[:PAGES_PER_TICK_MAX]:
+            contents, deliveries, request.count = self._store.load_page(
+                request.session,
+                request.first_position,
+                request.count,
+                request.contents,
+                PAGE_BYTES_MAX,
+            )
+            broker.page_loaded(request, contents, deliveries, self._loop.time())
+        del self._requests[:PAGES_PER_TICK_MAX]

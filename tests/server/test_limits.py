@@ -1,0 +1,60 @@
+"""What the configuration means for the limits of the core and the room on the disk."""
+
+from gateway.configuration import Configuration, load
+from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.server.limits import apply_limits, space_limits_of
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Connect
+from tests.server.conftest import Start
+
+PLAIN = {"protocol": "mqtt"}
+
+
+async def test_limits_of_mqtt_5_reach_the_core(start: Start) -> None:
+    broker = await start(PLAIN, max_topic_alias=3, check_payload_format=True, max_keep_alive="60s")
+    limits = broker.running.event_loop.limits
+    assert limits.max_topic_alias == 3
+    assert limits.check_payload_format
+    assert limits.max_keep_alive_seconds == 60
+    client = await broker.open()
+    client.send(encode(Connect(5, "a", True, 3600, None, None, None), 5))
+    connack = await client.packet()
+    assert b"\x22\x00\x03" in connack, "topic alias maximum"
+    assert b"\x13\x00\x3c" in connack, "server keep alive"
+
+
+def configured(**overrides: object) -> Configuration:
+    return load(None, {}, {name.replace("__", "."): value for name, value in overrides.items()})
+
+
+def test_without_a_limit_for_messages_theirs_is_that_of_their_packets() -> None:
+    limits = Limits()
+    apply_limits(limits, configured(mqtt__message_size_limit="1KiB"))
+    assert limits.message_size_limit_bytes == 1024
+    apply_limits(limits, configured())
+    assert limits.message_size_limit_bytes == NO_MESSAGE_SIZE_LIMIT
+
+
+def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
+    limits = Limits()
+    for name in vars_of(limits):
+        setattr(limits, name, None)
+    apply_limits(limits, configured())
+    left = [name for name in vars_of(limits) if getattr(limits, name) is None]
+    assert set(left) <= {
+        "disk_full",
+        # None is what these mean by default.
+        "await_rel_timeout_seconds",
+        "retry_interval_seconds",
+        "max_session_expiry_seconds",
+    }
+
+
+def vars_of(limits: Limits) -> list[str]:
+    return [name for name in vars(limits) if not name.startswith("_")]
+
+
+def test_the_room_on_the_disk_is_shared_out_as_the_section_says() -> None:
+    limits = space_limits_of(configured(disk__free_min="2MiB", disk__reserve="1MiB"))
+    assert (limits.free_min, limits.reserve) == (2 << 20, 1 << 20)
+    assert limits.log_max is None
