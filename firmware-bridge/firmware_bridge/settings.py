@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-from firmware_bridge.names import NAME_SHAPE, is_name
+from firmware_bridge.readings.names import NAME_SHAPE, is_name
 
 FramingName = Literal["json", "key_value", "csv", "nmea", "board"]
 Parity = Literal["N", "E", "O"]

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from firmware_bridge.framings.board import (
+from firmware_bridge.protocols.board_frame import (
     FRAME_BYTES_MAX,
     frame_bytes_of,
     read_acknowledgement,
 )
-from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.frame import BoardIdentity, Damaged, Measurement
 from gateway.files.durable import replace_durably
 
 logger = logging.getLogger(__name__)

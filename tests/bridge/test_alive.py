@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge import main
-from firmware_bridge.outbox import Outbox
+from firmware_bridge.outbox.outbox import Outbox
 
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
-from tests.bridge.test_outbox import readings
+from tests.bridge.outbox.test_outbox import readings
 
 LIMIT_SECONDS = 0.2
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from firmware_bridge.outbox_formats import MIGRATIONS_KNOWN
-from firmware_bridge.outbox_recovery import OutboxError, open_outbox_store
-from firmware_bridge.outbox_schema import MIGRATIONS
+from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN
+from firmware_bridge.outbox.recovery import OutboxError, open_outbox_store
+from firmware_bridge.outbox.schema import MIGRATIONS
 from sqlite_utils import Database
 
 from tests.bridge.running import running_bridge, settings_of
@@ -100,7 +100,7 @@ START = """
 import sys
 from pathlib import Path
 import firmware_bridge.main
-from firmware_bridge.outbox_recovery import open_outbox_store
+from firmware_bridge.outbox.recovery import open_outbox_store
 open_outbox_store(Path(sys.argv[1])).close()
 print("sqlite_utils" in sys.modules, "pynmeagps" in sys.modules)
 """

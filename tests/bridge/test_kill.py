@@ -15,8 +15,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from firmware_bridge.framings.board import frame_bytes_of, read_acknowledgement
-from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.frame import BoardIdentity, Damaged, Measurement
 
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.terminal import Terminal

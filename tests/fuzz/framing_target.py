@@ -16,19 +16,19 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from cobs import cobs  # type: ignore[import-untyped]
-from firmware_bridge.framings.board import BoardFraming, frame_bytes_of
-from firmware_bridge.framings.frames import (
+from firmware_bridge.protocols.board_frame import BoardFraming, frame_bytes_of
+from firmware_bridge.protocols.frame import (
     TIME_SECONDS_MAX,
     BoardIdentity,
     Frame,
     Framing,
     Measurement,
 )
-from firmware_bridge.framings.lines import LineFraming
-from firmware_bridge.framings.nmea import NmeaFraming
-from firmware_bridge.framings.text import csv_line_of, json_line, key_value_line
-from firmware_bridge.port_status import PortStatus
-from firmware_bridge.publications import Numbering, publications_of
+from firmware_bridge.protocols.lines import LineFraming
+from firmware_bridge.protocols.nmea import NmeaFraming
+from firmware_bridge.protocols.text import csv_line_of, json_line, key_value_line
+from firmware_bridge.readings.publications import Numbering, publications_of
+from firmware_bridge.serial.status import PortStatus
 
 from tests.fuzz.byte_program import ByteProgram
 

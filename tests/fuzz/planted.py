@@ -5,7 +5,7 @@ Each is the real thing with one mistake that no seed shows.
 
 import orjson
 from backports import zstd
-from firmware_bridge.framings.frames import Frame, Framing
+from firmware_bridge.protocols.frame import Frame, Framing
 
 from gateway.core.sessions.connection import Connection
 from gateway.history.names import SegmentName

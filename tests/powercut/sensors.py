@@ -11,8 +11,8 @@ from collections import deque
 from itertools import islice
 from typing import Protocol
 
-from firmware_bridge.framings.board import frame_bytes_of, read_acknowledgement
-from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.frame import BoardIdentity, Damaged, Measurement
 
 from tests.bridge.terminal import Terminal
 

@@ -8,10 +8,10 @@ import functools
 import sys
 from pathlib import Path
 
-from firmware_bridge.framings.frames import BoardIdentity, Frame, Measurement
-from firmware_bridge.outbox import Outbox
-from firmware_bridge.outbox_recovery import open_outbox_store
-from firmware_bridge.publications import Numbering, Publication, publications_of
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.recovery import open_outbox_store
+from firmware_bridge.protocols.frame import BoardIdentity, Frame, Measurement
+from firmware_bridge.readings.publications import Numbering, Publication, publications_of
 
 WINDOW = 16
 # Its readings' times; a fixed one, so that two files of one version differ as little as they can.

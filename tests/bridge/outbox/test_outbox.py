@@ -1,0 +1,357 @@
+"""The durable outbox: nothing is said before its commit, nothing is lost by a restart."""
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from firmware_bridge.outbox.boards import Placement
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.recovery import OutboxError
+from firmware_bridge.protocols.frame import BoardIdentity, Frame, Measurement
+from firmware_bridge.readings.publications import Publication
+
+from gateway.wire.decoder import Decoder
+from gateway.wire.packets import Publish, Pubrel
+from tests.bridge.broker import DEADLINE_SECONDS
+from tests.bridge.disk import GatedStore
+
+
+class Bench:
+    """An outbox on a real file, and what it sent."""
+
+    def __init__(
+        self,
+        path: Path,
+        window: int = 100,
+        bytes_max: int = 1 << 20,
+        commit_delay_seconds: float = 0.0,
+    ) -> None:
+        self.store = GatedStore(path)
+        self.outbox = Outbox(
+            self.store,
+            window=window,
+            bytes_max=bytes_max,
+            commit_delay_seconds=commit_delay_seconds,
+        )
+        self.sent: list[str] = []
+        self._news = asyncio.Event()
+        self._decoder = Decoder(1 << 20, 4)
+
+    def connect(self, *, session_present: bool = True) -> None:
+        self._decoder = Decoder(1 << 20, 4)
+        self.outbox.receive_connected(self._send, "session", session_present=session_present)
+
+    def disconnect(self) -> None:
+        self.outbox.receive_disconnected(self._send)
+
+    def _send(self, data: bytes) -> None:
+        for packet in self._decoder.feed(data):
+            if isinstance(packet, Publish):
+                dup = " again" if packet.dup else ""
+                self.sent.append(f"{packet.payload.decode()} as {packet.packet_id}{dup}")
+            else:
+                assert isinstance(packet, Pubrel)
+                self.sent.append(f"release {packet.packet_id}")
+        self._news.set()
+
+    async def sends(self, *expected: str) -> None:
+        """Waits until exactly this has been sent since the last call."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while len(self.sent) < len(expected):
+                self._news.clear()
+                await self._news.wait()
+        assert self.sent == list(expected)
+        self.sent.clear()
+
+    async def settled(self) -> None:
+        """Everything said so far has been taken up and committed."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await self.outbox.wait_for_commit()
+            await self.outbox.wait_for_commit()
+
+
+@contextlib.asynccontextmanager
+async def running(bench: Bench) -> AsyncIterator[Bench]:
+    task = asyncio.create_task(bench.outbox.run())
+    try:
+        yield bench
+    finally:
+        bench.store.let_go()
+        bench.outbox.stop()
+        await task
+        await bench.outbox.close()
+
+
+def readings(*names: str) -> list[Publication]:
+    return [Publication(f"sensors/d/{name}", name.encode()) for name in names]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "outbox.db"
+
+
+def rows_of(path: Path) -> list[tuple[bytes, int | None, int]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute(
+            "SELECT payload, packet_id, released FROM readings ORDER BY number"
+        ).fetchall()
+
+
+async def test_a_publish_leaves_only_after_its_packet_identifier_is_durable(path: Path) -> None:
+    async with running(Bench(path)) as bench:
+        bench.connect()
+        await bench.settled()
+        bench.store.hold()
+        durable = bench.outbox.submit(readings("a"))
+        await bench.store.held_commit()
+        assert bench.sent == []
+        assert not durable.done()
+        assert rows_of(path) == []
+        bench.store.let_go()
+        await bench.sends("a as 1")
+        assert durable.done()
+        assert rows_of(path) == [(b"a", 1, 0)]
+
+
+async def test_a_pubrel_leaves_only_after_the_pubrec_is_durable(path: Path) -> None:
+    async with running(Bench(path)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a"))
+        await bench.sends("a as 1")
+        bench.store.hold()
+        commits = bench.store.commits
+        bench.outbox.receive_pubrec(1)
+        await bench.store.held_commit()
+        assert (bench.sent, bench.store.commits) == ([], commits)
+        assert rows_of(path) == [(b"a", 1, 0)]
+        bench.store.let_go()
+        await bench.sends("release 1")
+        assert rows_of(path) == [(b"a", 1, 1)]
+
+
+async def test_a_reading_is_removed_at_pubcomp(path: Path) -> None:
+    async with running(Bench(path)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a"))
+        await bench.sends("a as 1")
+        bench.outbox.receive_pubrec(1)
+        await bench.sends("release 1")
+        bench.outbox.receive_pubcomp(1)
+        await asyncio.wait_for(bench.outbox.wait_until_empty(), DEADLINE_SECONDS)
+        assert bench.outbox.status()["published"] == 1
+    assert rows_of(path) == []
+
+
+async def test_readings_that_come_during_a_commit_share_the_next(path: Path) -> None:
+    async with running(Bench(path)) as bench:
+        await bench.settled()
+        commits = bench.store.commits
+        bench.store.hold()
+        bench.outbox.submit(readings("first"))
+        await bench.store.held_commit()
+        later = [bench.outbox.submit(readings(f"later{n}")) for n in range(100)]
+        bench.store.let_go()
+        await asyncio.wait(set(later), timeout=DEADLINE_SECONDS)
+        assert bench.store.commits == commits + 2
+
+
+async def test_the_window_bounds_what_is_in_flight_and_order_is_kept(path: Path) -> None:
+    async with running(Bench(path, window=2)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b", "c", "d"))
+        await bench.sends("a as 1", "b as 2")
+        bench.outbox.receive_pubrec(2)
+        await bench.sends("release 2")
+        bench.outbox.receive_pubcomp(2)
+        await bench.sends("c as 3")
+        assert bench.outbox.status()["waiting"] == 1
+
+
+async def test_a_restart_continues_each_exchange_with_its_packet_identifier(path: Path) -> None:
+    async with running(Bench(path, window=2)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b", "c"))
+        await bench.sends("a as 1", "b as 2")
+        bench.outbox.receive_pubrec(2)
+        await bench.sends("release 2")
+    async with running(Bench(path, window=3)) as bench:
+        bench.outbox.submit(readings("d"))
+        bench.connect(session_present=True)
+        await bench.sends("release 2", "a as 1 again", "c as 3")
+        bench.outbox.receive_pubcomp(2)
+        await bench.sends("d as 4")
+
+
+async def test_a_smaller_window_holds_for_what_an_earlier_run_had_in_flight(path: Path) -> None:
+    async with running(Bench(path, window=5)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b", "c", "d", "e"))
+        await bench.sends("a as 1", "b as 2", "c as 3", "d as 4", "e as 5")
+        bench.outbox.receive_pubrec(4)
+        await bench.sends("release 4")
+    async with running(Bench(path, window=2)) as bench:
+        bench.outbox.submit(readings("f"))
+        bench.connect()
+        await bench.sends("release 4", "a as 1 again")
+        bench.outbox.receive_pubcomp(4)
+        await bench.sends("b as 2 again")
+        for packet_id, next_one in ((1, "c as 3 again"), (2, "e as 5 again"), (3, "f as 1")):
+            bench.outbox.receive_pubrec(packet_id)
+            await bench.sends(f"release {packet_id}")
+            bench.outbox.receive_pubcomp(packet_id)
+            await bench.sends(next_one)
+        bench.disconnect()
+        bench.connect()
+        await bench.sends("e as 5 again", "f as 1 again")
+
+
+async def test_without_a_session_the_readings_go_out_again_as_new_and_are_counted(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(Bench(path, window=2)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b", "c"))
+        await bench.sends("a as 1", "b as 2")
+        bench.outbox.receive_pubrec(1)
+        await bench.sends("release 1")
+        bench.disconnect()
+        bench.connect(session_present=False)
+        await bench.sends("a as 3", "b as 4")
+        assert bench.outbox.status()["republished"] == 2
+        assert bench.outbox.status()["waiting"] == 1
+        assert rows_of(path) == [(b"a", 3, 0), (b"b", 4, 0), (b"c", None, 0)]
+    assert "lost our session: 2 readings" in caplog.text
+
+
+async def test_a_repeated_pubrec_is_answered_again_and_a_stray_pubcomp_removes_nothing(
+    path: Path,
+) -> None:
+    async with running(Bench(path, window=1)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b"))
+        await bench.sends("a as 1")
+        bench.outbox.receive_pubrec(1)
+        bench.outbox.receive_pubrec(1)
+        await bench.sends("release 1", "release 1")
+        bench.outbox.receive_pubcomp(1)
+        await bench.sends("b as 2")
+        bench.outbox.receive_pubcomp(2)
+        await bench.settled()
+        assert bench.outbox.unexpected_pubcomps == 1
+        assert bench.outbox.status()["in_flight"] == 1
+        bench.outbox.receive_pubrec(77)
+        await bench.sends("release 77")
+
+
+async def test_nothing_is_started_without_a_connection(path: Path) -> None:
+    async with running(Bench(path)) as bench:
+        bench.outbox.submit(readings("a"))
+        await bench.settled()
+        assert rows_of(path) == [(b"a", None, 0)]
+        bench.connect()
+        await bench.sends("a as 1")
+        bench.disconnect()
+        bench.outbox.submit(readings("b"))
+        await bench.settled()
+        assert rows_of(path) == [(b"a", 1, 0), (b"b", None, 0)]
+
+
+async def test_a_frame_accepted_before_is_not_stored_again_even_after_a_restart(
+    path: Path,
+) -> None:
+    async with running(Bench(path)) as bench:
+        durable, first = submit_frame(bench, 1, "a")
+        again, repeated = submit_frame(bench, 1, "a")
+        assert (first.is_new, repeated.is_new) == (True, False)
+        assert again is durable, "a repeat is acknowledged when its original is durable"
+        await bench.settled()
+    async with running(Bench(path)) as bench:
+        assert not submit_frame(bench, 1, "a")[1].is_new
+        other = submit_frame(bench, 1, "other contents")[1]
+        assert (other.is_new, other.published_boot) == (True, 1 + 2**32)
+        await bench.settled()
+        assert bench.outbox.status()["waiting"] == 2
+
+
+async def test_a_frame_whose_readings_cannot_be_made_is_not_noted_as_accepted(path: Path) -> None:
+    def fail(_: int) -> list[Publication]:
+        raise ArithmeticError("no such reading")
+
+    async with running(Bench(path)) as bench:
+        with pytest.raises(ArithmeticError):
+            bench.outbox.submit_frame(BoardIdentity(42, 1, 1), b"contents", "port", fail)
+        await bench.settled()
+        assert submit_frame(bench, 1, "a")[1].is_new
+
+
+def submit_frame(
+    bench: Bench, sequence: int, contents: str
+) -> tuple["asyncio.Future[None]", Placement]:
+    frame = Frame({"text": [Measurement("text", contents)]})
+    return bench.outbox.submit_frame(
+        BoardIdentity(42, 1, sequence),
+        frame.contents_digest(),
+        "port",
+        lambda boot: readings(f"{contents} of {boot}"),
+    )
+
+
+async def test_a_full_outbox_says_so_once_and_takes_readings_again_when_there_is_room(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(Bench(path, bytes_max=1000)) as bench:
+        while not bench.outbox.full:
+            bench.outbox.submit(readings("x" * 50))
+        bench.outbox.submit(readings("more"))
+        await bench.settled()
+        assert caplog.text.count("the outbox is full") == 1
+        bench.connect()
+        while bench.outbox.full:
+            for packet_id in range(1, 20):
+                bench.outbox.receive_pubrec(packet_id)
+                bench.outbox.receive_pubcomp(packet_id)
+            await bench.settled()
+        await asyncio.wait_for(bench.outbox.wait_for_room(), DEADLINE_SECONDS)
+
+
+async def test_the_bytes_held_are_zero_when_everything_has_gone(path: Path) -> None:
+    async with running(Bench(path)) as bench:
+        bench.connect()
+        bench.outbox.submit(readings("a", "b"))
+        await bench.sends("a as 1", "b as 2")
+        for packet_id in (1, 2):
+            bench.outbox.receive_pubrec(packet_id)
+        await bench.sends("release 1", "release 2")
+        for packet_id in (1, 2):
+            bench.outbox.receive_pubcomp(packet_id)
+        bench.outbox.submit(readings("c"))
+        await bench.sends("c as 3")
+        assert bench.outbox.status()["bytes"] == len("sensors/d/c") + 1 + 48
+    bench = Bench(path)
+    assert bench.outbox.status()["bytes"] == len("sensors/d/c") + 1 + 48
+    await bench.outbox.close()
+
+
+async def test_each_start_has_its_own_number(path: Path) -> None:
+    numbers = []
+    for _ in range(3):
+        async with running(Bench(path)) as bench:
+            numbers.append(bench.outbox.start_number)
+    assert numbers == [1, 2, 3]
+
+
+async def test_a_disk_that_refuses_ends_the_bridge_with_one_line(path: Path) -> None:
+    bench = Bench(path)
+    bench.store.begin = _refuse  # type: ignore[method-assign]
+    bench.outbox.submit(readings("a"))
+    with pytest.raises(OutboxError, match=r"cannot write the outbox .*: database or disk is full"):
+        await asyncio.wait_for(bench.outbox.run(), DEADLINE_SECONDS)
+    await bench.outbox.close()
+
+
+def _refuse() -> None:
+    raise sqlite3.OperationalError("database or disk is full")
