@@ -97,7 +97,7 @@ def _outbox_of(store: OutboxStore, settings: BridgeSettings) -> Outbox:
             bytes_max=settings.outbox_bytes_max,
             commit_delay_seconds=settings.commit_delay_seconds,
         )
-        outbox.choose_session(settings.client_id, this_machine())
+        outbox.choose_session(settings.broker.client_id, this_machine())
     except sqlite3.Error as error:
         store.close()
         raise cannot_write(store.path, error) from error
@@ -115,7 +115,7 @@ async def _serve(
     alive: Callable[[], None],
 ) -> None:
     control = ControlSocket(settings.control_socket)
-    publisher = Publisher(settings, outbox)
+    publisher = Publisher(settings.broker, outbox)
     sequences: Counter[str] = Counter()
 
     def next_sequence(device: str) -> int:

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from firmware_bridge.protocols.board_frame import (
-    FRAME_BYTES_MAX,
-    frame_bytes_of,
-    read_acknowledgement,
-)
-from firmware_bridge.protocols.frame import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.board import FRAME_BYTES_MAX
+from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 from gateway.files.durable import replace_durably
 
 logger = logging.getLogger(__name__)

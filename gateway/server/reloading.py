@@ -1,8 +1,8 @@
 """What a configuration means for the core's limits, and what a new one changes."""
 
 from gateway.configuration import Configuration
-from gateway.configuration.sections import keys_of
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.keys.section import keys_of
 from gateway.space.budget import Limits as SpaceLimits
 
 APPLIED_AT_ONCE = ("mqtt", "limits", "disk")

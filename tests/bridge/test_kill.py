@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
-from firmware_bridge.protocols.frame import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.terminal import Terminal

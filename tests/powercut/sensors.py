@@ -12,7 +12,9 @@ from itertools import islice
 from typing import Protocol
 
 from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
-from firmware_bridge.protocols.frame import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 
 from tests.bridge.terminal import Terminal
 

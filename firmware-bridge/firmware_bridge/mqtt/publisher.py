@@ -16,9 +16,9 @@ from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from firmware_bridge.backoff import Backoff
 from firmware_bridge.mqtt.client import BridgeClient
+from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.session_name import new_name
-from firmware_bridge.settings import BridgeSettings
 
 logger = logging.getLogger(__name__)
 
@@ -36,10 +36,10 @@ logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 class Publisher:
     """`run` does not return by itself; cancelled, it disconnects."""
 
-    def __init__(self, settings: BridgeSettings, outbox: Outbox) -> None:
+    def __init__(self, settings: BrokerSettings, outbox: Outbox) -> None:
         self._settings = settings
         self._outbox = outbox
-        self._address = f"{settings.broker_host}:{settings.broker_port}"
+        self._address = f"{settings.host}:{settings.port}"
         self._abandoned: str | None = None
         self._trouble: str | None = None
         self.connected = False
@@ -117,8 +117,8 @@ class Publisher:
         settings = self._settings
         connecting = asyncio.ensure_future(
             client.connect(
-                settings.broker_host,
-                settings.broker_port,
+                settings.host,
+                settings.port,
                 keepalive=KEEP_ALIVE_SECONDS,
                 version=MQTTv311,
             )

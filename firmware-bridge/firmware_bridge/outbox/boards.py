@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from firmware_bridge.outbox.board_start import BoardStart
-from firmware_bridge.protocols.frame import BoardIdentity
+from firmware_bridge.readings.numbering import BoardIdentity
 
 # A gateway's serial lines carry tens of boards; more are noise that passed the CRC.
 DEVICES_MAX = 1024

@@ -1,6 +1,6 @@
 """Which formats of an outbox are understood, and what earlier ones kept.
 
-A format is the list of the migrations that were applied to the file (`outbox_schema.py`).
+A format is the list of the migrations that were applied to the file (`schema.py`).
 """
 
 import sqlite3

@@ -25,8 +25,9 @@ from typing import Any
 
 from firmware_bridge.outbox.board_start import BLOCK_BYTES
 from firmware_bridge.outbox.boards import BoardRows
+from firmware_bridge.outbox.disk_space import lacks_room
 from firmware_bridge.outbox.formats import blocks_of_ranges
-from firmware_bridge.outbox.store import NewerOutbox, OutboxFull, OutboxStore, lacks_room
+from firmware_bridge.outbox.store import NewerOutbox, OutboxFull, OutboxStore
 from gateway.files.durable import fsync_file, fsync_folder, move_durably
 from gateway.files.salvage import ReadableRows, is_damage, lengthen_cut_off, lengthen_emptied
 

@@ -12,7 +12,7 @@
   broker), `machine` (on which that was begun) |
 
 A released migration is never changed: a new version of the tables appends one, and adds its file to
-tests/bridge/golden, and its name to `outbox_formats.py`. Only a start that has something to migrate
+tests/bridge/golden, and its name to `formats.py`. Only a start that has something to migrate
 loads this module: sqlite-utils takes three MB of memory.
 """
 

@@ -1,4 +1,4 @@
-"""What the MQTT client heard since the last batch, and what it adds up to. Pure.
+"""What the MQTT client received since the last batch, and what it adds up to. Pure.
 
 Signals are settled in the order in which they came: an acknowledgement that the old connection
 still brought counts, and a new connection without a session ends every exchange before it.
@@ -26,10 +26,9 @@ class Pubcomp:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """`session` is its name; False for `session_present`: it has just begun."""
+    """False for `session_present`: the session has just begun."""
 
     send: Send
-    session: str
     session_present: bool
 
 
@@ -46,8 +45,8 @@ class Disconnected:
 Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 
 
-class Turn:
-    """`released`, `returned` and `completed` are for the disk, the rest is said after it."""
+class Settlement:
+    """`released`, `returned` and `completed` are for the disk, the rest is sent after it."""
 
     def __init__(self, exchanges: Exchanges, send: Send | None) -> None:
         self._exchanges = exchanges
@@ -61,9 +60,11 @@ class Turn:
 
     @property
     def needs_commit(self) -> bool:
+        """Whether something has to be durable before anything is sent."""
         return bool(self.released or self.returned)
 
     def settle(self, signal: Signal) -> None:
+        """Take in the next signal."""
         match signal:
             case Pubrec(packet_id):
                 self._settle_pubrec(packet_id)
@@ -73,7 +74,7 @@ class Turn:
                     self.unexpected_pubcomps += 1
                 else:
                     self.completed.append(exchange)
-            case Connected(send, _, session_present):
+            case Connected(send, session_present):
                 self.send = send
                 self._pubrels.clear()
                 self._replay = session_present
@@ -88,7 +89,7 @@ class Turn:
             case _:
                 assert_never(signal)
 
-    def speak(self, started: list[Exchange]) -> None:
+    def send_durable(self, started: list[Exchange]) -> None:
         """Send what the commit has made true; `started` go out for the first time."""
         send = self.send
         if send is None:

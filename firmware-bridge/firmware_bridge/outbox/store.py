@@ -1,53 +1,27 @@
 """The outbox on disk: SQLite in WAL mode with synchronous=FULL, one narrow interface.
 
 The statements run on the event loop's thread and only touch the page cache; `commit` waits for
-the disk and belongs in the outbox's worker thread. Nobody else touches the connection meanwhile.
+the disk and belongs in the outbox's worker thread. Nothing else uses the connection meanwhile.
 """
 
-import contextlib
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from firmware_bridge.outbox.boards import BoardRows
+from firmware_bridge.outbox.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
 from firmware_bridge.outbox.exchanges import Exchange
 from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN, applied_migrations_of
 from firmware_bridge.readings.publications import Publication
-from gateway.files.disk_errors import is_full
-from gateway.files.private import open_private
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48
-# After a burst the write-ahead log shrinks back to this. It has the blocks from the start, for what
-# goes on when the disk is full: some hundred commits of acknowledgements.
-_WAL_BYTES_KEPT = 8 * 1024 * 1024
-# A MiB, which is written at each start (`_make_wal_room`); less where the WAL has room for less
-# than four times as much.
-_CHECKPOINT_PAGES_MAX = 250
-_PAGE_BYTES = 4096
-# https://www.sqlite.org/fileformat2.html#walformat
-_FRAME_BYTES = 24 + _PAGE_BYTES
 _BUSY_SECONDS = 5.0
-# SQLite has a code for ENOSPC; where it makes its shared memory longer, it has not.
-_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-# With less free no more readings are taken. Of a small file system it is a share, as of the WAL.
-_FREE_BYTES_MIN = 16 * 1024 * 1024
-_DISK_SHARE = 16
-# For a database file that grows while the disk is full, in steps of this: a row that is sent takes
-# some bytes more than one that waits.
-_RESERVE_BYTES = 1024 * 1024
-_RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def bytes_of(topic: str, payload: bytes) -> int:
     """What a reading counts towards `outbox_bytes_max`."""
     return len(topic) + len(payload) + ROW_OVERHEAD_BYTES
-
-
-def lacks_room(error: Exception) -> bool:
-    """Whether the disk is full, which says nothing about what is on it."""
-    return is_full(error) or getattr(error, "sqlite_errorcode", None) in _NO_ROOM
 
 
 class OutboxFull(Exception):
@@ -59,16 +33,19 @@ class NewerOutbox(RuntimeError):
 
 
 class OutboxStore:
-    """Raises `sqlite3.Error` where the file cannot be read or written, `NewerOutbox` at once."""
+    """The file at `path`, open until `close`.
+
+    Raises `sqlite3.Error` where it cannot be read or written, and the constructor `NewerOutbox`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._reserve = path.with_name(path.name + "-reserve")
         self._last_committed = 0
         # Autocommit: BEGIN and COMMIT stand where they are meant, and in which thread.
         self._connection = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
+        self.space = DiskSpace(path, self._connection)
         try:
             self._prepare()
         except (sqlite3.Error, NewerOutbox):
@@ -82,12 +59,12 @@ class OutboxStore:
             raise NewerOutbox(", ".join(newer))
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=FULL")
-        execute(f"PRAGMA journal_size_limit={_WAL_BYTES_KEPT}")
+        execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")
         # Then a COMMIT alone writes, and it alone can find the disk full.
         execute("PRAGMA cache_spill=OFF")
         # Nothing is appended to the WAL of an earlier run: it goes into the database file, fsynced,
-        # and a new one begins. One that somebody else is reading stays, which costs nothing: it is
-        # whole on the medium (`outbox_recovery.py`).
+        # and a new one begins. One that another program is reading stays, which costs nothing: it
+        # is whole on the medium (`recovery.py`).
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
@@ -100,41 +77,10 @@ class OutboxStore:
             "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings",
             (ROW_OVERHEAD_BYTES,),
         ).fetchone()
-        self._make_wal_room()
+        self.space.make_wal_room()
         self.count: int = rows[0]
         self.last_number: int = rows[1] or 0
         self.bytes: int = rows[2] or 0
-
-    def _make_wal_room(self) -> None:
-        """Let the WAL have blocks for what goes on when the disk is full, while nobody writes to
-        it. SQLite takes zeros behind its frames for no frames."""
-        total_bytes, _ = self._disk()
-        size_bytes = min(_WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
-        # What stands in the WAL alone may need a larger database file: no more than a quarter.
-        pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
-        self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
-        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        wal = self.path.with_name(self.path.name + "-wal")
-        with contextlib.suppress(OSError), wal.open("r+b", buffering=0) as file:
-            length = file.seek(0, os.SEEK_END)
-            # Up to a checkpoint the blocks are written now: a commit in a block that only has its
-            # place makes the file system write its own journal as well. Block by block, because
-            # what comes in one write the kernel keeps, and writes, in one.
-            for _ in range(length, pages * _FRAME_BYTES, _PAGE_BYTES):
-                file.write(bytes(_PAGE_BYTES))
-            if length < size_bytes:
-                os.posix_fallocate(file.fileno(), 0, size_bytes)
-
-    def _disk(self) -> tuple[int, int]:
-        """Bytes of the file system, and how many of them are free for us."""
-        disk = os.statvfs(self.path.parent)
-        return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize
-
-    def has_room(self) -> bool:
-        """Whether the disk has room for more readings. Less is left to those that are there, which
-        have to be able to leave."""
-        total_bytes, free_bytes = self._disk()
-        return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
 
     def close(self) -> None:
         self._connection.close()
@@ -158,38 +104,7 @@ class OutboxStore:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self.last_number = self._last_committed
-        # What the WAL has goes into the database file: then the WAL begins anew, in the blocks that
-        # it has. A larger database file takes some of the reserve.
-        while not self._checkpoint() and self._give_of_reserve():
-            pass
-
-    def _checkpoint(self) -> bool:
-        try:
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-        except sqlite3.OperationalError as error:
-            if not lacks_room(error):
-                raise
-            return False
-        return True
-
-    def make_reserve(self) -> None:
-        """Take what a full disk will not give. Where there is no room for it, it is less."""
-        total_bytes, _ = self._disk()
-        size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
-        with contextlib.suppress(OSError):
-            descriptor = open_private(self._reserve, os.O_RDWR | os.O_CREAT)
-            try:
-                if os.fstat(descriptor).st_size < size_bytes:
-                    os.posix_fallocate(descriptor, 0, size_bytes)
-            finally:
-                os.close(descriptor)
-
-    def _give_of_reserve(self) -> bool:
-        with contextlib.suppress(OSError):
-            size_bytes = self._reserve.stat().st_size
-            os.truncate(self._reserve, max(0, size_bytes - _RESERVE_STEP_BYTES))
-            return size_bytes > 0
-        return False
+        self.space.empty_wal()
 
     def insert(self, publications: Sequence[Publication]) -> None:
         first = self.last_number + 1

@@ -14,72 +14,25 @@ from collections.abc import Sequence
 
 from cobs import cobs  # type: ignore[import-untyped]
 
-from firmware_bridge.protocols.frame import (
-    BoardIdentity,
-    Damaged,
-    Frame,
-    Measurement,
-    Tally,
-)
+from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.senml_pack import pack_of, read_pack
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 
 FRAME_VERSION = 1
 ACKNOWLEDGEMENT_KIND = 0x81
-# Stuffed bytes between two delimiters: what a small board can hold in RAM twice.
-FRAME_BYTES_MAX = 1024
 
 _HEAD = struct.Struct(">BIII")
 _CRC_BYTES = 2
 _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflected.
 
 
-class BoardFraming:
-    """Frames of any number of boards on one line, each with its `identity`."""
-
-    def __init__(self) -> None:
-        self.tally = Tally()
-        self._part = bytearray()
-        self._skipping = False
-
-    def begin(self, *, mid_line: bool) -> None:
-        # A cut frame fails its CRC, so nothing is thrown away for `mid_line`.
-        self._part.clear()
-        self._skipping = False
-
-    def feed(self, data: bytes) -> list[Frame]:
-        frames: list[Frame] = []
-        pieces = data.split(b"\x00")
-        for piece in pieces[:-1]:
-            self._take(piece)
-            if self._part:
-                self._read_frame(bytes(self._part), frames)
-            self._part.clear()
-            self._skipping = False
-        self._take(pieces[-1])
-        return frames
-
-    def flush(self) -> list[Frame]:
-        return []
-
-    def _take(self, piece: bytes) -> None:
-        if self._skipping:
-            return
-        if len(self._part) + len(piece) > FRAME_BYTES_MAX:
-            self.tally.damaged["overlong"] += 1
-            self._part.clear()
-            self._skipping = True
-            return
-        self._part += piece
-
-    def _read_frame(self, stuffed: bytes, frames: list[Frame]) -> None:
-        try:
-            frames.append(read_frame(stuffed))
-        except Damaged as damage:
-            self.tally.damaged[damage.reason] += 1
-
-
 def read_frame(stuffed: bytes) -> Frame:
-    """The frame between two delimiters; raises `Damaged`."""
+    """The frame between two delimiters, with its acknowledgement.
+
+    Raises:
+        Damaged: "cobs", "length", "checksum", "version", "sequence", and what `read_pack` raises.
+    """
     kind, identity, pack = _unwrap(stuffed)
     if kind != FRAME_VERSION:
         raise Damaged("version")
@@ -88,19 +41,25 @@ def read_frame(stuffed: bytes) -> Frame:
     quantities: dict[str, list[Measurement]] = {}
     for measurement in read_pack(pack):
         quantities.setdefault(measurement.name, []).append(measurement)
-    return Frame(quantities, identity)
+    return Frame(quantities, identity=identity, acknowledgement=acknowledgement_of(identity))
 
 
 def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement]) -> bytes:
+    """What a board sends, with its delimiters."""
     return _wrap(FRAME_VERSION, identity, pack_of(measurements))
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
+    """What goes back to the board, with its delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 
 def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
-    """What a board does with the bytes between two delimiters; raises `Damaged`."""
+    """What a board does with the bytes between two delimiters.
+
+    Raises:
+        Damaged: it is no acknowledgement.
+    """
     kind, identity, rest = _unwrap(stuffed)
     if kind != ACKNOWLEDGEMENT_KIND or rest:
         raise Damaged("version")

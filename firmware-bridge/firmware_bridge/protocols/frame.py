@@ -1,20 +1,15 @@
-"""What every framing makes: frames of measurements, and counters of what it could not read."""
+"""What protocols make of bytes: frames of measurements, and counts of what they could not read."""
 
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Protocol
 
-Value = float | int | str | bool | bytes
-
-# More would make a frame's payloads larger than a broker's usual packet limit.
-MEASUREMENTS_MAX = 64
-# RFC 8428 section 4.5.3: smaller times count from now, larger ones from 1970.
-ABSOLUTE_TIME_SECONDS_MIN = 2**28
-# The end of the year 9999: later is no time that a calendar could show.
-TIME_SECONDS_MAX = 253_402_300_799
-# Anything larger is no measurement; it also keeps every integer exact in 64 bits.
-INTEGER_MAX = 2**63 - 1
+from firmware_bridge.readings.measurement import (
+    ABSOLUTE_TIME_SECONDS_MIN,
+    TIME_SECONDS_MAX,
+    Quantities,
+)
+from firmware_bridge.readings.numbering import BoardIdentity
 
 
 class Damaged(ValueError):
@@ -25,57 +20,49 @@ class Damaged(ValueError):
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The same as a value, where no frame came of an answer."""
+
+    reason: str
+
+
 def checked_text(text: str) -> str:
-    """The same text. Raises `Damaged`: half a surrogate pair, which JSON can write, has no UTF-8,
-    and nothing that reads it later could show or store it."""
+    """The same text.
+
+    Raises:
+        Damaged: half a surrogate pair, which JSON can write, has no UTF-8, and no reader of it
+            could show or store it.
+    """
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise Damaged("text")
     return text
 
 
 def checked_time(seconds: float) -> float:
-    """The same time, as a measurement has it. Raises `Damaged`: an age of more than 8 years (the
-    span of RFC 8428's relative times) and a year beyond 9999 are no times."""
+    """The same time, as a measurement has it.
+
+    Raises:
+        Damaged: an age of more than 8 years (the span of RFC 8428's relative times) and a year
+            beyond 9999 are no times.
+    """
     if not -ABSOLUTE_TIME_SECONDS_MIN < seconds <= TIME_SECONDS_MAX:
         raise Damaged("time")
     return seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
-    """One value as the sensor gave it.
+class Frame:
+    """One frame of a line.
 
-    `time_seconds` is RFC 8428's: below 2**28 it counts from the moment of arrival, otherwise from
-    1970-01-01 UTC. None is the moment of arrival.
+    `device` names its sensor on a line that has several; None is the port's own. A frame with an
+    `identity` is one that its sensor keeps and sends again until `acknowledgement` has come.
     """
 
-    name: str
-    value: Value
-    unit: str | None = None
-    time_seconds: float | None = None
-
-    @property
-    def absolute_time_seconds(self) -> float | None:
-        """When it was measured, where the sensor has a clock; None otherwise."""
-        given = self.time_seconds
-        return None if given is None or given < ABSOLUTE_TIME_SECONDS_MIN else float(given)
-
-
-@dataclass(frozen=True, slots=True)
-class BoardIdentity:
-    """How a board names a frame: its number, its count of starts, the frame's number from 1."""
-
-    device: int
-    boot: int
-    sequence: int
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame: quantity -> its measurements (one payload a quantity); `identity` for boards."""
-
-    quantities: dict[str, list[Measurement]]
+    quantities: Quantities
+    device: str | None = None
     identity: BoardIdentity | None = None
+    acknowledgement: bytes = b""
 
     def contents_digest(self) -> bytes:
         """8 bytes of the measurements, the same each time a board sends the frame.
@@ -94,20 +81,7 @@ class Frame:
 
 @dataclass
 class Tally:
-    """What a framing met beside good frames: damage by reason, and bytes that are not for it."""
+    """What came beside good frames: damage by reason, and bytes that belong to no frame."""
 
     damaged: Counter[str] = field(default_factory=Counter)
     foreign: Counter[str] = field(default_factory=Counter)
-
-
-class Framing(Protocol):
-    tally: Tally
-
-    def begin(self, *, mid_line: bool) -> None:
-        """The port was (re)opened; `mid_line`: the first bytes may be the rest of a line."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete, in order."""
-
-    def flush(self) -> list[Frame]:
-        """The line has been silent: frames that can be told without waiting for more bytes."""

@@ -6,7 +6,9 @@ An overlong line is counted once and skipped up to its end; the next line is rea
 import re
 from collections.abc import Callable
 
-from firmware_bridge.protocols.frame import Damaged, Frame, Measurement, Tally
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.interface import Decoder
+from firmware_bridge.readings.measurement import Measurement
 
 # A sensor's line is tens of bytes; 4 KiB leaves room for JSON with many quantities.
 LINE_BYTES_MAX = 4096
@@ -14,28 +16,30 @@ LINE_BYTES_MAX = 4096
 _LINE_END = re.compile(rb"[\r\n]")
 
 
-class LineFraming:
-    """Cuts a stream into lines and hands each to `parse`, which raises `Damaged`."""
+class LineDecoder(Decoder):
+    """Cuts a stream into lines and gives each to `parse`, which raises `Damaged`."""
 
     def __init__(
         self, parse: Callable[[str], dict[str, Measurement]], *, can_mistake_part_of_line: bool
     ) -> None:
-        self.tally = Tally()
+        super().__init__()
         self._parse = parse
         self._can_mistake_part_of_line = can_mistake_part_of_line
         self._part = bytearray()
         self._skipping = False
 
     def begin(self, *, mid_line: bool) -> None:
+        """Forget the part of a line that came before, and count it as truncated."""
         if self._part:
             self.tally.damaged["truncated"] += 1
         self._part.clear()
-        # "21.5" cut to "1.5" is a good line with a wrong value: nothing else could tell.
+        # "21.5" cut to "1.5" is a good line with a wrong value: nothing in it shows that.
         self._skipping = mid_line and self._can_mistake_part_of_line
         if self._skipping:
             self.tally.damaged["truncated"] += 1
 
     def feed(self, data: bytes) -> list[Frame]:
+        """The frames of the lines that these bytes complete, in order."""
         frames: list[Frame] = []
         pieces = _LINE_END.split(data)
         for piece in pieces[:-1]:
@@ -46,9 +50,6 @@ class LineFraming:
             self._skipping = False
         self._take(pieces[-1])
         return frames
-
-    def flush(self) -> list[Frame]:
-        return []
 
     def _take(self, piece: bytes) -> None:
         if self._skipping:

@@ -11,12 +11,13 @@ by their checksum, never by their length alone.
 """
 
 import re
+from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from operator import xor
 
-from firmware_bridge.protocols.frame import Frame, Tally
-from firmware_bridge.protocols.nmea_sentence import frame_of
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder, DecoderSettings
 
 # The standard allows 82; proprietary sentences of real receivers reach several hundred.
 SENTENCE_BYTES_MAX = 1024
@@ -36,28 +37,44 @@ _INNER_START = re.compile(rb"\xb5\x62|![A-Z]{5},")
 _TAG_BLOCK = re.compile(rb"\\[^\\]{0,80}\\")
 
 
-class NmeaFraming:
+@dataclass(frozen=True, kw_only=True)
+class Nmea(DecoderSettings):
+    """Sentences of NMEA 0183."""
+
+    def decoder(self) -> "NmeaDecoder":
+        """A decoder for one line."""
+        return NmeaDecoder()
+
+
+class NmeaDecoder(Decoder):
     """`tally.foreign` counts what is no NMEA: `ubx` frames, `ubx_damaged` ones, `noise`."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        # pynmeagps takes two MB of memory, which a gateway without such a sensor keeps free.
+        from firmware_bridge.protocols.nmea_sentence import frame_of  # noqa: PLC0415
+
+        super().__init__()
+        self._frame_of = frame_of
         self._buffer = b""
         # One damaged line is counted once, however many pieces it falls into.
         self._line_counted = False
         self._sums = _Sums(b"")
 
     def begin(self, *, mid_line: bool) -> None:
-        # The checksum tells a cut sentence, so nothing is thrown away for `mid_line`.
+        """Forget what came before; the checksum shows a cut sentence, so that no more is thrown
+        away."""
         if self._buffer:
             self._count("truncated")
         self._buffer = b""
         self._line_counted = False
 
     def feed(self, data: bytes) -> list[Frame]:
+        """The sentences that these bytes complete, in order."""
         self._buffer += data
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
+        """Sentences behind what looked like the beginning of a longer frame."""
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:
@@ -93,7 +110,7 @@ class NmeaFraming:
         if open_ended and (body is None or not idle):
             return 0
         if body is not None:
-            frames.append(frame_of(segment[:1], body))
+            frames.append(self._frame_of(segment[:1], body))
             return len(segment)
         at_line_end = not open_ended and self._buffer[match.end()] in b"\r\n"
         self._count(_damage_of(segment, at_line_end=at_line_end))

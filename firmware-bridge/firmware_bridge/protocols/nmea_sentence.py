@@ -17,7 +17,8 @@ from pynmeagps.exceptions import (  # type: ignore[import-untyped]
     NMEATypeError,
 )
 
-from firmware_bridge.protocols.frame import INTEGER_MAX, Frame, Measurement, Value
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 
 _UNITS = {"lat": "lat", "lon": "lon", "alt": "m", "sep": "m"}

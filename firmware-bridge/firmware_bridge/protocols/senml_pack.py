@@ -16,15 +16,8 @@ from io import BytesIO
 import cbor2
 
 from firmware_bridge.protocols.cbor_shape import check_shape
-from firmware_bridge.protocols.frame import (
-    INTEGER_MAX,
-    MEASUREMENTS_MAX,
-    Damaged,
-    Measurement,
-    Value,
-    checked_text,
-    checked_time,
-)
+from firmware_bridge.protocols.frame import Damaged, checked_text, checked_time
+from firmware_bridge.readings.measurement import INTEGER_MAX, MEASUREMENTS_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 
 _BASE_VERSION, _BASE_NAME, _BASE_TIME, _BASE_UNIT, _BASE_VALUE = -1, -2, -3, -4, -5
@@ -36,8 +29,12 @@ _UNIT_CHARACTERS_MAX = 32
 
 
 def read_pack(pack: bytes) -> list[Measurement]:
-    """Raises `Damaged`: "cbor" for bytes that are none, "senml" for a pack against the rule,
-    "version", "name", "value", "time" and "text" for what its words say."""
+    """The measurements of a pack, in its order.
+
+    Raises:
+        Damaged: "cbor" for bytes that are none, "senml" for a pack against the rule, "version",
+            "name", "value", "time" and "text" for what a record has.
+    """
     records = _decode(pack)
     if not isinstance(records, list) or not 1 <= len(records) <= MEASUREMENTS_MAX:
         raise Damaged("senml")

@@ -1,17 +1,12 @@
-"""Names of devices and quantities: one topic level and one part of a SenML name at once.
-
-RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, beginning with a letter or digit;
-`/` is left out because it would open a new topic level.
-"""
+"""The names that sensors give their quantities, checked as those of the configuration are."""
 
 import re
 
-# Topic `sensors/<device>/<quantity>` stays far below every broker's topic limit.
-NAME_CHARACTERS_MAX = 64
-NAME_SHAPE = "1 to 64 letters, digits, '.', ':', '_' or '-', beginning with a letter or digit"
+from gateway.keys.names import NAME_PATTERN
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}")
+_NAME = re.compile(NAME_PATTERN)
 
 
 def is_name(text: str) -> bool:
+    """Whether a device or a quantity may have this name."""
     return _NAME.fullmatch(text) is not None

@@ -1,11 +1,16 @@
-"""A frame -> what is published: topic and SenML JSON payload (docs/formats/readings.md)."""
+"""Measurements -> what is published: topic and SenML JSON payload (docs/formats/readings.md)."""
 
 import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firmware_bridge.protocols.frame import ABSOLUTE_TIME_SECONDS_MIN, Frame, Measurement
+from firmware_bridge.readings.measurement import (
+    ABSOLUTE_TIME_SECONDS_MIN,
+    Measurement,
+    Quantities,
+)
+from firmware_bridge.readings.numbering import Numbering
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +21,12 @@ class Publication:
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Numbering:
-    """`(device, boot, sequence)` of a frame, as every record of its payloads carries it."""
-
-    device: str
-    boot: int
-    sequence: int
-
-
 def publications_of(
-    frame: Frame, numbering: Numbering, *, arrival_seconds: float, units: Mapping[str, str]
+    quantities: Quantities,
+    numbering: Numbering,
+    *,
+    arrival_seconds: float,
+    units: Mapping[str, str],
 ) -> list[Publication]:
     """One publication a quantity. `units` are the operator's and win over the sensor's."""
     return [
@@ -34,7 +34,7 @@ def publications_of(
             f"sensors/{numbering.device}/{quantity}",
             _payload_of(measurements, numbering, arrival_seconds, units),
         )
-        for quantity, measurements in frame.quantities.items()
+        for quantity, measurements in quantities.items()
     ]
 
 

@@ -7,11 +7,15 @@ links in /dev/serial/by-id stay the same, so they are looked up at each opening.
 from serial.tools import list_ports
 
 from firmware_bridge.serial.link import PortLost
-from firmware_bridge.settings import PortSettings
+from firmware_bridge.serial.settings import PortSettings
 
 
 def path_of(settings: PortSettings) -> str:
-    """Reads sysfs for USB identities. Raises `PortLost` where there is not exactly one."""
+    """The device file of a port; sysfs is read for USB identities.
+
+    Raises:
+        PortLost: there is not exactly one such device.
+    """
     if settings.path is not None:
         return settings.path
     assert settings.usb is not None, "settings give path or usb"

@@ -9,10 +9,10 @@ import os
 
 import serial
 
-from firmware_bridge.settings import LineSettings
+from gateway.keys.serial_line import Line
 
-# One turn of a port: what comes at 3 MBaud in 13 ms. Framings take at most some milliseconds for
-# it, whatever it is, and then it is another port's turn.
+# One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
+# it, whatever it is, and then another port is served.
 READ_BYTES = 4096
 
 
@@ -21,8 +21,14 @@ class PortLost(Exception):
 
 
 class SerialLink:
-    def __init__(self, path: str, line: LineSettings) -> None:
-        """Opens the port; may block for a moment. Raises `PortLost`."""
+    """The port at `path`, open until `close`."""
+
+    def __init__(self, path: str, line: Line) -> None:
+        """Open the port; this may block for a moment.
+
+        Raises:
+            PortLost: it is not there, not ours, or in use.
+        """
         self.path = path
         try:
             self._port = serial.Serial(
@@ -38,7 +44,11 @@ class SerialLink:
             raise PortLost(_sentence_of(path, error)) from error
 
     async def read(self) -> bytes:
-        """Some bytes, as soon as there are any. Raises `PortLost`."""
+        """Some bytes, as soon as there are any.
+
+        Raises:
+            PortLost: the port is gone.
+        """
         loop = asyncio.get_running_loop()
         while True:
             try:
@@ -50,10 +60,23 @@ class SerialLink:
                 raise PortLost(_sentence_of(self.path, error)) from error
             if data:
                 return data
-            # Some drivers answer "nothing" at once when there is nothing yet, and for ever when
-            # the device is gone: readable, and yet nothing, is the second.
+            # Some drivers answer "nothing" when there is nothing yet, and again and again when the
+            # device is gone: readable, and yet nothing, is the second.
             if await self._wait_readable(loop) and not self._has_input():
                 raise PortLost(f"{self.path} was disconnected")
+
+    def read_pending(self) -> bytes:
+        """The bytes that have come and were not read; none where there are none.
+
+        Raises:
+            PortLost: the port is gone.
+        """
+        try:
+            return os.read(self._port.fileno(), READ_BYTES)
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            raise PortLost(_sentence_of(self.path, error)) from error
 
     @property
     def may_cut_lines(self) -> bool:
@@ -65,9 +88,10 @@ class SerialLink:
         try:
             return os.write(self._port.fileno(), data) == len(data)
         except OSError:
-            return False  # A port that is lost shows itself to the reader.
+            return False  # The reader finds that the port is lost.
 
     def close(self) -> None:
+        """Close the port."""
         self._port.close()
 
     def _has_input(self) -> bool:

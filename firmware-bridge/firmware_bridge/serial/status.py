@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from firmware_bridge.protocols.frame import Frame, Tally
-from firmware_bridge.readings.publications import Numbering, time_seconds_of
+from firmware_bridge.readings.numbering import Numbering
+from firmware_bridge.readings.publications import time_seconds_of
 
 DEVICES_SHOWN_MAX = 64
 QUANTITIES_SHOWN_MAX = 32
@@ -20,6 +21,8 @@ PortState = Literal["open", "lost", "waiting"]
 
 @dataclass
 class DeviceStatus:
+    """The latest values of one device."""
+
     device: str
     boot: int = 0
     sequence: int = 0
@@ -27,6 +30,7 @@ class DeviceStatus:
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
+        """Its part of the report."""
         return {
             "device": self.device,
             "boot": self.boot,
@@ -38,15 +42,18 @@ class DeviceStatus:
 
 @dataclass
 class PortStatus:
-    """`dropped` counts what the bridge itself could not take or say, by reason; `failures` how
-    often reading the port ended in an error of the bridge's own; `trouble` says in a sentence why
-    the port is not open."""
+    """The counters of one port since the bridge's start.
+
+    `dropped` counts what the bridge itself could not take or send, by reason; `failures` how often
+    reading the port ended in an error of the bridge's own; `fault` is why the port is not open, in
+    a sentence.
+    """
 
     name: str
     framing: str
     path: str
     state: PortState = "waiting"
-    trouble: str | None = None
+    fault: str | None = None
     bytes_read: int = 0
     frames: int = 0
     readings: int = 0
@@ -58,7 +65,7 @@ class PortStatus:
     devices: dict[str, DeviceStatus] = field(default_factory=dict)
 
     def note(self, frame: Frame, numbering: Numbering, arrival_seconds: float) -> None:
-        """A frame was taken: show its values."""
+        """Show the values of a frame that was taken."""
         self.readings += len(frame.quantities)
         self.last_reading_ms = int(arrival_seconds * 1000)
         device = self.devices.get(numbering.device)
@@ -82,12 +89,13 @@ class PortStatus:
                 }
 
     def as_json(self, tally: Tally) -> dict[str, object]:
+        """The port's part of the report (docs/formats/control-socket.md)."""
         return {
             "name": self.name,
             "path": self.path,
             "framing": self.framing,
             "state": self.state,
-            "trouble": self.trouble,
+            "trouble": self.fault,
             "bytes": self.bytes_read,
             "frames": self.frames,
             "readings": self.readings,

@@ -44,7 +44,7 @@ class Bench:
     def __init__(self, settings: BridgeSettings) -> None:
         self.store = GatedStore(settings.data_dir / "outbox.db")
         self.outbox = Outbox(self.store, window=settings.window, bytes_max=1 << 20)
-        self.publisher = Publisher(settings, self.outbox)
+        self.publisher = Publisher(settings.broker, self.outbox)
 
     def read(self, *names: str) -> None:
         self.outbox.submit([Publication(f"sensors/d/{name}", name.encode()) for name in names])

@@ -27,7 +27,7 @@ class Gateway:
             open_outbox_store(directory / "outbox.db"), window=window, bytes_max=1 << 20
         )
         self.outbox.choose_session(client_id, machine)
-        self.publisher = Publisher(settings, self.outbox)
+        self.publisher = Publisher(settings.broker, self.outbox)
 
     def read(self, *values: int) -> None:
         self.outbox.submit([Publication("sensors/d/a", b"%d" % value) for value in values])

@@ -10,7 +10,9 @@ from firmware_bridge.outbox import boards as boards_module
 from firmware_bridge.outbox.board_start import FRAMES_REMEMBERED, RESENDS_MAX
 from firmware_bridge.outbox.boards import BOOTS, BoardRows, Boards, Placement, TooManyStarts
 from firmware_bridge.outbox.store import OutboxStore
-from firmware_bridge.protocols.frame import BoardIdentity, Frame, Measurement
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

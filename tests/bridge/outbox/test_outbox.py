@@ -10,7 +10,9 @@ import pytest
 from firmware_bridge.outbox.boards import Placement
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError
-from firmware_bridge.protocols.frame import BoardIdentity, Frame, Measurement
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
 from gateway.wire.decoder import Decoder

@@ -10,7 +10,7 @@ import pytest
 from firmware_bridge.outbox.boards import BoardRows, Boards
 from firmware_bridge.outbox.recovery import OutboxError, open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
-from firmware_bridge.protocols.frame import BoardIdentity
+from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
 COUNT = 2000

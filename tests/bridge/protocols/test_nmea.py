@@ -5,7 +5,7 @@ from operator import xor
 
 import pytest
 from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.protocols.nmea import SENTENCE_BYTES_MAX, NmeaFraming
+from firmware_bridge.protocols.nmea import SENTENCE_BYTES_MAX, NmeaDecoder
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +33,7 @@ def quantities(frames: list[Frame]) -> list[str]:
 
 
 def test_a_sentence_becomes_its_fields_with_units() -> None:
-    (frame,) = NmeaFraming().feed(GGA)
+    (frame,) = NmeaDecoder().feed(GGA)
     fields = {found.name: (found.value, found.unit) for found in frame.quantities["gga"]}
     assert fields["gga/lat"] == (40.3976666667, "lat")
     assert fields["gga/lon"] == (-3.6527166667, "lon")
@@ -60,7 +60,7 @@ def test_a_sentence_becomes_its_fields_with_units() -> None:
 def test_a_good_checksum_makes_one_payload_whatever_the_library_knows(
     body: str, quantity: str
 ) -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     frames = framing.feed(sentence(body))
     assert quantities(frames) == [quantity]
     assert frames[0].quantities[quantity][0].value == body
@@ -68,7 +68,7 @@ def test_a_good_checksum_makes_one_payload_whatever_the_library_knows(
 
 
 def test_an_ais_sentence_and_a_tag_block_are_read() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     ais = sentence("AIVDM,1,1,,A,15MgK45P3@G?fl0E`JbR0OwT0@MS,0", start="!")
     assert quantities(framing.feed(b"\\s:r003669945*5F\\" + ais + GGA)) == ["vdm", "gga"]
     assert not framing.tally.damaged
@@ -89,30 +89,30 @@ def test_an_ais_sentence_and_a_tag_block_are_read() -> None:
     ],
 )
 def test_damage_is_counted_once_and_the_next_sentence_is_read(damage: bytes, reason: str) -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     assert quantities(framing.feed(damage + RMC)) == ["rmc"]
     assert framing.tally.damaged == {reason: 1}
-    slow = NmeaFraming()
+    slow = NmeaDecoder()
     found = [each for byte in damage + RMC for each in slow.feed(bytes((byte,)))]
     assert quantities(found) == ["rmc"]
     assert slow.tally.damaged == {reason: 1}
 
 
 def test_a_sentence_that_lost_its_line_end_is_still_read() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     assert quantities(framing.feed(GGA[:-2] + RMC)) == ["gga", "rmc"]
     assert not framing.tally.damaged
 
 
 def test_a_sentence_inside_a_damaged_one_is_found() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     ais = sentence("AIVDM,1,1,,A,1,0", start="!")
     assert quantities(framing.feed(b"$GPGGA,2143" + ais)) == ["vdm"]
     assert framing.tally.damaged == {"checksum": 1}
 
 
 def test_ubx_frames_between_sentences_are_foreign_and_no_damage() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     hostile_payload = b"$GPGGA,1*00\r\n" + b"\xb5\x62" + bytes(range(256))
     stream = GGA + ubx(hostile_payload) + RMC + ubx(b"") + GGA
     assert quantities(framing.feed(stream)) == ["gga", "rmc", "gga"]
@@ -121,7 +121,7 @@ def test_ubx_frames_between_sentences_are_foreign_and_no_damage() -> None:
 
 
 def test_a_broken_ubx_frame_does_not_swallow_the_sentences_in_its_length() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     broken = ubx(bytes(1000))[:40]
     assert quantities(framing.feed(broken + GGA + RMC)) == []
     assert quantities(framing.flush()) == ["gga", "rmc"]
@@ -130,18 +130,18 @@ def test_a_broken_ubx_frame_does_not_swallow_the_sentences_in_its_length() -> No
 
 
 def test_a_ubx_length_that_no_frame_has_is_not_waited_for() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     assert quantities(framing.feed(b"\xb5\x62\x01\x07\xff\xff" + GGA)) == ["gga"]
 
 
 def test_a_sentence_is_complete_without_line_end_once_the_line_is_silent() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     assert framing.feed(GGA[:-2]) == []
     assert quantities(framing.flush()) == ["gga"]
 
 
 def test_silence_within_a_sentence_does_not_break_it() -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     assert framing.feed(GGA[:20]) == []
     assert framing.flush() == []
     assert quantities(framing.feed(GGA[20:])) == ["gga"]
@@ -149,13 +149,13 @@ def test_silence_within_a_sentence_does_not_break_it() -> None:
 
 @pytest.mark.parametrize("body", ["PUBX,03,99999999999", "GPALC,1,1,1,99999999999,1"])
 def test_a_forged_count_of_repeats_does_not_loop_for_hours(body: str) -> None:
-    assert len(NmeaFraming().feed(sentence(body))) == 1
+    assert len(NmeaDecoder().feed(sentence(body))) == 1
 
 
 @given(st.lists(st.sampled_from([GGA, RMC, ubx(b"$$!\xb5\x62"), b"$", b"*5A", b"\xb5", b"\r\n"])))
 def test_any_mixture_gives_the_same_frames_in_any_pieces(parts: list[bytes]) -> None:
     stream = b"".join(parts) + b"\r\n"
-    whole, slow = NmeaFraming(), NmeaFraming()
+    whole, slow = NmeaDecoder(), NmeaDecoder()
     expected = whole.feed(stream) + whole.flush()
     found = [each for byte in stream for each in slow.feed(bytes((byte,)))] + slow.flush()
     assert found == expected
@@ -166,7 +166,7 @@ def test_any_mixture_gives_the_same_frames_in_any_pieces(parts: list[bytes]) -> 
 def test_no_bytes_make_the_framing_raise_or_lose_the_next_sentence(
     noise: list[bytes], body: str
 ) -> None:
-    framing = NmeaFraming()
+    framing = NmeaDecoder()
     for piece in noise:
         framing.feed(piece)
     framing.flush()

@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from gateway.configuration.quantities import Quantity, refusal
+from gateway.keys.quantities import Quantity, refusal
 
 BAUD_RATE_MIN, BAUD_RATE_MAX = 50, 4_000_000
+BAUD_RATE_DEFAULT = 115_200
 
 Parity = Literal["N", "E", "O"]
 _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
@@ -16,7 +17,7 @@ _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 class Line:
     """Rate, data bits (7 or 8), parity (none, even, odd) and stop bits (1 or 2) of a line."""
 
-    baud_rate: int
+    baud_rate: int = BAUD_RATE_DEFAULT
     data_bits: int = 8
     parity: Parity = "N"
     stop_bits: int = 1
