@@ -62,13 +62,17 @@ def test_its_keys_are_read_with_their_units_tables_and_defaults(tmp_path: Path) 
         ),
         (
             "framing = 'meters'\nmeters = [{address = 100, name = 'a'}]",
-            "[[serial]] (1st) meters.0.address = 100 is not allowed: "
-            "use a whole number from 1 to 99",
+            (
+                "[[serial]] (1st) meters.0.address = 100 is not allowed: "
+                "use a whole number from 1 to 99"
+            ),
         ),
         (
             "framing = 'meters'\nmeters = [{addres = 1, address = 1, name = 'a'}]",
-            "[[serial]] (1st) meters.0.addres is not a key of this version: "
-            'did you mean "address"?',
+            (
+                "[[serial]] (1st) meters.0.addres is not a key of this version: "
+                'did you mean "address"?'
+            ),
         ),
         (
             "framing = 'meters'\nmeters = [{address = 1}]",
@@ -76,8 +80,10 @@ def test_its_keys_are_read_with_their_units_tables_and_defaults(tmp_path: Path) 
         ),
         (
             "framing = 'meters'\nmeters = [{address = 1, name = 'board-7'}]",
-            '[[serial]] (1st): use another device: names that begin with "board-" belong to '
-            'framing = "board"',
+            (
+                '[[serial]] (1st): use another device: names that begin with "board-" belong to '
+                'framing = "board"'
+            ),
         ),
         (
             f"framing = 'json'\n{TWO}",
