@@ -62,6 +62,7 @@ def configuration_of(
     Raises:
         ConfigurationError: with a line for each mistake.
     """
+    assert protocols or not tables.get("serial"), "who accepts [[serial]] gives the protocols"
     try:
         model = _CONFIGURATION.model_validate(tables, context=protocols)
     except ValidationError as error:
@@ -136,8 +137,7 @@ def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
 
 
 def _protocols_in(info: ValidationInfo) -> Protocols:
-    protocols: Protocols = info.context or NO_PROTOCOLS
-    assert protocols, "a program that accepts [[serial]] gives the table of protocols"
+    protocols: Protocols = info.context
     return protocols
 
 
