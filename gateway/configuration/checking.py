@@ -62,7 +62,9 @@ def configuration_of(
     Raises:
         ConfigurationError: with a line for each mistake.
     """
-    assert protocols or not tables.get("serial"), "who accepts [[serial]] gives the protocols"
+    assert protocols or not tables.get("serial"), (
+        "a program that accepts [[serial]] gives protocols"
+    )
     try:
         model = _CONFIGURATION.model_validate(tables, context=protocols)
     except ValidationError as error:
@@ -137,7 +139,7 @@ def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
 
 
 def _protocols_in(info: ValidationInfo) -> Protocols:
-    protocols: Protocols = info.context
+    protocols: Protocols = info.context or NO_PROTOCOLS
     return protocols
 
 

@@ -9,7 +9,7 @@ from firmware_bridge.outbox.outbox import Outbox
 
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
-from tests.bridge.outbox.test_outbox import readings
+from tests.bridge.outbox.bench import readings
 
 LIMIT_SECONDS = 0.2
 

@@ -10,7 +10,7 @@ from firmware_bridge.outbox.recovery import open_outbox_store
 from firmware_bridge.outbox.store import OutboxFull, OutboxStore
 
 from tests.bridge.broker import DEADLINE_SECONDS
-from tests.bridge.outbox.test_outbox import Bench, readings, running, submit_frame
+from tests.bridge.outbox.bench import Bench, readings, running, submit_frame
 from tests.small_disk import SmallDisk, small_disk
 
 DISK_BYTES = 4 << 20

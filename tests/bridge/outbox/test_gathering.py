@@ -9,7 +9,7 @@ from firmware_bridge.outbox.boards import DEVICES_MAX
 from firmware_bridge.outbox.gathering import FRAMES_GATHERED_MAX, PROMPT_SECONDS, Gathering
 
 from tests.bridge.broker import DEADLINE_SECONDS
-from tests.bridge.outbox.test_outbox import Bench, readings, rows_of, running, submit_frame
+from tests.bridge.outbox.bench import Bench, readings, rows_of, running, submit_frame
 
 LONG_SECONDS = 10 * DEADLINE_SECONDS
 SHORT_SECONDS = 0.2
