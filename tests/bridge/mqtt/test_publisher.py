@@ -9,7 +9,7 @@ import pytest
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import open_outbox_store
-from firmware_bridge.outbox.session_name import is_name_of, new_name
+from firmware_bridge.outbox.session_name import is_name_of
 from firmware_bridge.readings.publications import Publication
 
 from tests.bridge.broker import DEADLINE_SECONDS
@@ -220,21 +220,3 @@ async def test_a_broker_that_holds_none_of_what_was_in_flight_gets_no_more_than_
             await broker.wait_for(300)
         assert numbers(broker) == list(range(300))
         assert broker.refused == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "client_id", "belongs"),
-    [
-        ("oncegate-bridge", "oncegate-bridge", True),
-        ("oncegate-bridge-0123abcd", "oncegate-bridge", True),
-        ("oncegate-bridge", "oncega", False),
-        ("oncegate-bridge-0123abcd", "oncegate", False),
-        ("other", "oncegate-bridge", False),
-    ],
-)
-def test_a_name_belongs_to_the_client_id_that_it_was_made_from(
-    name: str, client_id: str, belongs: bool
-) -> None:
-    assert is_name_of(name, client_id) == belongs
-    assert is_name_of(new_name(client_id), client_id)
-    assert new_name(client_id) != new_name(client_id)

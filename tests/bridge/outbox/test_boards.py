@@ -3,13 +3,11 @@
 import random
 from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from firmware_bridge.outbox import boards as boards_module
 from firmware_bridge.outbox.board_start import FRAMES_REMEMBERED, RESENDS_MAX
 from firmware_bridge.outbox.boards import BOOTS, BoardRows, Boards, Placement, TooManyStarts
-from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity
@@ -211,35 +209,6 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             boards.accept(boards.place(identity, digest, "a"), identity, digest, "a")
         disk.save(boards.take_changes())
         assert len(disk.blocks) <= 50
-
-
-def test_ages_are_no_part_of_a_frames_contents_and_times_of_day_are() -> None:
-    def digest(seconds: float | None, value: float = 21.5) -> bytes:
-        return Frame({"t": [Measurement("t", value, "Cel", seconds)]}).contents_digest()
-
-    assert digest(None) == digest(-0.25) == digest(-3600.0)
-    assert digest(1.7e9) != digest(1.7e9 + 1) != digest(None)
-    assert digest(None, 21.5) != digest(None, 21.6)
-    assert digest(None, 1) != digest(None, True)
-
-
-def test_the_outbox_gives_back_the_rows_that_it_was_given(tmp_path: Path) -> None:
-    store = OutboxStore(tmp_path / "outbox.db")
-    boards, disk = Boards(), Disk()
-    for sequence in range(1, 1500):
-        for device in (1, 2**32 - 1):
-            contents = "again" if sequence > 1400 else "first"
-            number = sequence - 1400 if sequence > 1400 else sequence
-            identity, digest = BoardIdentity(device, 2**32 - 1, number), digest_of(contents)
-            boards.accept(boards.place(identity, digest, "a"), identity, digest, "a")
-        if sequence % 100 == 0:
-            changes = boards.take_changes()
-            disk.save(changes)
-            store.begin()
-            store.save_boards(changes)
-            store.commit()
-    assert store.boards() == disk.rows()
-    store.close()
 
 
 @dataclass

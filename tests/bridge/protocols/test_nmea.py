@@ -32,38 +32,10 @@ def quantities(frames: list[Frame]) -> list[str]:
     return [name for frame in frames for name in frame.quantities]
 
 
-def test_a_sentence_becomes_its_fields_with_units() -> None:
-    (frame,) = NmeaDecoder().feed(GGA)
-    fields = {found.name: (found.value, found.unit) for found in frame.quantities["gga"]}
-    assert fields["gga/lat"] == (40.3976666667, "lat")
-    assert fields["gga/lon"] == (-3.6527166667, "lon")
-    assert fields["gga/alt"] == (695.7, "m")
-    assert fields["gga/time"] == ("21:43:50", None)
-    assert fields["gga/sentence"] == (GGA[1:-5].decode(), None)
-    assert "gga/diffAge" not in fields, "an empty field is no measurement"
-
-
-@pytest.mark.parametrize(
-    ("body", "quantity"),
-    [
-        ("GPXYZ,1,2,3", "xyz"),
-        ("PQTMVER,1", "pqtmver"),
-        ("PUBX,00", "pubx"),
-        ("PUBX", "pubx"),
-        ("GPGSV,x,y,z", "gsv"),
-        ("GPGGA", "gga"),
-        ("GP#+/,1", "unknown"),
-        ("", "unknown"),
-        ("GNTXT,01,01,02,gr\xfc\xdfe!", "txt"),
-    ],
-)
-def test_a_good_checksum_makes_one_payload_whatever_the_library_knows(
-    body: str, quantity: str
-) -> None:
+@pytest.mark.parametrize("body", ["GPXYZ,1,2,3", "PUBX", "", "GNTXT,01,01,02,gr\xfc\xdfe!"])
+def test_a_good_checksum_makes_one_frame(body: str) -> None:
     framing = NmeaDecoder()
-    frames = framing.feed(sentence(body))
-    assert quantities(frames) == [quantity]
-    assert frames[0].quantities[quantity][0].value == body
+    assert len(framing.feed(sentence(body))) == 1
     assert not framing.tally.damaged
 
 
@@ -145,11 +117,6 @@ def test_silence_within_a_sentence_does_not_break_it() -> None:
     assert framing.feed(GGA[:20]) == []
     assert framing.flush() == []
     assert quantities(framing.feed(GGA[20:])) == ["gga"]
-
-
-@pytest.mark.parametrize("body", ["PUBX,03,99999999999", "GPALC,1,1,1,99999999999,1"])
-def test_a_forged_count_of_repeats_does_not_loop_for_hours(body: str) -> None:
-    assert len(NmeaDecoder().feed(sentence(body))) == 1
 
 
 @given(st.lists(st.sampled_from([GGA, RMC, ubx(b"$$!\xb5\x62"), b"$", b"*5A", b"\xb5", b"\r\n"])))

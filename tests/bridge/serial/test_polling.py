@@ -12,7 +12,6 @@ import pytest
 from firmware_bridge import backoff
 from firmware_bridge.protocols.frame import Damage, Frame
 from firmware_bridge.protocols.interface import Pause, Request
-from firmware_bridge.serial import polling
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import SerialLink
 from firmware_bridge.serial.polling import Polling
@@ -353,7 +352,3 @@ async def test_a_request_that_the_line_does_not_take_is_counted_and_tried_again(
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         link.close()
-
-
-def test_the_line_is_quiet_for_some_characters_before_a_late_answer_is_over() -> None:
-    assert polling.QUIET_SECONDS * 9600 / 10 > 16
