@@ -3,8 +3,7 @@ limits.
 
 Each class here annotates one field of a section. It parses the written value, refuses what is out
 of range with a sentence that says what is allowed, and writes a value back the way a person
-would. A bare number is refused where a unit belongs: nobody should have to guess whether 30 means
-seconds.
+would. A bare number is refused where a unit belongs: 30 does not show whether seconds are meant.
 
 pydantic is imported where something is checked: a service that only uses the values is smaller
 without it (docs/decisions/0075-*.md).
@@ -71,7 +70,7 @@ class Quantity:
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """What JSON Schema can say of the written value; it refuses nothing that `value_of`
+        """What JSON Schema can express of the written value; it refuses nothing that `value_of`
         takes. A `description` names what is allowed."""
         raise NotImplementedError
 
@@ -176,7 +175,7 @@ class Whole(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
-    """A text that matches `pattern` as a whole; `description` says so to a person."""
+    """A text that matches `pattern` as a whole; `description` is that in a sentence."""
 
     pattern: str
     description: str

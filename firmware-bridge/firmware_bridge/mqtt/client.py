@@ -4,7 +4,7 @@ gmqtt alone would lose or double readings in five places; each has a test in tes
 
 1. `publish` writes before it stores: we never call it. The outbox stores a reading with its packet
    identifier, and `send_packet` sends the finished bytes after the commit.
-2. Its identifiers begin anew with each process: ours are chosen in `exchanges.py`, where those of
+2. Its identifiers begin again with each process: ours are chosen in `exchanges.py`, where those of
    unfinished exchanges are known.
 3. It sends PUBREL in the same breath as it stores it: `_send_command_with_mid` is silent here, the
    outbox sends the PUBREL once "PUBREC came" is durable.
@@ -42,7 +42,7 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
         self._outbox.receive_pubcomp(mid)
 
     def clear(self) -> None:
-        """Called when the broker has no session; `receive_connected` tells the outbox."""
+        """Called when the broker has no session; `receive_connected` reports that."""
 
 
 class BridgeClient(Client):  # type: ignore[misc]
@@ -54,13 +54,14 @@ class BridgeClient(Client):  # type: ignore[misc]
         )
 
     async def reconnect(self, delay: bool = False) -> None:
-        """gmqtt would reconnect by itself, with one delay for ever: see `publisher.py`."""
+        """Do nothing: gmqtt would always wait as long before it connects; see `publisher.py`."""
 
     def publish(self, *_: object, **__: object) -> None:
+        """Refuse: see place 1 above."""
         raise NotImplementedError("readings go through the outbox, not through gmqtt's publish")
 
     def send_packet(self, packet: bytes) -> None:
-        """These bytes, as they are; dropped where the connection is already going down."""
+        """Send these bytes as they are; dropped where the connection is already going down."""
         if self._connection is not None and not self._connection.is_closing():
             self._connection.send_package(packet)
 

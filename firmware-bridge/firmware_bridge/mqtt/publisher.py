@@ -1,4 +1,4 @@
-"""Keeps the bridge's MQTT session: connect, hand the connection to the outbox, and again.
+"""Keeps the bridge's MQTT session: connect, give the connection to the outbox, and again.
 
 MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together, by the session's
 name (`session_name.py`): a packet identifier that the broker still holds for other readings would
@@ -29,7 +29,7 @@ KEEP_ALIVE_SECONDS = 20
 # A broker that does not read any more is not worth waiting for.
 CLOSE_SECONDS_MAX = 2.0
 
-# It logs each packet's trouble with a traceback; we log each change of state in one line.
+# It logs each packet's fault with a traceback; we log each change of state in one line.
 logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 
 
@@ -41,10 +41,11 @@ class Publisher:
         self._outbox = outbox
         self._address = f"{settings.host}:{settings.port}"
         self._abandoned: str | None = None
-        self._trouble: str | None = None
+        self._fault: str | None = None
         self.connected = False
 
     def status(self) -> dict[str, object]:
+        """The connection's part of the bridge's status."""
         return {
             "connected": self.connected,
             "address": self._address,
@@ -52,13 +53,14 @@ class Publisher:
         }
 
     async def run(self) -> None:
+        """Connect, again and again."""
         backoff = Backoff()
         while True:
-            trouble = await self._connect_once(backoff)
-            if trouble is not None and trouble != self._trouble:
-                logger.warning("no connection to the broker %s: %s", self._address, trouble)
-                self._trouble = trouble
-            if trouble is not None:
+            fault = await self._connect_once(backoff)
+            if fault is not None and fault != self._fault:
+                logger.warning("no connection to the broker %s: %s", self._address, fault)
+                self._fault = fault
+            if fault is not None:
                 await backoff.wait()
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
@@ -74,7 +76,7 @@ class Publisher:
         known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
-            # A new name that the broker knows is somebody else's.
+            # A new name that the broker knows is another client's.
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._outbox.receive_connected(send, session, session_present=begun)
@@ -105,7 +107,7 @@ class Publisher:
         """Go on without this session; what is wrong with the broker, if anything.
 
         A broker that does not know ours has begun an empty one in its place. The next connection
-        discards that, so that it keeps none that nobody uses.
+        discards that, so that it keeps none that is not used.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -137,7 +139,7 @@ class Publisher:
 
     def _note_connected(self) -> None:
         self.connected = True
-        self._trouble = None
+        self._fault = None
         logger.info("connected to the broker %s as %s", self._address, self._outbox.session)
 
 

@@ -39,9 +39,11 @@ class BoardStart:
 
     @property
     def block_count(self) -> int:
+        """How many blocks are kept."""
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
+        """Their numbers."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:
@@ -52,6 +54,7 @@ class BoardStart:
                 self.latest = max(self.latest, block * FRAMES_PER_BLOCK + index)
 
     def digests_of(self, block: int) -> bytes:
+        """A block as a row of the outbox has it."""
         return bytes(self._blocks[block])
 
     def is_resent(self, sequence: int, digest: bytes) -> bool:
@@ -85,6 +88,7 @@ class BoardStart:
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:
+        """Count a frame that came again since the latest new one."""
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:

@@ -46,6 +46,7 @@ class Placement:
 
     @property
     def published_boot(self) -> int:
+        """The boot number under which the frame's readings are published."""
         return self.start.boot + BOOTS * self.start.repeat
 
 
@@ -114,14 +115,14 @@ class Boards:
             if own.is_resent(sequence, digest):
                 return Placement(own, is_new=False, begins=False)
             for other in starts[1:]:
-                # A sensor that always says the same says nothing about which start this is.
+                # Contents that are always the same do not show which start this is.
                 if other.holds(sequence, digest) and not own.knows(digest):
                     return Placement(other, is_new=False, begins=False)
         for start in starts:
             if start.is_next(sequence):
                 return Placement(start, is_new=True, begins=False)
         for start in starts:
-            # A board that gave frames up, or was not heard for a while.
+            # A board that gave frames up, or was not connected for a while.
             if sequence > start.latest:
                 return Placement(start, is_new=True, begins=False)
         repeat = self._starts_counted(identity.device, identity.boot)
@@ -132,7 +133,7 @@ class Boards:
     def accept(
         self, placement: Placement, identity: BoardIdentity, digest: bytes, source: str
     ) -> None:
-        """Note what `place` has said of the same frame."""
+        """Note where `place` has put the same frame."""
         start = placement.start
         key = (identity.device, identity.boot, start.repeat)
         if placement.begins:

@@ -60,6 +60,7 @@ class Exchanges:
 
     @property
     def free(self) -> int:
+        """How many exchanges more may be started."""
         return max(0, self._window - len(self._by_packet_id))
 
     def resume(self, exchanges: Iterable[Exchange]) -> None:
@@ -83,6 +84,7 @@ class Exchanges:
         return taken
 
     def start(self, number: int, topic: str, payload: bytes) -> Exchange:
+        """Begin an exchange for a row of the outbox."""
         packet_id = self._last_packet_id
         while True:
             packet_id = packet_id % PACKET_ID_MAX + 1
@@ -94,7 +96,7 @@ class Exchanges:
         return exchange
 
     def take_back(self, exchanges: Iterable[Exchange]) -> None:
-        """What was started is not durable, and nobody has heard of it."""
+        """Undo `start`: the exchanges are not durable, and no packet of them was sent."""
         for exchange in exchanges:
             del self._by_packet_id[exchange.packet_id]
 

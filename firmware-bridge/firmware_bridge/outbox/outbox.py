@@ -49,7 +49,7 @@ class Outbox:
         """Take readings of a sensor that keeps none, and commit without delay; the future is done
         when they would survive a power cut.
 
-        It belongs to everyone in the batch: wait for it through `asyncio.shield`, or by callback.
+        It belongs to all of the batch: wait for it through `asyncio.shield`, or by callback.
         """
         self._committer.hurry()
         return self._take(publications)

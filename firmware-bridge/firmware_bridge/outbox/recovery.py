@@ -42,10 +42,11 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 class OutboxError(RuntimeError):
-    """The outbox cannot be written: one line that says what to mend."""
+    """The outbox cannot be read or written: one line with the mend."""
 
 
 def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
+    """The error for an outbox whose disk refuses a write."""
     return OutboxError(
         f"cannot write the outbox {path}: {error}; "
         "free space on the disk or replace it, then start the bridge again"
@@ -81,7 +82,7 @@ def open_outbox_store(path: Path) -> OutboxStore:
 
 
 def _rewrite_wal(path: Path) -> None:
-    """Make the WAL on the medium what the page cache says it is.
+    """Make the WAL on the medium what the page cache has for it.
 
     After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
     medium never gets it. SQLite would believe such a frame, append behind it, and lose all of that
@@ -128,7 +129,7 @@ def _frames_end_of(wal: FileIO) -> int:
 
 
 def _replace(path: Path, damage: str | None) -> None:
-    """Put a new outbox in its place, filled with what a damaged one there still says."""
+    """Put a new outbox in its place, filled with what can be read of a damaged one."""
     new = path.with_name(f"{path.name}.new")
     for leftover in _files_of(new):
         leftover.unlink()
@@ -188,7 +189,7 @@ def _fill(new: Path, damaged_path: Path | None) -> int:
         with contextlib.closing(sqlite3.connect(damaged_path)) as damaged:
             count = _salvage_readings(damaged, store)
             _salvage_boards(damaged, store)
-    # Numbers that a lost outbox gave must not come again, whatever the clock says: 1 in 2**31 for
+    # Numbers that a lost outbox gave must not come again, whatever the time is: 1 in 2**31 for
     # each of its starts. Above the times of day with which earlier versions began.
     first = secrets.randbelow(2**31 - _STARTS_MAX) + 2**31
     store.set_property("starts", str(first))

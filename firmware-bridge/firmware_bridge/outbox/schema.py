@@ -27,6 +27,7 @@ MIGRATIONS = Migrations(MIGRATION_SET)
 
 @MIGRATIONS()
 def m001_readings_boards_properties(database: Database) -> None:
+    """Version 1."""
     database.table("readings").create(
         {"number": int, "topic": str, "payload": bytes, "packet_id": int, "released": int},
         pk="number",
@@ -47,6 +48,7 @@ def m001_readings_boards_properties(database: Database) -> None:
 
 @MIGRATIONS()
 def m002_boards_with_digests(database: Database) -> None:
+    """Let frames be known by their contents, not by their numbers alone."""
     database.table("board_frames").create(
         {
             "device": int,
@@ -85,6 +87,7 @@ def m002_boards_with_digests(database: Database) -> None:
 
 @MIGRATIONS()
 def m003_session_without_address(database: Database) -> None:
+    """Let a session be known by its name alone."""
     rows = database.execute("SELECT value FROM properties WHERE name = 'session'").fetchall()
     for (value,) in rows:
         name = value.rpartition("@")[0] or value

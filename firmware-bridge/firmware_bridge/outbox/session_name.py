@@ -1,7 +1,7 @@
 """Under which client identifier the broker keeps our session: a name for each of its lives.
 
 A broker that still holds a packet identifier of an earlier life, or of another outbox, takes a new
-reading under it for a repeat and drops it. Nothing in MQTT 3.1.1 tells whose session a broker has,
+reading under it for a repeat and drops it. Nothing in MQTT 3.1.1 shows whose session a broker has,
 and an address is no broker: the same one has several, and another one may be behind it. So the
 name itself is the proof::
 
@@ -28,6 +28,7 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
+    """A name that no session has had."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 

@@ -16,11 +16,15 @@ Send = Callable[[bytes], None]
 
 @dataclass(frozen=True, slots=True)
 class Pubrec:
+    """PUBREC came."""
+
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pubcomp:
+    """PUBCOMP came."""
+
     packet_id: int
 
 
@@ -39,6 +43,8 @@ class SessionLost:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
+    """The connection of `send` has ended."""
+
     send: Send
 
 

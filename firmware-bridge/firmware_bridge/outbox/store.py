@@ -83,9 +83,11 @@ class OutboxStore:
         self.bytes: int = rows[2] or 0
 
     def close(self) -> None:
+        """Close the file; an open transaction comes to nothing."""
         self._connection.close()
 
     def begin(self) -> None:
+        """Begin a transaction."""
         self._last_committed = self.last_number
         self._connection.execute("BEGIN IMMEDIATE")
 
@@ -107,6 +109,7 @@ class OutboxStore:
         self.space.empty_wal()
 
     def insert(self, publications: Sequence[Publication]) -> None:
+        """Store readings behind the others, numbered in their order."""
         first = self.last_number + 1
         self._connection.executemany(
             "INSERT INTO readings (number, topic, payload) VALUES (?, ?, ?)",
@@ -126,24 +129,28 @@ class OutboxStore:
         return inserted.rowcount == 1
 
     def start(self, exchanges: Iterable[Exchange]) -> None:
+        """Note the packet identifiers of exchanges that begin."""
         self._connection.executemany(
             "UPDATE readings SET packet_id = ? WHERE number = ?",
             [(exchange.packet_id, exchange.number) for exchange in exchanges],
         )
 
     def release(self, exchanges: Iterable[Exchange]) -> None:
+        """Note that PUBREC has come."""
         self._connection.executemany(
             "UPDATE readings SET released = 1 WHERE number = ?",
             [(exchange.number,) for exchange in exchanges],
         )
 
     def return_to_queue(self, exchanges: Iterable[Exchange]) -> None:
+        """Let readings wait again, without a packet identifier."""
         self._connection.executemany(
             "UPDATE readings SET packet_id = NULL, released = 0 WHERE number = ?",
             [(exchange.number,) for exchange in exchanges],
         )
 
     def remove(self, exchanges: Iterable[Exchange]) -> None:
+        """Forget readings whose PUBCOMP has come."""
         self._connection.executemany(
             "DELETE FROM readings WHERE number = ?",
             [(exchange.number,) for exchange in exchanges],
@@ -190,6 +197,7 @@ class OutboxStore:
         )
 
     def save_boards(self, changes: BoardRows) -> None:
+        """Write what has changed of boards."""
         execute_many = self._connection.executemany
         execute_many(
             "DELETE FROM board_frames WHERE device = ? AND boot = ? AND repeat = ? AND block = ?",
@@ -216,12 +224,14 @@ class OutboxStore:
         )
 
     def property(self, name: str) -> str | None:
+        """A property's value; None where it has none."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()
         return None if row is None else str(row[0])
 
     def set_property(self, name: str, value: str) -> None:
+        """Give a property its value."""
         self._connection.execute(
             "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
         )

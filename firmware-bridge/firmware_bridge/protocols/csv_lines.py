@@ -1,4 +1,4 @@
-"""Lines of values separated by commas; the configuration says what they are called::
+"""Lines of values separated by commas; the configuration names them::
 
 21.5,40,1013.2
 """

@@ -187,6 +187,7 @@ class _Sums:
         self._seconds: list[int] = []
 
     def ubx_checksum(self, begin: int, end: int) -> bytes:
+        """The checksum of the bytes from `begin` to `end`, which is not included."""
         if not self._firsts:
             # [i]: the sum of the first i bytes, and the sum of those sums.
             self._firsts = list(accumulate(self._buffer, initial=0))

@@ -257,7 +257,7 @@ async def test_credentials_are_sent(broker: ScriptedBroker, tmp_path: Path) -> N
 
 def test_the_methods_that_the_client_replaces_are_still_gmqtts() -> None:
     for name in ("reconnect", "publish", "_send_command_with_mid"):
-        assert name in vars(gmqtt.Client), f"gmqtt has no {name} any more: see mqtt_client.py"
+        assert name in vars(gmqtt.Client), f"gmqtt has no {name} any more: see mqtt/client.py"
     for name in ("push_message", "remove_message_by_mid", "clear", "is_empty", "wait_empty"):
         assert hasattr(OutboxStorage, name), f"gmqtt's storage has no {name} any more"
 
