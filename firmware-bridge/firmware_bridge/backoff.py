@@ -11,14 +11,18 @@ _JITTER_SHARE = 0.2
 
 
 class Backoff:
+    """Waits longer each time, up to `last_seconds`."""
+
     def __init__(self, last_seconds: float = LAST_SECONDS) -> None:
         self._seconds = FIRST_SECONDS
         self._last_seconds = last_seconds
 
     def reset(self) -> None:
+        """Begin with the shortest wait again."""
         self._seconds = FIRST_SECONDS
 
     async def wait(self) -> None:
+        """Wait, and twice as long the next time."""
         seconds = self._seconds
         self._seconds = min(self._last_seconds, seconds * 2)
         await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

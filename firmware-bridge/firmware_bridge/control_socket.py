@@ -37,16 +37,18 @@ class ControlSocket:
         self._wake = asyncio.Event()
 
     def observe(self, event: Observation, port: str, detail: str) -> None:
+        """Report at the next occasion what happened to a port."""
         self._observations.append(
             {"command": "observe", "event": event, "port": port, "detail": detail}
         )
         self._wake.set()
 
     async def run(self, status: Callable[[], Status], report_seconds: float) -> None:
+        """Report `status()` each `report_seconds`, and observations before it."""
         try:
             while True:
                 with contextlib.suppress(OSError, EOFError, UnusableAnswer):
-                    await self._tell(status())
+                    await self._report(status())
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(report_seconds):
                         await self._wake.wait()
@@ -54,11 +56,11 @@ class ControlSocket:
         finally:
             self._client.close()
 
-    async def _tell(self, status: Status) -> None:
+    async def _report(self, status: Status) -> None:
         while self._observations:
             observation = self._observations[0]
             await self._ask(observation)
-            # Taken off only now: a broker that went away meanwhile hears it next time.
+            # Taken off only now: a broker that went away meanwhile gets it next time.
             if self._observations and self._observations[0] is observation:
                 self._observations.popleft()
         await self._ask({"command": "report", "source": "bridge", "status": bounded(status)})

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from firmware_bridge.control_socket import ControlSocket
-from firmware_bridge.outbox import Outbox
-from firmware_bridge.outbox_recovery import OutboxError, cannot_write, open_outbox_store
-from firmware_bridge.outbox_store import OutboxFull, OutboxStore
-from firmware_bridge.port import Port
-from firmware_bridge.publisher import Publisher
-from firmware_bridge.session_name import this_machine
+from firmware_bridge.mqtt.publisher import Publisher
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
+from firmware_bridge.outbox.session_name import this_machine
+from firmware_bridge.outbox.store import OutboxFull, OutboxStore
+from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
 from gateway.files.lock import LockTaken, ProcessLock
 
@@ -37,7 +37,7 @@ COMMIT_SECONDS_MAX = 60.0
 
 
 def _nothing() -> None:
-    """For a caller that does not want to know."""
+    """For a caller that needs no report."""
 
 
 async def serve(
@@ -46,10 +46,16 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Run until `stop` is set, then drain. Raises `OutboxError`: one line that says the mend.
+    """Run until `stop` is set, then drain.
 
-    `ready` is called when the ports are read, or wait for room on a full disk; `alive` each second
-    while the event loop goes round and no commit stands still.
+    Args:
+        settings: the whole bridge.
+        stop: ends it.
+        ready: called when the ports are read, or wait for room on a full disk.
+        alive: called each second while the event loop runs and no commit stands still.
+
+    Raises:
+        OutboxError: one line with the mend.
     """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with _only_bridge_in(settings.data_dir):
@@ -72,15 +78,15 @@ async def _open(
 ) -> Outbox | None:
     """On a full disk wait for room; None where the end comes first. Raises `OutboxError`."""
     path = settings.data_dir / OUTBOX_FILE
-    is_told = False
+    is_logged = False
     while not stop.is_set():
         try:
             store = await asyncio.to_thread(open_outbox_store, path)
             return _outbox_of(store, settings)
         except OutboxFull as full:
-            if not is_told:
+            if not is_logged:
                 logger.error("the outbox cannot be opened on a full disk (%s): free space", full)
-                is_told = True
+                is_logged = True
                 ready()  # to wait for room is its work: it must not be ended for taking long
             alive()
         with contextlib.suppress(TimeoutError):
@@ -97,7 +103,7 @@ def _outbox_of(store: OutboxStore, settings: BridgeSettings) -> Outbox:
             bytes_max=settings.outbox_bytes_max,
             commit_delay_seconds=settings.commit_delay_seconds,
         )
-        outbox.choose_session(settings.client_id, this_machine())
+        outbox.choose_session(settings.broker.client_id, this_machine())
     except sqlite3.Error as error:
         store.close()
         raise cannot_write(store.path, error) from error
@@ -115,7 +121,7 @@ async def _serve(
     alive: Callable[[], None],
 ) -> None:
     control = ControlSocket(settings.control_socket)
-    publisher = Publisher(settings, outbox)
+    publisher = Publisher(settings.broker, outbox)
     sequences: Counter[str] = Counter()
 
     def next_sequence(device: str) -> int:
@@ -140,17 +146,22 @@ async def _serve(
         ready()
         await _watch_until(stop, outbox, alive)
         await _end(reading)
-        with contextlib.suppress(TimeoutError):
-            # On a full disk it does not come: nobody has been told of what waits for it.
-            async with asyncio.timeout(DRAIN_SECONDS_MAX):
-                await outbox.wait_for_commit()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_SECONDS_MAX if publisher.connected else 0):
-                await outbox.wait_until_empty()
+        await _drain(outbox, publisher)
         await _end([publishing, reporting])
         outbox.stop()
         await committing
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+async def _drain(outbox: Outbox, publisher: Publisher) -> None:
+    """Commit what has been read, and publish as much of it as the broker takes meanwhile."""
+    with contextlib.suppress(TimeoutError):
+        # On a full disk it does not come: what waits for it was not acknowledged.
+        async with asyncio.timeout(DRAIN_SECONDS_MAX):
+            await outbox.wait_for_commit()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS_MAX if publisher.connected else 0):
+            await outbox.wait_until_empty()
 
 
 async def _watch_until(stop: asyncio.Event, outbox: Outbox, alive: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
 """A simulated sensor board on a pseudo-terminal: the real frame, the real patience.
 
 It does what a board in a cabinet does: counts its starts, numbers its frames, measures whether or
-not anybody listens, and sends a frame again until its acknowledgement has come. So it shows every
+not a bridge listens, and sends a frame again until its acknowledgement has come. So it shows every
 restart of the bridge without losing or doubling a reading, and it tests one.
 """
 
@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from firmware_bridge.framings.board import (
-    FRAME_BYTES_MAX,
-    frame_bytes_of,
-    read_acknowledgement,
-)
-from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.board import FRAME_BYTES_MAX
+from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 from gateway.files.durable import replace_durably
 
 logger = logging.getLogger(__name__)
@@ -104,6 +103,7 @@ class SimulatedBoard:
         return (self._kept[0].sequence if self._kept else self._sequence + 1) - 1
 
     async def run(self, stop: asyncio.Event, interval_seconds: float) -> None:
+        """Measure and send until `stop`."""
         loop = asyncio.get_running_loop()
         loop.add_reader(self._master, self._read)
         next_sample = loop.time()
@@ -152,7 +152,7 @@ class SimulatedBoard:
             try:
                 os.write(self._master, frame)
             except BlockingIOError:
-                return  # Nobody reads: the line is full, and the frame is sent again anyway.
+                return  # Nothing reads: the line is full, and the frame is sent again anyway.
             sample.sent_at_seconds = now
             sample.first_sent_at_seconds = min(sample.first_sent_at_seconds, now)
 
@@ -206,7 +206,7 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """A board has no clock: it says how long ago it measured (RFC 8428 section 4.5.3)."""
+    """The ages of a sample: a board has no clock (RFC 8428 section 4.5.3)."""
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [
         Measurement(each.name, each.value, each.unit, age_seconds) for each in sample.measurements
@@ -214,7 +214,7 @@ def _aged(sample: _Sample) -> list[Measurement]:
 
 
 def _point(link: Path, terminal: str) -> None:
-    """At once, so that nobody ever finds no link or half a link."""
+    """Let `link` point to `terminal` in one step: no reader finds no link or half a link."""
     part = link.with_name(f"{link.name}.part")
     part.unlink(missing_ok=True)
     part.symlink_to(terminal)

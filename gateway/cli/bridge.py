@@ -14,7 +14,8 @@ from gateway.cli.options import (
 from gateway.cli.services import PreparedBridge
 
 if TYPE_CHECKING:
-    from firmware_bridge.settings import BridgeSettings, PortSettings
+    from firmware_bridge.serial.settings import PortSettings
+    from firmware_bridge.settings import BridgeSettings
 
     from gateway.configuration import Configuration, Serial
 
@@ -44,6 +45,7 @@ def bridge(
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
     """The bridge's part of the configuration. Raises CommandFailed."""
+    from firmware_bridge.mqtt.settings import BrokerSettings
     from firmware_bridge.settings import BridgeSettings
 
     section = configuration.bridge
@@ -51,11 +53,13 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
     try:
         return BridgeSettings(
             data_dir=configuration.gateway.data_dir,
-            broker_host=broker_host,
-            broker_port=broker_port,
-            client_id=section.client_id,
-            username=section.username,
-            password=password_of(section.password_file, "[bridge] password_file"),
+            broker=BrokerSettings(
+                host=broker_host,
+                port=broker_port,
+                client_id=section.client_id,
+                username=section.username,
+                password=password_of(section.password_file, "[bridge] password_file"),
+            ),
             control_socket=configuration.gateway.control_socket,
             ports=tuple(_port_settings_of(port) for port in configuration.serial),
             window=configuration.bridge_window,
@@ -67,21 +71,18 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
 
 
 def _port_settings_of(port: "Serial") -> "PortSettings":
-    from firmware_bridge.settings import LineSettings, PortSettings
+    from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
+    from firmware_bridge.serial.settings import PortSettings
 
-    line = port.line_settings
+    protocol = port.protocol
+    assert isinstance(protocol, DecoderSettings | PollerSettings), "the table has no others"
     return PortSettings(
         name=port.name,
         path=str(port.path) if port.path is not None else None,
         usb=port.usb,
         framing=port.framing,
-        line=LineSettings(
-            baud_rate=line.baud_rate,
-            data_bits=line.data_bits,
-            parity=line.parity,
-            stop_bits=line.stop_bits,
-        ),
-        columns=port.columns,
+        protocol=protocol,
+        line=port.line_settings,
         units=dict(port.units),
         device=port.device,
     )

@@ -72,9 +72,11 @@ def check_config(
 def _print_schema() -> None:
     import json
 
+    from firmware_bridge.protocols.table import PROTOCOLS
+
     from gateway.configuration.schema import schema
 
-    print(json.dumps(schema(), indent=1))
+    print(json.dumps(schema(PROTOCOLS), indent=1))
 
 
 def _table_of(configuration: "Configuration", verdict: str) -> "RenderableType":

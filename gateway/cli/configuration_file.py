@@ -27,5 +27,7 @@ def read_configuration(config: Path | None, **overrides: object) -> Configuratio
 
     Raises ConfigurationError.
     """
+    from firmware_bridge.protocols.table import PROTOCOLS
+
     named = {name.replace("__", "."): value for name, value in overrides.items()}
-    return load(file_of(config), os.environ, named)
+    return load(file_of(config), os.environ, named, PROTOCOLS)

@@ -68,7 +68,7 @@ class PreparedBridge(Prepared):
 
     def run(self) -> int:
         from firmware_bridge.main import serve
-        from firmware_bridge.outbox_recovery import OutboxError
+        from firmware_bridge.outbox.recovery import OutboxError
 
         from gateway.cli.processes import report_ready, serve_until_stopped
         from gateway.service import Service

@@ -41,7 +41,7 @@ def simulate_board(
     from pydantic_core import PydanticCustomError
 
     from gateway.cli.processes import serve_until_stopped
-    from gateway.configuration.quantities import Duration
+    from gateway.keys.quantities import Duration
 
     if config is not None:
         configuration_of(config)

@@ -10,10 +10,24 @@ from dataclasses import MISSING, Field
 from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainValidator,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
 
-from gateway.configuration.problems import ConfigurationError, Location, lines_of
-from gateway.configuration.sections import Configuration, Section, fields_of, keys_of
+from gateway.configuration.problems import ConfigurationError, Location, Written, lines_of
+from gateway.configuration.sections import Configuration, Serial
+from gateway.keys.protocol import Protocols, ProtocolSettings
+from gateway.keys.quantities import refusal
+from gateway.keys.section import Section, fields_of, keys_of
+
+NO_PROTOCOLS: Protocols = {}
+"""For a program that accepts no `[[serial]]`."""
 
 
 class _Model(BaseModel):
@@ -34,17 +48,28 @@ class _Model(BaseModel):
 
 
 def configuration_of(
-    tables: Mapping[str, Any], source_of: Callable[[Location], str]
+    tables: Mapping[str, Any],
+    source_of: Callable[[Location], str],
+    protocols: Protocols = NO_PROTOCOLS,
 ) -> Configuration:
-    """The configuration that `tables` (TOML's) say; `source_of` names where a value came from.
+    """The configuration that `tables` (TOML's) describe.
+
+    Args:
+        tables: the sections by name, as the file has them.
+        source_of: names where a value came from.
+        protocols: the values of `framing`, with the keys that each adds to its table.
 
     Raises:
         ConfigurationError: with a line for each mistake.
     """
+    assert protocols or not tables.get("serial"), (
+        "a program that accepts [[serial]] gives protocols"
+    )
     try:
-        model = _CONFIGURATION.model_validate(tables)
+        model = _CONFIGURATION.model_validate(tables, context=protocols)
     except ValidationError as error:
-        raise ConfigurationError(lines_of(error, source_of)) from None
+        written = Written(tables, source_of, protocols)
+        raise ConfigurationError(lines_of(error, written)) from None
     made = _section_of(model)
     assert isinstance(made, Configuration)
     return made
@@ -54,6 +79,10 @@ def _model_of(section: type[Section]) -> type[_Model]:
     types = {
         each.name: (_checked_type(each.type), _default_of(each)) for each in fields_of(section)
     }
+    if section is Serial:
+        # In this order: the protocol is checked when the port's own keys are.
+        types["framing"] = (Annotated[str, PlainValidator(_framing_of)], types["framing"][1])
+        types["protocol"] = (Annotated[Any, PlainValidator(_protocol_of)], ...)
     model = create_model(section.__name__, __base__=_Model, **types)  # type: ignore[call-overload]
     model.section = section
     return model  # type: ignore[no-any-return]
@@ -77,10 +106,47 @@ def _default_of(key: Field[Any]) -> Any:
     return ... if key.default is MISSING else key.default
 
 
+def _framing_of(written: object, info: ValidationInfo) -> str:
+    protocols = _protocols_in(info)
+    if not isinstance(written, str) or written not in protocols:
+        *others, last = (f'"{name}"' for name in protocols)
+        raise refusal(f"{', '.join(others)} or {last}" if others else last)
+    return written
+
+
+def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
+    """The settings of the protocol; None where `framing` is wrong, which has its own line."""
+    protocols, port = _protocols_in(info), info.data
+    if "framing" not in port:
+        return None
+    model = _model_of(protocols[port["framing"]]).model_validate(written)
+    settings = _section_of(model)
+    assert isinstance(settings, ProtocolSettings)
+    if settings.device_prefix is None:
+        names = settings.device_names or (port.get("device") or port.get("name", ""),)
+        _refuse_taken(names, protocols)
+    return settings
+
+
+def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
+    """A device of another protocol's form of names would repeat the numbers of its readings."""
+    for framing, protocol in protocols.items():
+        prefix = protocol.device_prefix
+        if prefix is not None and any(name.startswith(prefix) for name in names):
+            raise refusal(
+                f'another device: names that begin with "{prefix}" belong to framing = "{framing}"'
+            )
+
+
+def _protocols_in(info: ValidationInfo) -> Protocols:
+    protocols: Protocols = info.context or NO_PROTOCOLS
+    return protocols
+
+
 def _section_of(model: _Model) -> Section:
     section = type(model).section
-    values = {key: _value_of(getattr(model, key)) for key in keys_of(section)}
-    return section(given=frozenset(model.model_fields_set), **values)
+    values = {key: _value_of(getattr(model, key)) for key in type(model).model_fields}
+    return section(given=frozenset(model.model_fields_set) & {*keys_of(section)}, **values)
 
 
 def _value_of(value: Any) -> Any:

@@ -7,8 +7,9 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from gateway.configuration.problems import shown
-from gateway.configuration.quantities import Quantity, is_never
-from gateway.configuration.sections import Configuration, Section, fields_of, keys_of
+from gateway.configuration.sections import Configuration, Serial
+from gateway.keys.quantities import Quantity, is_never
+from gateway.keys.section import Section, fields_of, keys_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 def table_of(section: Section) -> dict[str, Any]:
     """A section's keys as JSON values, as a file would have them; None where a key has no value."""
     return {
-        key.name: written_of(key, getattr(section, key.name)) for key in fields_of(type(section))
+        key.name: written_of(key, getattr(part, key.name))
+        for part in _parts_of(section)
+        for key in fields_of(type(part))
     }
 
 
@@ -54,8 +57,10 @@ def written_of(key: Field[Any], value: Any) -> Any:
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
         return value if isinstance(value, int) and text == str(value) else text
+    if isinstance(value, Section):
+        return table_of(value)
     if isinstance(value, tuple):
-        return list(value)
+        return [table_of(each) if isinstance(each, Section) else each for each in value]
     return value
 
 
@@ -72,9 +77,17 @@ def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
 
 
 def _keys_of(prefix: str, section: Section) -> Iterator[Key]:
-    for key in fields_of(type(section)):
-        text = text_of(key, getattr(section, key.name))
-        yield Key(f"{prefix} {key.name}", text, key.name in section.given)
+    for part in _parts_of(section):
+        for key in fields_of(type(part)):
+            text = text_of(key, getattr(part, key.name))
+            yield Key(f"{prefix} {key.name}", text, key.name in part.given)
+
+
+def _parts_of(section: Section) -> Iterator[Section]:
+    """What stands in one table of the file: of a serial port also the keys of its protocol."""
+    yield section
+    if isinstance(section, Serial):
+        yield section.protocol
 
 
 def _notes_of(written: Any) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """What each key is, in a sentence, for the schema that editors show.
 
-The reasons for the defaults stand in `docs/configuration.md`.
+The reasons for the defaults stand in `docs/configuration.md`; the keys of a serial protocol are
+described where they are declared.
 """
 
 from collections.abc import Mapping
@@ -100,7 +101,6 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "framing": 'Form of the data on the line; "board" is the frame of Oncegate\'s boards.',
         "baud_rate": "Bits per second, with 8 data bits, no parity and 1 stop bit.",
         "line": "Rate, data bits, parity and stop bits, instead of baud_rate.",
-        "columns": 'Quantities of a CSV line in order; "_" leaves a column out.',
         "units": "SenML unit by quantity, where a line does not have it.",
         "device": "Device in sensors/<device>/<quantity>. Default: the port's name.",
     },

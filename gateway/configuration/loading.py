@@ -21,7 +21,9 @@ from gateway.configuration.problems import (
     shown,
     suggestion,
 )
-from gateway.configuration.sections import Configuration, fields_of, keys_of
+from gateway.configuration.sections import Configuration
+from gateway.keys.protocol import Protocols
+from gateway.keys.section import fields_of, keys_of
 
 # A configuration is written by hand; a larger file is the wrong file.
 FILE_BYTES_MAX = 1 << 20
@@ -31,12 +33,22 @@ _PREFIX = "ONCEGATE_"
 
 
 def load(
-    path: Path | None, environment: Mapping[str, str], overrides: Mapping[str, object]
+    path: Path | None,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, object],
+    protocols: Protocols | None = None,
 ) -> Configuration:
     """The configuration from `path` (None: no file), `environment` and `overrides`.
 
-    `overrides` maps `"section.key"` (or `"listeners"`, `"serial"`) to values as the file would have
-    them; None means not given. Raises ConfigurationError with one line for each mistake.
+    Args:
+        path: the file.
+        environment: the variables, ours among others.
+        overrides: `"section.key"` (or `"listeners"`, `"serial"`) to values as the file would have
+            them; None means not given.
+        protocols: the values of `framing`, with their keys; None where no `[[serial]]` is accepted.
+
+    Raises:
+        ConfigurationError: with one line for each mistake.
     """
     sources: dict[Location, str] = {}
     file_name = str(path) if path is not None else "the defaults"
@@ -53,7 +65,7 @@ def load(
 
     from gateway.configuration.checking import configuration_of  # noqa: PLC0415
 
-    return configuration_of(tables, source_of)
+    return configuration_of(tables, source_of, protocols or {})
 
 
 def _listen_at(tables: dict[str, Any], sources: dict[Location, str], address: object) -> None:

@@ -10,18 +10,14 @@ they say.
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from gateway.configuration.sections import (
-    Configuration,
-    Listener,
-    Section,
-    Serial,
-    fields_of,
-    keys_of,
-)
+from gateway.configuration.sections import DEFAULT_FRAMING, Configuration, Listener, Serial
+from gateway.keys.protocol import Protocols
+from gateway.keys.section import Section, fields_of, keys_of
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -53,10 +49,24 @@ class ConfigurationError(Exception):
         return "\n".join(self.problems)
 
 
-def lines_of(error: "ValidationError", source_of: Callable[[Location], str]) -> list[str]:
-    """One line for each finding; `source_of` names where the value at a location came from."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was checked: the tables, where the value at a location came from, the protocols."""
+
+    tables: Mapping[str, Any]
+    source_of: Callable[[Location], str]
+    protocols: Protocols
+
+    def framing_at(self, location: Location) -> str:
+        """The protocol of the `[[serial]]` table in which `location` is."""
+        framing: str = self.tables[str(location[0])][location[1]].get("framing", DEFAULT_FRAMING)
+        return framing
+
+
+def lines_of(error: "ValidationError", written: Written) -> list[str]:
+    """One line for each finding."""
     return [
-        _line_of(details, source_of(details["loc"]))
+        _line_of(details, written)
         for details in error.errors()
         # A list whose tables are all wrong is reported as empty too: those tables have their lines.
         if details["type"] != "too_short" or not details["input"]
@@ -97,6 +107,9 @@ def place_of(location: Location) -> str:
     if not location:
         return "the configuration"
     section, *rest = location
+    if _is_of_protocol(location):
+        # In the file they stand in the port's own table.
+        del rest[1]
     if section in _TABLES and rest and isinstance(rest[0], int):
         head = f"[[{section}]] ({_ordinal(rest[0] + 1)})"
         rest = rest[1:]
@@ -107,10 +120,18 @@ def place_of(location: Location) -> str:
     return " ".join([head, ".".join(str(part) for part in rest)]).strip()
 
 
-def _line_of(details: "ErrorDetails", source: str) -> str:
+def _is_of_protocol(location: Location) -> bool:
+    return len(location) > 2 and location[0] == "serial" and location[2] == "protocol"
+
+
+def _line_of(details: "ErrorDetails", written: Written) -> str:
     location, kind, value = details["loc"], details["type"], details["input"]
+    source = written.source_of(location)
+    # A key of a protocol, not one of a table within its settings.
+    if _is_of_protocol(location) and len(location) == 4 and kind in ("extra_forbidden", "missing"):
+        return f"{source}: {_line_of_protocol(location, kind, written)}"
     if kind == "extra_forbidden":
-        table = section_at(str(location[0])) if len(location) > 1 else Configuration
+        table = _table_at(location[:-1], written)
         mend = suggestion(str(location[-1]), keys_of(table))
         what = "section" if len(location) == 1 else "key"
         return f"{source}: {place_of(location)} is not a {what} of this version: {mend}"
@@ -123,6 +144,43 @@ def _line_of(details: "ErrorDetails", source: str) -> str:
         return f"{source}: {place_of(location)}: use {allowed}"
     given = "is set" if location[-1] in _SECRET_KEYS else f"= {shown(value)}"
     return f"{source}: {place_of(location)} {given} is not allowed: use {allowed}"
+
+
+def _table_at(location: Location, written: Written) -> type[Section]:
+    """The declaration of the table at a location."""
+    if not location:
+        return Configuration
+    section, within = section_at(str(location[0])), location[1:]
+    if _is_of_protocol(location):
+        section, within = written.protocols[written.framing_at(location)], location[3:]
+    for name in (each for each in within if isinstance(each, str)):
+        types = {each.name: each.type for each in fields_of(section)}
+        section = next(_sections_in(types[name]))
+    return section
+
+
+def _sections_in(written_type: Any) -> Iterator[type[Section]]:
+    """The tables that a key's type is made of."""
+    if isinstance(written_type, type) and issubclass(written_type, Section):
+        yield written_type
+    for part in get_args(written_type):
+        yield from _sections_in(part)
+
+
+def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
+    """What is wrong with which keys there are: those of a protocol follow from `framing`."""
+    framing, key = written.framing_at(location), str(location[-1])
+    own = written.protocols[framing]
+    if kind == "missing":
+        mend = f'use {key} with framing = "{framing}": {own.descriptions[key]}'
+        return f"{place_of(location[:2])}: {mend}"
+    others = [name for name, each in written.protocols.items() if key in keys_of(each)]
+    if others:
+        belongs = " or ".join(f'"{name}"' for name in others)
+        mend = f"use {key} with framing = {belongs} only"
+        return f"{place_of(location[:2])}: {mend}"
+    mend = suggestion(key, (*keys_of(Serial), *keys_of(own)))
+    return f"{place_of(location)} is not a key of this version: {mend}"
 
 
 def _allowed_of(details: "ErrorDetails") -> str:

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from gateway.configuration.description import written_of
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
-from gateway.configuration.quantities import Items, Quantity
-from gateway.configuration.sections import Configuration, Listener, Section, Serial, fields_of
+from gateway.configuration.sections import DEFAULT_FRAMING, Configuration, Listener, Serial
+from gateway.keys.protocol import Protocols
+from gateway.keys.quantities import Items, Quantity
+from gateway.keys.section import Section, fields_of, keys_of
 
 Schema = dict[str, Any]
 
@@ -41,14 +43,14 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
     Serial: [
         {"oneOf": [_has("path"), _has("usb")]},
         {"not": {"required": ["baud_rate", "line"]}},
-        _where("framing", "csv", _has("columns"), {"properties": {"columns": {"maxItems": 0}}}),
     ],
 }
 
 
-def schema() -> Schema:
-    """The schema of a whole file."""
+def schema(protocols: Protocols) -> Schema:
+    """The schema of a whole file in which `framing` has the names of `protocols`."""
     properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
+    _add_protocols(properties["serial"]["items"], protocols)
     return {
         "$schema": DIALECT,
         "title": "gateway.toml, the configuration of Oncegate",
@@ -58,20 +60,49 @@ def schema() -> Schema:
     }
 
 
+def _add_protocols(serial: Schema, protocols: Protocols) -> None:
+    """Let the table of a port have the keys of its protocol, and those of no other."""
+    by_key: dict[str, list[Schema]] = {}
+    for protocol in protocols.values():
+        for key, made in _keys_of(protocol, protocol.descriptions).items():
+            variants = by_key.setdefault(key, [])
+            if made not in variants:
+                variants.append(made)
+    serial["properties"]["framing"]["enum"] = list(protocols)
+    for key, variants in by_key.items():
+        serial["properties"][key] = variants[0] if len(variants) == 1 else {"anyOf": variants}
+    for framing, protocol in protocols.items():
+        foreign = [key for key in by_key if key not in keys_of(protocol)]
+        holds: Schema = {"properties": dict.fromkeys(foreign, False)}
+        if required := _required_of(protocol):
+            holds["required"] = required
+        condition: Schema = {"properties": {"framing": {"const": framing}}}
+        if framing != DEFAULT_FRAMING:
+            condition["required"] = ["framing"]
+        serial["allOf"].append({"if": condition, "then": holds})
+
+
 def _of_section(section: type[Section], name: str) -> Schema:
-    known = fields_of(section)
-    required = [key.name for key in known if _default_of(key) is MISSING]
+    descriptions = section.descriptions or KEY_DESCRIPTIONS[name]
     made: Schema = {
         "description": " ".join((section.__doc__ or "").split()),
         "type": "object",
-        "properties": {key.name: _of_key(key, KEY_DESCRIPTIONS[name][key.name]) for key in known},
+        "properties": _keys_of(section, descriptions),
         "additionalProperties": False,
     }
-    if required:
+    if required := _required_of(section):
         made["required"] = required
     if section in _RULES:
-        made["allOf"] = _RULES[section]
+        made["allOf"] = list(_RULES[section])
     return made
+
+
+def _keys_of(section: type[Section], descriptions: Mapping[str, str]) -> Schema:
+    return {key.name: _of_key(key, descriptions[key.name]) for key in fields_of(section)}
+
+
+def _required_of(section: type[Section]) -> list[str]:
+    return [key.name for key in fields_of(section) if _default_of(key) is MISSING]
 
 
 def _of_key(key: Field[Any], description: str) -> Schema:

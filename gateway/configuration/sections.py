@@ -1,13 +1,12 @@
 """The sections of the configuration file, one class each, with every key, default and limit.
 
-A key's name is the attribute's name. Durations are seconds (float, None for `"never"`), sizes are
-bytes (int), paths are `Path`. Immutable; `gateway.configuration.checking` makes them of what a
-person wrote. Why each default is what it is stands in `docs/configuration.md`; a test keeps the two
-in step.
+`gateway.configuration.checking` makes them of what a person wrote. Why each default is what it is
+stands in `docs/configuration.md`; a test keeps the two in step. The keys of a serial protocol are
+declared with the protocol: `ProtocolSettings`.
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,61 +22,30 @@ from gateway.configuration.addresses import (
     host_and_port_of,
     is_loopback,
 )
-from gateway.configuration.quantities import Duration, Items, Size, Text, Whole, refusal
-from gateway.configuration.serial_line import BAUD_RATE_MAX, BAUD_RATE_MIN, Line, LineText
+from gateway.keys.names import Name
+from gateway.keys.protocol import ProtocolSettings
+from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
+from gateway.keys.section import NO_KEY, Section, keys_of
+from gateway.keys.serial_line import (
+    BAUD_RATE_DEFAULT,
+    BAUD_RATE_MAX,
+    BAUD_RATE_MIN,
+    Line,
+    LineText,
+)
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
 WEBSOCKET_PORT = 8083
+DEFAULT_FRAMING = "board"
 BRIDGE_PROTOCOL_VERSION = 4
 BRIDGE_WINDOW = 100
 """Enough for 100 readings in each round trip and commit."""
 CONTROL_SOCKET, STATUS_SOCKET = "control.sock", "status.sock"
 _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
-# What may stand in a topic `sensors/<device>/<quantity>` and in a SenML name (RFC 8428, 4.5.1).
-Name = Annotated[
-    str,
-    Text(
-        r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}",
-        "1 to 64 letters, digits, '.', ':', '_' or '-', beginning with a letter or digit",
-    ),
-]
-Column = Annotated[
-    str,
-    Text(
-        r"_|[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}",
-        "1 to 64 letters, digits, '.', ':', '_' or '-', or '_' alone to leave the column out",
-    ),
-]
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
 Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """What all sections share."""
-
-    given: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
-    """The keys that somebody wrote; the others have their defaults."""
-
-    @classmethod
-    def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A table with the defaults that follow from its own keys."""
-        return written
-
-    def check(self) -> None:
-        """Raise `refusal` where values that are allowed each do not fit together."""
-
-
-def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
-    """The keys of a section in the order of the file, each with its type and its default."""
-    return tuple(each for each in fields(section) if each.name != "given")
-
-
-def keys_of(section: type[Section]) -> tuple[str, ...]:
-    """The names of a section's keys."""
-    return tuple(each.name for each in fields_of(section))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +242,7 @@ class Bridge(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Serial(Section):
-    """One serial port and what speaks on it."""
+    """One serial port and the protocol on it."""
 
     name: Name
     path: Annotated[Path, FilePath()] | None = None
@@ -288,12 +256,19 @@ class Serial(Section):
         ]
         | None
     ) = None
-    framing: Literal["board", "nmea", "json", "key_value", "csv"] = "board"
-    baud_rate: Annotated[int, Whole(BAUD_RATE_MIN, BAUD_RATE_MAX)] = 115_200
+    framing: str = DEFAULT_FRAMING
+    baud_rate: Annotated[int, Whole(BAUD_RATE_MIN, BAUD_RATE_MAX)] = BAUD_RATE_DEFAULT
     line: Annotated[Line, LineText()] | None = None
-    columns: Annotated[tuple[Column, ...], Items()] = ()
     units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
+    protocol: ProtocolSettings = field(metadata=NO_KEY)
+    """Of the other keys in the table, which are those of `framing`."""
+
+    @classmethod
+    def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The port's own keys, and all others as those of the protocol."""
+        own = {key: value for key, value in written.items() if key in keys_of(cls)}
+        return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
     @property
     def line_settings(self) -> Line:
@@ -305,12 +280,11 @@ class Serial(Section):
             raise refusal('either baud_rate or line, and not both: line has the rate, "9600 8N1"')
         if (self.path is None) == (self.usb is None):
             raise refusal("either path or usb, and not both: one of them says which port it is")
-        if (self.framing == "csv") != bool(self.columns):
-            raise refusal('columns, the names of the values in a line, with framing = "csv" only')
-        if self.framing == "board" and self.device is not None:
-            raise refusal('no device with framing = "board": boards name themselves')
-        if self.framing != "board" and (self.device or self.name).startswith("board-"):
-            raise refusal('another device: names that begin with "board-" belong to boards')
+        if self.protocol.device_prefix is not None and self.device is not None:
+            raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
+        if self.line_settings.data_bits not in self.protocol.data_bits:
+            bits = " or ".join(str(each) for each in self.protocol.data_bits)
+            raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gateway.access.passwords import PasswordFile, PasswordFileError
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.configuration.sections import keys_of
+from gateway.keys.section import keys_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import load
 
@@ -42,4 +43,4 @@ def test_the_configuration_in_the_readme_can_be_used(tmp_path: Path) -> None:
     example = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
     assert example is not None
     (tmp_path / "gateway.toml").write_text(example[1])
-    assert load(tmp_path / "gateway.toml", {}, {}).serial[0].name == "gps"
+    assert load(tmp_path / "gateway.toml", {}, {}, PROTOCOLS).serial[0].name == "gps"

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from pathlib import Path
 
-from firmware_bridge.outbox_store import OutboxStore
+from firmware_bridge.outbox.store import OutboxStore
 
 from tests.bridge.broker import DEADLINE_SECONDS
 

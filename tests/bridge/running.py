@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from firmware_bridge import main
-from firmware_bridge.settings import BridgeSettings, PortSettings
+from firmware_bridge.mqtt.settings import BrokerSettings
+from firmware_bridge.protocols.table import PROTOCOLS
+from firmware_bridge.serial.settings import PortSettings
+from firmware_bridge.settings import BridgeSettings
 
+from gateway.keys.serial_line import Line
 from tests.bridge.broker import DEADLINE_SECONDS
+from tests.bridge.terminal import Terminal
 
 
 class ControlRoom:
@@ -55,16 +60,39 @@ class ControlRoom:
         writer.close()
 
 
+def port_of(
+    name: str,
+    path: Path,
+    framing: str,
+    *,
+    units: dict[str, str] | None = None,
+    device: str | None = None,
+    **keys: Any,
+) -> PortSettings:
+    """A port as the configuration makes it; `keys` are those of its protocol."""
+    protocol = PROTOCOLS[framing](**keys)
+    return PortSettings(
+        name, str(path), None, framing, protocol, Line(), units=units or {}, device=device
+    )
+
+
+def port_on(terminal: Terminal, framing: str, **others: Any) -> PortSettings:
+    """The port `sensor` on a pseudo-terminal."""
+    return port_of("sensor", terminal.link, framing, **others)
+
+
 def settings_of(
-    directory: Path, broker_port: int, *ports: PortSettings, **others: Any
+    directory: Path,
+    broker_port: int,
+    *ports: PortSettings,
+    client_id: str = "bridge-under-test",
+    username: str | None = None,
+    password: str | None = None,
+    **others: Any,
 ) -> BridgeSettings:
     chosen: dict[str, Any] = {
         "data_dir": directory,
-        "broker_host": "127.0.0.1",
-        "broker_port": broker_port,
-        "client_id": "bridge-under-test",
-        "username": None,
-        "password": None,
+        "broker": BrokerSettings("127.0.0.1", broker_port, client_id, username, password),
         "control_socket": directory / "control.sock",
         "ports": ports,
         "report_seconds": 0.05,

@@ -7,10 +7,9 @@ from operator import xor
 from pathlib import Path
 
 import pytest
-from firmware_bridge.settings import PortSettings
 
 from tests.bridge.broker import Subscriber
-from tests.bridge.running import running_bridge, settings_of
+from tests.bridge.running import port_of, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 
 
@@ -53,7 +52,7 @@ async def test_every_good_sentence_of_a_recording_becomes_one_payload_in_order(
 ) -> None:
     recorded = (captures / "nmea" / recording.name).read_bytes()
     sentences = sentences_of(recorded)
-    port = PortSettings("gps", str(terminal.link), None, "nmea")
+    port = port_of("gps", terminal.link, "nmea")
     async with running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room:
         await room.wait_for_port("gps", "open")
         await terminal.write(recorded)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from firmware_bridge.outbox import Outbox
-from firmware_bridge.outbox_recovery import open_outbox_store
-from firmware_bridge.outbox_store import OutboxFull, OutboxStore
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.recovery import open_outbox_store
+from firmware_bridge.outbox.store import OutboxFull, OutboxStore
 
 from tests.bridge.broker import DEADLINE_SECONDS
-from tests.bridge.test_outbox import Bench, readings, running, submit_frame
+from tests.bridge.outbox.bench import Bench, readings, running, submit_frame
 from tests.small_disk import SmallDisk, small_disk
 
 DISK_BYTES = 4 << 20

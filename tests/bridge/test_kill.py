@@ -15,8 +15,10 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from firmware_bridge.framings.board import frame_bytes_of, read_acknowledgement
-from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.terminal import Terminal
@@ -30,13 +32,16 @@ PROGRAM = """
 import asyncio, signal, sys
 from pathlib import Path
 from firmware_bridge.main import serve
-from firmware_bridge.settings import BridgeSettings, PortSettings
+from firmware_bridge.mqtt.settings import BrokerSettings
+from firmware_bridge.protocols.board import Board
+from firmware_bridge.serial.settings import PortSettings
+from firmware_bridge.settings import BridgeSettings
 
 directory, port, link = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 settings = BridgeSettings(
-    data_dir=directory, broker_host="127.0.0.1", broker_port=port, client_id="killed",
-    username=None, password=None, control_socket=directory / "control.sock",
-    ports=(PortSettings("board", link, None, "board"),), window=20,
+    data_dir=directory, broker=BrokerSettings("127.0.0.1", port, "killed"),
+    control_socket=directory / "control.sock",
+    ports=(PortSettings("board", link, None, "board", Board()),), window=20,
     commit_delay_seconds=float(sys.argv[4]),
 )
 

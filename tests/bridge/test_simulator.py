@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge import simulator
-from firmware_bridge.settings import PortSettings
 
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
-from tests.bridge.running import running_bridge, settings_of
+from tests.bridge.running import port_of, running_bridge, settings_of
 from tests.system.broker_process import free_port
 
 INTERVAL_SECONDS = 0.06
@@ -34,9 +33,7 @@ async def test_every_frame_arrives_once_and_in_order_through_restarts_of_the_bri
     subscriber: Subscriber, tmp_path: Path
 ) -> None:
     link = tmp_path / "board"
-    settings = settings_of(
-        tmp_path / "data", subscriber.port, PortSettings("board", str(link), None, "board")
-    )
+    settings = settings_of(tmp_path / "data", subscriber.port, port_of("board", link, "board"))
     async with simulated_board(link, interval_seconds=INTERVAL_SECONDS):
         for restart in range(1, 4):
             async with running_bridge(settings):
@@ -59,9 +56,7 @@ async def test_every_frame_arrives_once_and_in_order_through_restarts_of_the_bri
 
 async def test_the_link_is_gone_and_the_start_counted_when_it_stops(tmp_path: Path) -> None:
     link = tmp_path / "board"
-    settings = settings_of(
-        tmp_path / "data", free_port(), PortSettings("board", str(link), None, "board")
-    )
+    settings = settings_of(tmp_path / "data", free_port(), port_of("board", link, "board"))
     for start in (1, 2):
         async with simulated_board(link), running_bridge(settings) as room:
             await room.wait_for_port("board", "open")

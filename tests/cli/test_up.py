@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.cli.up import environment_of
 from gateway.configuration import load
@@ -20,7 +21,7 @@ DEADLINE_SECONDS = 60
 def test_children_are_told_what_the_options_said() -> None:
     options = {"gateway.data_dir": "/srv/x", "listen": "127.0.0.1:1999", "api.port": 8090}
     environment = environment_of(load(None, {}, options), {"PATH": "/bin"})
-    told = load(None, environment, {})
+    told = load(None, environment, {}, PROTOCOLS)
     assert told.gateway.data_dir == Path("/srv/x")
     assert [(door.bind, door.port) for door in told.listeners] == [("127.0.0.1", 1999)]
     assert told.api.port == 8090
@@ -28,7 +29,7 @@ def test_children_are_told_what_the_options_said() -> None:
 
 
 def test_without_a_serial_port_a_board_is_simulated_and_segments_are_sealed_soon() -> None:
-    told = load(None, environment_of(load(None, {}, {}), {}), {})
+    told = load(None, environment_of(load(None, {}, {}), {}), {}, PROTOCOLS)
     (port,) = told.serial
     assert (port.name, port.framing, port.path) == ("board", "board", Path("var/board"))
     assert told.session_log.seal_after == 5.0
@@ -37,7 +38,7 @@ def test_without_a_serial_port_a_board_is_simulated_and_segments_are_sealed_soon
 def test_what_is_configured_is_left_as_it_is() -> None:
     serial = json.dumps([{"name": "gps", "path": "/dev/ttyS0", "framing": "nmea"}])
     given = {"ONCEGATE_SERIAL": serial, "ONCEGATE_SESSION_LOG_SEAL_AFTER": "60s"}
-    told = load(None, environment_of(load(None, given, {}), given), {})
+    told = load(None, environment_of(load(None, given, {}, PROTOCOLS), given), {}, PROTOCOLS)
     assert told.serial[0].name == "gps"
     assert told.session_log.seal_after == 60.0
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
 from gateway.configuration.description import keys, text_of
 from gateway.configuration.problems import section_at
-from gateway.configuration.sections import fields_of, keys_of
+from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # Where there is no value by default, the page says what happens in words.
@@ -40,6 +41,8 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
         (section, key.name): key
         for section in keys_of(Configuration)
         for key in fields_of(section_at(section))
+    } | {
+        ("serial", key.name): key for protocol in PROTOCOLS.values() for key in fields_of(protocol)
     }
 
 
@@ -64,7 +67,7 @@ def test_the_example_in_the_page_can_be_used(tmp_path: Path) -> None:
     assert example is not None
     file = tmp_path / "gateway.toml"
     file.write_text(example[1])
-    assert load(file, {}, {}).serial[0].name == "gps"
+    assert load(file, {}, {}, PROTOCOLS).serial[0].name == "gps"
 
 
 def test_values_are_shown_as_a_file_would_have_them(tmp_path: Path) -> None:

@@ -1,17 +1,17 @@
 """Where values come from, in which order they win, and what they become."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.cli.bridge import bridge_settings_of
 from gateway.cli.up import environment_of
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.configuration.loading import FILE_BYTES_MAX, variables
-from gateway.configuration.sections import keys_of
-from gateway.configuration.serial_line import Line
+from gateway.keys.section import keys_of
+from gateway.keys.serial_line import Line
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_an_environment_text_needs_no_quotes_and_may_have_them() -> None:
     ],
 )
 def test_a_list_of_tables_is_toml_or_json_in_the_environment(text: str) -> None:
-    port = load(None, {"ONCEGATE_SERIAL": text}, {}).serial[0]
+    port = load(None, {"ONCEGATE_SERIAL": text}, {}, PROTOCOLS).serial[0]
     assert port.name == "gps"
     assert port.path == Path("/dev/ttyS0")
     assert port.units == {"a": "Cel"}
@@ -107,11 +107,11 @@ def test_a_serial_line_is_its_rate_or_all_of_its_settings(
     file: Path, keys: str, line: Line, shown: str | None
 ) -> None:
     file.write_text(f"[[serial]]\nname = 'scale'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
-    configuration = load(file, {}, {})
+    configuration = load(file, {}, {}, PROTOCOLS)
     assert configuration.serial[0].line_settings == line
     assert tables(configuration)["serial"][0]["line"] == shown
     (port,) = bridge_settings_of(configuration).ports
-    assert dataclasses.astuple(port.line) == dataclasses.astuple(line)
+    assert port.line == line
 
 
 def test_a_line_end_in_a_variable_sets_no_second_key() -> None:

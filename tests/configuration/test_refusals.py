@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.configuration import ConfigurationError, load
+
+PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
 
 REFUSED = [
     ("[mqtt]\nmax_inflight = -1", "[mqtt] max_inflight = -1 ", "a whole number from 0 to 65535"),
@@ -125,6 +128,19 @@ REFUSED = [
     ("[[serial]]\nname = 'a'\npath = 'x'\nline = 9600", "(1st) line = 9600 ", "a rate from 50"),
     ("[[serial]]\nname = 'a'\nusb = 'x'", '(1st) usb = "x" ', "VID:PID"),
     ("[[serial]]\nname = 'a'\npath = 'x'\nframing = 'csv'", "use columns", 'framing = "csv"'),
+    (
+        "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'xml'",
+        '(1st) framing = "xml" ',
+        '"board", "nmea"',
+    ),
+    (f"{PORT}'csv'\ncolumns = []", "(1st) columns = [] ", "at least one"),
+    (f"{PORT}'csv'\ncolumns = ['a', 'b/c']", '(1st) columns.1 = "b/c" ', "'_' alone to leave"),
+    (f"{PORT}'csv'\ncolumns = ['a', 'a']", "[[serial]] (1st): use", '"a" once in columns'),
+    (f"{PORT}'json'\ncolumns = ['a']", "(1st): use columns", 'framing = "csv" only'),
+    (f"{PORT}'csv'\ncolumns = ['a']\ncolums = 1", "(1st) colums is not a key", '"columns"?'),
+    (f"{PORT}'json'\nprotocol = {{}}", "(1st) protocol is not a key", "known are baud_rate, "),
+    (f"{PORT}'json'\ndevice = 'board-1'", "use another device", 'framing = "board"'),
+    (f"{PORT}'board'\nline = '9600 7E1'", "use a line of 8 data bits", 'framing = "board"'),
     ("[[serial]]\nname = 'a'\npath = 'x'\ndevice = 'd'", "use no device", "name themselves"),
     (
         "[[serial]]\nname = 'a'\npath = 'x'\n[[serial]]\nname = 'a'\npath = 'y'",
@@ -142,7 +158,7 @@ def test_a_mistake_in_the_file_is_one_line(
     file = tmp_path / "gateway.toml"
     file.write_text(content)
     with pytest.raises(ConfigurationError) as refusal:
-        load(file, {}, {})
+        load(file, {}, {}, PROTOCOLS)
     (line,) = refusal.value.problems
     assert line.startswith(f"{file}: ")
     assert what in line
@@ -154,7 +170,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text("[mqtt]\nmax_inflight = -1\nx = 1\n[api]\nport = 'y'\n")
     with pytest.raises(ConfigurationError) as refusal:
-        load(file, {}, {})
+        load(file, {}, {}, PROTOCOLS)
     assert len(refusal.value.problems) == 3
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -17,11 +18,11 @@ from gateway.configuration.description import tables
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
 from gateway.configuration.problems import section_at
 from gateway.configuration.schema import schema
-from gateway.configuration.sections import keys_of
-from tests.configuration.test_refusals import REFUSED
+from gateway.keys.section import keys_of
+from tests.configuration.test_refusals import PORT, REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
-VALIDATOR = Draft202012Validator(schema())
+VALIDATOR = Draft202012Validator(schema(PROTOCOLS))
 PAGES = ("README.md", "docs/configuration.md", "image/container/README.md")
 EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for page in PAGES)]
 
@@ -49,6 +50,9 @@ LEFT_TO_THE_LOADER = {
     "[bridge]\nwindow = 101",
     "[mqtt]\nmaximum_qos = 1\n[[serial]]\nname = 'a'\npath = 'x'",
     "[mqtt]\nprotocol_versions = [5]\n[[serial]]\nname = 'a'\npath = 'x'",
+    f"{PORT}'csv'\ncolumns = ['a', 'a']",
+    f"{PORT}'json'\ndevice = 'board-1'",
+    f"{PORT}'board'\nline = '9600 7E1'",
     "[[serial]]\nname = 'a'\npath = 'x'\ndevice = 'd'",
     "[[serial]]\nname = 'a'\npath = 'x'\n[[serial]]\nname = 'a'\npath = 'y'",
 }
@@ -77,7 +81,7 @@ def uncommented(line: str) -> str:
 
 
 def test_it_is_a_schema() -> None:
-    Draft202012Validator.check_schema(schema())
+    Draft202012Validator.check_schema(schema(PROTOCOLS))
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))
@@ -103,7 +107,7 @@ def test_it_accepts_every_default_as_a_person_writes_it() -> None:
         if isinstance(keys, dict)
     }
     VALIDATOR.validate(written)
-    properties = schema()["properties"]
+    properties = schema(PROTOCOLS)["properties"]
     for section, keys in written.items():
         named = properties[section]["properties"]
         assert {key: named[key].get("default") for key in keys} == keys
@@ -150,4 +154,4 @@ def test_the_command_prints_it_whatever_the_configuration_is(
     (tmp_path / "gateway.toml").write_text("[mqt]\n")
     file = str(tmp_path / "gateway.toml")
     assert run(["check-config", "--schema", "--config", file]) == 0
-    assert json.loads(capsys.readouterr().out) == schema()
+    assert json.loads(capsys.readouterr().out) == schema(PROTOCOLS)

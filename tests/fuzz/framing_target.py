@@ -1,4 +1,4 @@
-"""Any bytes of a sensor through a framing of the bridge, to readings and to the status.
+"""Any bytes of a sensor through a decoder of the bridge, to readings and to the status.
 
 An input::
 
@@ -16,19 +16,18 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from cobs import cobs  # type: ignore[import-untyped]
-from firmware_bridge.framings.board import BoardFraming, frame_bytes_of
-from firmware_bridge.framings.frames import (
-    TIME_SECONDS_MAX,
-    BoardIdentity,
-    Frame,
-    Framing,
-    Measurement,
-)
-from firmware_bridge.framings.lines import LineFraming
-from firmware_bridge.framings.nmea import NmeaFraming
-from firmware_bridge.framings.text import csv_line_of, json_line, key_value_line
-from firmware_bridge.port_status import PortStatus
-from firmware_bridge.publications import Numbering, publications_of
+from firmware_bridge.protocols.board import Board
+from firmware_bridge.protocols.board_frame import frame_bytes_of
+from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder
+from firmware_bridge.protocols.json_lines import JsonLines
+from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.nmea import Nmea
+from firmware_bridge.readings.measurement import TIME_SECONDS_MAX, Measurement
+from firmware_bridge.readings.numbering import BoardIdentity, Numbering
+from firmware_bridge.readings.publications import publications_of
+from firmware_bridge.serial.status import PortStatus
 
 from tests.fuzz.byte_program import ByteProgram
 
@@ -63,7 +62,7 @@ class Kind(NamedTuple):
     """A framing, and what becomes of an input before it."""
 
     name: str
-    make: Callable[[], Framing]
+    make: Callable[[], Decoder]
     wire_of: Callable[[bytes], bytes]
 
 
@@ -71,29 +70,17 @@ def _as_it_is(data: bytes) -> bytes:
     return data
 
 
-def _json() -> Framing:
-    return LineFraming(json_line, can_mistake_part_of_line=False)
-
-
-def _key_value() -> Framing:
-    return LineFraming(key_value_line, can_mistake_part_of_line=True)
-
-
-def _csv() -> Framing:
-    return LineFraming(csv_line_of(("a", "_", "b")), can_mistake_part_of_line=True)
-
-
 KINDS: Final = (
-    Kind("board", BoardFraming, _as_it_is),
-    Kind("pack", BoardFraming, wrapped),
-    Kind("nmea", NmeaFraming, _as_it_is),
-    Kind("json", _json, _as_it_is),
-    Kind("key_value", _key_value, _as_it_is),
-    Kind("csv", _csv, _as_it_is),
+    Kind("board", Board().decoder, _as_it_is),
+    Kind("pack", Board().decoder, wrapped),
+    Kind("nmea", Nmea().decoder, _as_it_is),
+    Kind("json", JsonLines().decoder, _as_it_is),
+    Kind("key_value", KeyValueLines().decoder, _as_it_is),
+    Kind("csv", CsvLines(columns=("a", "_", "b")).decoder, _as_it_is),
 )
 
 
-def check(data: bytes, make: Callable[[Kind], Framing] | None = None) -> None:
+def check(data: bytes, make: Callable[[Kind], Decoder] | None = None) -> None:
     """Read an input, and raise where a promise is broken."""
     program = ByteProgram(data)
     kind = program.pick(KINDS)
@@ -116,7 +103,7 @@ def _pieces(wire: bytes, sizes: tuple[int, int]) -> list[bytes]:
     return pieces
 
 
-def _frames(framing: Framing, pieces: list[bytes]) -> list[Frame]:
+def _frames(framing: Decoder, pieces: list[bytes]) -> list[Frame]:
     framing.begin(mid_line=False)
     frames: list[Frame] = []
     for piece in pieces:
@@ -128,7 +115,7 @@ def _frames(framing: Framing, pieces: list[bytes]) -> list[Frame]:
     return frames
 
 
-def _buffered_bytes(framing: Framing) -> int:
+def _buffered_bytes(framing: Decoder) -> int:
     kept = (found for name, found in vars(framing).items() if name in ("_part", "_buffer"))
     return sum(len(each) for each in kept)
 
@@ -142,7 +129,7 @@ def _check_frame(frame: Frame) -> None:
         status.note(frame, numbering, arrival_seconds)
         json.dumps(status.devices["device"].as_json(), allow_nan=False).encode()
         for publication in publications_of(
-            frame, numbering, arrival_seconds=arrival_seconds, units={}
+            frame.quantities, numbering, arrival_seconds=arrival_seconds, units={}
         ):
             publication.topic.encode()
             assert not set("+#\0") & set(publication.topic), publication.topic

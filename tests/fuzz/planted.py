@@ -5,7 +5,8 @@ Each is the real thing with one mistake that no seed shows.
 
 import orjson
 from backports import zstd
-from firmware_bridge.framings.frames import Frame, Framing
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder as LineDecoder
 
 from gateway.core.sessions.connection import Connection
 from gateway.history.names import SegmentName
@@ -79,7 +80,7 @@ def believed(name: SegmentName, data: bytes) -> Segment:
         return Segment(name, header, events)
 
 
-def raising_framing(kind: Kind) -> Framing:
+def raising_framing(kind: Kind) -> LineDecoder:
     """A framing that cannot take an integer of one digit, which no line among the seeds has."""
     framing = kind.make()
     feed = framing.feed

@@ -236,7 +236,9 @@ def test_device_programs_import_no_room_but_those_their_docstring_names() -> Non
         name
         for path in folder.glob("*.py")
         for name in re.findall(
-            r"^from (gateway\.\w+)|^import (gateway\.\w+)", path.read_text(), re.M
+            r"^ *from ((?:gateway|firmware_bridge)\.\w+)|^ *import (gateway\.\w+)",
+            path.read_text(),
+            re.M,
         )
         for name in name
         if name
@@ -245,7 +247,13 @@ def test_device_programs_import_no_room_but_those_their_docstring_names() -> Non
         for path in folder.glob("*.py")
         if re.search(r"^from gateway import", path.read_text(), re.M)
     }
-    assert imported == {"gateway.access", "gateway.configuration", "gateway.wire"}
+    assert imported == {
+        "firmware_bridge.protocols",
+        "gateway.access",
+        "gateway.configuration",
+        "gateway.keys",
+        "gateway.wire",
+    }
 
 
 def test_the_page_s_port_is_open_to_a_service_without_rights() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 from oncegate_device import wiping
 from oncegate_device.places import Places, write
 from oncegate_device.provisioning import REPORT, provision
@@ -101,7 +102,7 @@ def test_the_example_that_the_card_brings_changes_nothing(card: Card) -> None:
     assert card.text == EXAMPLE.read_text()
     assert "SSH: closed, no key was given" in lines
     assert "MQTT: open to this machine only" in lines
-    configuration = load(card.places.configuration / "gateway.toml", {}, {})
+    configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
     assert configuration.api.bind == "127.0.0.1"
     assert [door.bind for door in configuration.listeners] == ["127.0.0.1"]
 
@@ -128,7 +129,7 @@ def test_the_example_with_its_comments_taken_off_is_accepted() -> None:
 def test_everything_in_a_full_file_is_stored_where_the_card_s_programs_look(card: Card) -> None:
     card.put(FULL)
     lines = card.provision()
-    configuration = load(card.places.configuration / "gateway.toml", {}, {})
+    configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
     assert str(configuration.gateway.data_dir) == "/var/lib/oncegate"
     assert [(door.bind, door.anonymous) for door in configuration.listeners] == [(NETWORK, False)]
     assert configuration.bridge.username == BRIDGE_USER

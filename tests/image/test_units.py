@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import load
 
@@ -174,7 +175,7 @@ def test_the_examples_in_the_configuration_that_comes_along_can_be_used(tmp_path
     text = (ROOT / "image/etc/gateway.toml").read_text()
     whole = tmp_path / "gateway.toml"
     whole.write_text(re.sub(r"^#(?=[\[a-z])", "", text, flags=re.MULTILINE))
-    configuration = load(whole, {}, {})
+    configuration = load(whole, {}, {}, PROTOCOLS)
     assert configuration.serial[0].name == "gps"
     assert configuration.access.password_file is not None
     assert configuration.upload.target is not None

@@ -11,8 +11,10 @@ from collections import deque
 from itertools import islice
 from typing import Protocol
 
-from firmware_bridge.framings.board import frame_bytes_of, read_acknowledgement
-from firmware_bridge.framings.frames import BoardIdentity, Damaged, Measurement
+from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
 
 from tests.bridge.terminal import Terminal
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from firmware_bridge.outbox_recovery import open_outbox_store
+from firmware_bridge.outbox.recovery import open_outbox_store
 
 from tests.powercut.cabinet import Cabinet
 from tests.powercut.mounted_disk import BEFORE_A_CHANGE, MountedDisk

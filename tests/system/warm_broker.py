@@ -19,6 +19,7 @@ import time
 from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess
 
 IMPORTED = (
+    "firmware_bridge.protocols.table",
     "gateway.cli.main",
     "gateway.cli.application",
     "gateway.configuration.checking",

@@ -9,11 +9,12 @@ import tomllib
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from firmware_bridge.protocols.table import PROTOCOLS
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gateway.configuration.checking import configuration_of
 from gateway.configuration.problems import ConfigurationError, shown, suggestion
-from gateway.configuration.quantities import Text, refusal
+from gateway.keys.quantities import Text, refusal
 
 FILE_BYTES_MAX = 64 << 10
 """Bytes: written by hand; a larger file is the wrong file."""
@@ -137,7 +138,7 @@ def read(text: str, name: str) -> Wanted:
     problems = _problems_of_owned(tables, name) + problems
     completed = completed_for_image(tables, has_users=bool(own.get("users")))
     try:
-        configuration_of(completed, lambda _: name)
+        configuration_of(completed, lambda _: name, PROTOCOLS)
     except ConfigurationError as error:
         problems += error.problems
     names = [user.name for user in device.users]

@@ -8,10 +8,12 @@ import functools
 import sys
 from pathlib import Path
 
-from firmware_bridge.framings.frames import BoardIdentity, Frame, Measurement
-from firmware_bridge.outbox import Outbox
-from firmware_bridge.outbox_recovery import open_outbox_store
-from firmware_bridge.publications import Numbering, Publication, publications_of
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.recovery import open_outbox_store
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity, Numbering
+from firmware_bridge.readings.publications import Publication, publications_of
 
 WINDOW = 16
 # Its readings' times; a fixed one, so that two files of one version differ as little as they can.
@@ -24,8 +26,8 @@ def frame_of(sequence: int) -> Frame:
 
 
 def publications(numbering: Numbering) -> list[Publication]:
-    frame = frame_of(numbering.sequence)
-    return publications_of(frame, numbering, arrival_seconds=ARRIVAL_SECONDS, units={})
+    quantities = frame_of(numbering.sequence).quantities
+    return publications_of(quantities, numbering, arrival_seconds=ARRIVAL_SECONDS, units={})
 
 
 async def make(path: Path) -> None:

@@ -1,0 +1,76 @@
+"""gmqtt as the bridge's client: what exactly-once needs and its public interface does not give.
+
+gmqtt alone would lose or double readings in five places; each has a test in tests/bridge.
+
+1. `publish` writes before it stores: we never call it. The outbox stores a reading with its packet
+   identifier, and `send_packet` sends the finished bytes after the commit.
+2. Its identifiers begin again with each process: ours are chosen in `exchanges.py`, where those of
+   unfinished exchanges are known.
+3. It sends PUBREL in the same breath as it stores it: `_send_command_with_mid` is silent here, the
+   outbox sends the PUBREL once "PUBREC came" is durable.
+4. It replays without DUP, and before the outbox has settled: to gmqtt its storage looks empty, and
+   the outbox replays.
+5. Without a session it clears its storage: ours keeps the readings, which wait again.
+
+One client lives for one connection; reconnecting, with its delays, is the publisher's.
+"""
+
+import asyncio
+
+from gmqtt import Client  # type: ignore[import-untyped]
+from gmqtt.mqtt.constants import MQTTCommands  # type: ignore[import-untyped]
+from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
+
+from firmware_bridge.outbox.outbox import Outbox
+
+_PACKET_KIND = 0xF0
+
+
+class OutboxStorage(PersistentStorage):  # type: ignore[misc]
+    """The outbox behind gmqtt's storage interface; to gmqtt there is never anything to replay."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        super().__init__()
+        self._outbox = outbox
+
+    def push_message(self, mid: int, raw_package: bytes) -> None:
+        """Called for PUBREC: `raw_package` is the PUBREL that replaces the PUBLISH."""
+        self._outbox.receive_pubrec(mid)
+
+    def remove_message_by_mid(self, mid: int) -> None:
+        """Called for PUBCOMP."""
+        self._outbox.receive_pubcomp(mid)
+
+    def clear(self) -> None:
+        """Called when the broker has no session; `receive_connected` reports that."""
+
+
+class BridgeClient(Client):  # type: ignore[misc]
+    """One connection of the bridge's persistent session."""
+
+    def __init__(self, client_id: str, outbox: Outbox, *, clean_session: bool) -> None:
+        super().__init__(
+            client_id, clean_session=clean_session, persistent_storage=OutboxStorage(outbox)
+        )
+
+    async def reconnect(self, delay: bool = False) -> None:
+        """Do nothing: gmqtt would always wait as long before it connects; see `publisher.py`."""
+
+    def publish(self, *_: object, **__: object) -> None:
+        """Refuse: see place 1 above."""
+        raise NotImplementedError("readings go through the outbox, not through gmqtt's publish")
+
+    def send_packet(self, packet: bytes) -> None:
+        """Send these bytes as they are; dropped where the connection is already going down."""
+        if self._connection is not None and not self._connection.is_closing():
+            self._connection.send_package(packet)
+
+    def abort(self) -> None:
+        """Drop the connection without waiting for what the peer has not read."""
+        if self._connection is not None:
+            transport: asyncio.Transport = self._connection._transport
+            transport.abort()
+
+    def _send_command_with_mid(self, cmd: int, mid: int, dup: bool, reason_code: int = 0) -> None:
+        if cmd & _PACKET_KIND != MQTTCommands.PUBREL:
+            super()._send_command_with_mid(cmd, mid, dup, reason_code=reason_code)

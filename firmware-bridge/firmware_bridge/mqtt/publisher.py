@@ -1,0 +1,158 @@
+"""Keeps the bridge's MQTT session: connect, give the connection to the outbox, and again.
+
+MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together, by the session's
+name (`session_name.py`): a packet identifier that the broker still holds for other readings would
+make it drop a new reading as a repeat. A session that the broker does not know any more is given
+up, and one of another name begins.
+"""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any
+
+from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
+from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
+
+from firmware_bridge.backoff import Backoff
+from firmware_bridge.mqtt.client import BridgeClient
+from firmware_bridge.mqtt.settings import BrokerSettings
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.session_name import new_name
+
+logger = logging.getLogger(__name__)
+
+# TCP, CONNECT and CONNACK together; a broker that is loading a large store answers late.
+CONNECT_SECONDS_MAX = 15.0
+# gmqtt pings after one interval and gives a silent broker up after two.
+KEEP_ALIVE_SECONDS = 20
+# A broker that does not read any more is not worth waiting for.
+CLOSE_SECONDS_MAX = 2.0
+
+# It logs each packet's fault with a traceback; we log each change of state in one line.
+logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
+
+
+class Publisher:
+    """`run` does not return by itself; cancelled, it disconnects."""
+
+    def __init__(self, settings: BrokerSettings, outbox: Outbox) -> None:
+        self._settings = settings
+        self._outbox = outbox
+        self._address = f"{settings.host}:{settings.port}"
+        self._abandoned: str | None = None
+        self._fault: str | None = None
+        self.connected = False
+
+    def status(self) -> dict[str, object]:
+        """The connection's part of the bridge's status."""
+        return {
+            "connected": self.connected,
+            "address": self._address,
+            "session": self._outbox.session,
+        }
+
+    async def run(self) -> None:
+        """Connect, again and again."""
+        backoff = Backoff()
+        while True:
+            fault = await self._connect_once(backoff)
+            if fault is not None and fault != self._fault:
+                logger.warning("no connection to the broker %s: %s", self._address, fault)
+                self._fault = fault
+            if fault is not None:
+                await backoff.wait()
+
+    async def _connect_once(self, backoff: Backoff) -> str | None:
+        """One connection from its beginning to its end; what went wrong, if anything."""
+        session, begun = self._abandoned, False
+        if session is None:
+            begun = self._outbox.session is not None
+            session = self._outbox.session or new_name(self._settings.client_id)
+        discard = self._abandoned is not None
+        client = BridgeClient(session, self._outbox, clean_session=discard)
+        lost = asyncio.Event()
+        send = client.send_packet
+        known = asyncio.Event()
+
+        def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
+            # A new name that the broker knows is another client's.
+            if not discard and bool(session_present) == begun:
+                known.set()
+                self._outbox.receive_connected(send, session, session_present=begun)
+
+        def on_disconnect(client: BridgeClient, *_: Any) -> None:
+            lost.set()
+
+        client.on_connect = on_connect
+        client.on_disconnect = on_disconnect
+        if self._settings.username is not None:
+            client.set_auth_credentials(self._settings.username, self._settings.password)
+        try:
+            await self._connect(client, lost)
+            backoff.reset()
+            if not known.is_set():
+                return await self._give_up(session, begun=begun, discarded=discard)
+            self._note_connected()
+            await lost.wait()
+        except (OSError, MQTTConnectError, TimeoutError) as error:
+            return _sentence_of(error)
+        finally:
+            self.connected = False
+            self._outbox.receive_disconnected(send)
+            await _close(client)
+        return "the connection was lost"
+
+    async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
+        """Go on without this session; what is wrong with the broker, if anything.
+
+        A broker that does not know ours has begun an empty one in its place. The next connection
+        discards that, so that it keeps none that is not used.
+        """
+        self._abandoned = session if begun else None
+        if begun:
+            await self._outbox.lose_session()
+        return None if begun or discarded else f"it has a session of the new name {session}"
+
+    async def _connect(self, client: BridgeClient, lost: asyncio.Event) -> None:
+        """Until CONNACK; raises also where the broker closes instead of answering."""
+        settings = self._settings
+        connecting = asyncio.ensure_future(
+            client.connect(
+                settings.host,
+                settings.port,
+                keepalive=KEEP_ALIVE_SECONDS,
+                version=MQTTv311,
+            )
+        )
+        losing = asyncio.ensure_future(lost.wait())
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS_MAX):
+                await asyncio.wait({connecting, losing}, return_when=asyncio.FIRST_COMPLETED)
+            if not connecting.done():
+                raise ConnectionResetError("closed before CONNACK")
+            connecting.result()
+        finally:
+            for task in (connecting, losing):
+                task.cancel()
+            await asyncio.gather(connecting, losing, return_exceptions=True)
+
+    def _note_connected(self) -> None:
+        self.connected = True
+        self._fault = None
+        logger.info("connected to the broker %s as %s", self._address, self._outbox.session)
+
+
+async def _close(client: BridgeClient) -> None:
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS_MAX):
+            await client.disconnect()
+    client.abort()
+
+
+def _sentence_of(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {CONNECT_SECONDS_MAX:g} s"
+    if isinstance(error, MQTTConnectError):
+        return f"{error}; check [bridge] username and password_file"
+    return str(error) or type(error).__name__

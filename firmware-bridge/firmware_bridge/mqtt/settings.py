@@ -1,0 +1,20 @@
+"""Which broker, and as whom: plain values, checked when they are made."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BrokerSettings:
+    """`client_id` is the beginning of the session's name. Raises `ValueError` with the mend."""
+
+    host: str
+    port: int
+    client_id: str
+    username: str | None = None
+    password: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.client_id:
+            raise ValueError("bridge client_id is empty: a persistent session needs a name")
+        if self.password is not None and self.username is None:
+            raise ValueError("bridge password without username: MQTT 3.1.1 does not allow it")

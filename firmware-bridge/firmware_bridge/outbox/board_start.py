@@ -1,0 +1,116 @@
+"""One start of one board: which of its latest frames have been accepted, and with which contents.
+
+Kept in blocks of 64 frames, each a row of the outbox, so that a frame costs one small row::
+
+    digest of frame 64 * block (8 bytes) | digest of the next | ...     zeros: not accepted
+"""
+
+from collections.abc import Iterator
+
+# Frames whose digests are known: a board may have 32 on the line, and sends each again after half
+# a second. At 115,200 baud 200 frames of 28 bytes pass meanwhile: five acknowledgements in a row
+# can be lost.
+FRAMES_REMEMBERED = 1024
+FRAMES_PER_BLOCK = 64
+BLOCKS_PER_START_MAX = FRAMES_REMEMBERED // FRAMES_PER_BLOCK + 1
+# docs/formats/board-frame.md: a board has at most 32 frames unacknowledged, so more than those
+# cannot be resends while nothing new has come. Twice as many, for two boards of one number.
+RESENDS_MAX = 64
+# A board's next frame is at most this far ahead of those that it may have on the line.
+FRAMES_AHEAD_MAX = 32
+
+DIGEST_BYTES = 8
+BLOCK_BYTES = FRAMES_PER_BLOCK * DIGEST_BYTES
+NOT_ACCEPTED = bytes(DIGEST_BYTES)
+# Accepted by an earlier version, which kept no digests.
+UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
+
+
+class BoardStart:
+    """`repeat` is 0, or which start with the same boot number it is; `source` names its port."""
+
+    def __init__(self, boot: int, repeat: int, source: str | None = None) -> None:
+        self.boot = boot
+        self.repeat = repeat
+        self.source = source
+        self.latest = 0
+        self._blocks: dict[int, bytearray] = {}
+        self._resent: set[int] = set()
+
+    @property
+    def block_count(self) -> int:
+        """How many blocks are kept."""
+        return len(self._blocks)
+
+    def blocks(self) -> list[int]:
+        """Their numbers."""
+        return list(self._blocks)
+
+    def load(self, block: int, digests: bytes) -> None:
+        """A row of the outbox; `digests` has `BLOCK_BYTES` bytes."""
+        self._blocks[block] = bytearray(digests)
+        for index in range(FRAMES_PER_BLOCK):
+            if digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] != NOT_ACCEPTED:
+                self.latest = max(self.latest, block * FRAMES_PER_BLOCK + index)
+
+    def digests_of(self, block: int) -> bytes:
+        """A block as a row of the outbox has it."""
+        return bytes(self._blocks[block])
+
+    def is_resent(self, sequence: int, digest: bytes) -> bool:
+        """True for a frame that was accepted with these contents and may still be on the line."""
+        if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
+            return False
+        return sequence in self._resent or len(self._resent) < RESENDS_MAX
+
+    def holds(self, sequence: int, digest: bytes) -> bool:
+        """True for a frame that is known to have been accepted with these contents."""
+        return self._digest_of(sequence) == digest
+
+    def knows(self, digest: bytes) -> bool:
+        """True when any frame that is remembered has these contents."""
+        return any(
+            digest == digests[at : at + DIGEST_BYTES]
+            for digests in self._blocks.values()
+            for at in range(0, BLOCK_BYTES, DIGEST_BYTES)
+        )
+
+    def is_free(self, sequence: int) -> bool:
+        """True where this number is certain not to have been accepted."""
+        if sequence > self.latest:
+            return True
+        return sequence > self.latest - FRAMES_REMEMBERED and (
+            self._digest_of(sequence) == NOT_ACCEPTED
+        )
+
+    def is_next(self, sequence: int) -> bool:
+        """True for a free number that this board would send now: a gap, or one of the next."""
+        return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
+
+    def note_resent(self, sequence: int) -> None:
+        """Count a frame that came again since the latest new one."""
+        self._resent.add(sequence)
+
+    def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:
+        """Note a frame that is free; the block it went into, and the blocks forgotten for it."""
+        assert self.is_free(sequence), f"frame {sequence} of {self.boot} + {self.repeat} is taken"
+        self._resent.clear()
+        self.latest = max(self.latest, sequence)
+        block, index = divmod(sequence, FRAMES_PER_BLOCK)
+        digests = self._blocks.setdefault(block, bytearray(BLOCK_BYTES))
+        digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] = digest
+        forgotten = list(self._forgettable()) if len(self._blocks) > BLOCKS_PER_START_MAX else []
+        for each in forgotten:
+            del self._blocks[each]
+        return block, forgotten
+
+    def _forgettable(self) -> Iterator[int]:
+        oldest = (self.latest - FRAMES_REMEMBERED) // FRAMES_PER_BLOCK
+        return (block for block in self._blocks if block < oldest)
+
+    def _digest_of(self, sequence: int) -> bytes:
+        block, index = divmod(sequence, FRAMES_PER_BLOCK)
+        digests = self._blocks.get(block)
+        if digests is None:
+            return NOT_ACCEPTED
+        return bytes(digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES])

@@ -1,0 +1,121 @@
+"""Room on the disk for what goes on when it is full: what is stored leaves all the same.
+
+A removal at PUBCOMP is a write too. So the WAL has its blocks before it needs them, and a reserve
+beside the database file is given back in steps where that file has to grow.
+"""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from gateway.files.disk_errors import is_full
+from gateway.files.private import open_private
+
+# After a burst the write-ahead log shrinks back to this. It has the blocks from the start, for what
+# goes on when the disk is full: some hundred commits of acknowledgements.
+WAL_BYTES_KEPT = 8 * 1024 * 1024
+# A MiB, which is written at each start (`make_wal_room`); less where the WAL has room for less
+# than four times as much.
+_CHECKPOINT_PAGES_MAX = 250
+_PAGE_BYTES = 4096
+# https://www.sqlite.org/fileformat2.html#walformat
+_FRAME_BYTES = 24 + _PAGE_BYTES
+# SQLite has a code for ENOSPC; where it makes its shared memory longer, it has not.
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+# With less free no more readings are taken. Of a small file system it is a share, as of the WAL.
+_FREE_BYTES_MIN = 16 * 1024 * 1024
+_DISK_SHARE = 16
+# For a database file that grows while the disk is full, in steps of this: a row that is sent takes
+# some bytes more than one that waits.
+_RESERVE_BYTES = 1024 * 1024
+_RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
+
+
+def lacks_room(error: Exception) -> bool:
+    """Whether the disk is full, which means nothing for what is on it."""
+    return is_full(error) or getattr(error, "sqlite_errorcode", None) in _NO_ROOM
+
+
+class DiskSpace:
+    """The WAL's blocks, the reserve and the free bytes of one outbox.
+
+    `connection` is in autocommit mode. Raises `sqlite3.Error` where the file cannot be read or
+    written; a full disk is an answer, no error.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path = path
+        self._reserve = path.with_name(path.name + "-reserve")
+        self._connection = connection
+
+    def make_wal_room(self) -> None:
+        """Give the WAL blocks for what goes on when the disk is full, while nothing writes to it.
+
+        SQLite takes zeros behind its frames for no frames.
+        """
+        total_bytes, _ = self._disk()
+        size_bytes = min(WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
+        # What stands in the WAL alone may need a larger database file: no more than a quarter.
+        pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
+        self._connection.execute(f"PRAGMA wal_autocheckpoint={pages}")
+        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        wal = self._path.with_name(self._path.name + "-wal")
+        with contextlib.suppress(OSError), wal.open("r+b", buffering=0) as file:
+            length = file.seek(0, os.SEEK_END)
+            # Up to a checkpoint the blocks are written now: a commit in a block that only has its
+            # place makes the file system write its own journal as well. Block by block, because
+            # what comes in one write the kernel keeps, and writes, in one.
+            for _ in range(length, pages * _FRAME_BYTES, _PAGE_BYTES):
+                file.write(bytes(_PAGE_BYTES))
+            if length < size_bytes:
+                os.posix_fallocate(file.fileno(), 0, size_bytes)
+
+    def make_reserve(self) -> None:
+        """Take the reserve; where there is no room for it, it is less."""
+        total_bytes, _ = self._disk()
+        size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
+        with contextlib.suppress(OSError):
+            descriptor = open_private(self._reserve, os.O_RDWR | os.O_CREAT)
+            try:
+                if os.fstat(descriptor).st_size < size_bytes:
+                    os.posix_fallocate(descriptor, 0, size_bytes)
+            finally:
+                os.close(descriptor)
+
+    def has_room(self) -> bool:
+        """Whether the disk has room for more readings.
+
+        Less is left to those that are stored, which have to be able to leave.
+        """
+        total_bytes, free_bytes = self._disk()
+        return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
+
+    def empty_wal(self) -> None:
+        """Move what the WAL has into the database file, so that the WAL begins again in its blocks.
+
+        A larger database file takes some of the reserve.
+        """
+        while not self._checkpoint() and self._give_of_reserve():
+            pass
+
+    def _checkpoint(self) -> bool:
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if not lacks_room(error):
+                raise
+            return False
+        return True
+
+    def _give_of_reserve(self) -> bool:
+        with contextlib.suppress(OSError):
+            size_bytes = self._reserve.stat().st_size
+            os.truncate(self._reserve, max(0, size_bytes - _RESERVE_STEP_BYTES))
+            return size_bytes > 0
+        return False
+
+    def _disk(self) -> tuple[int, int]:
+        """Bytes of the file system, and how many of them are free for us."""
+        disk = os.statvfs(self._path.parent)
+        return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize

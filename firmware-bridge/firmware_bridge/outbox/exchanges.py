@@ -1,0 +1,132 @@
+"""The QoS 2 exchanges in flight: packet identifiers, their order and their state. Pure.
+
+::
+
+    start -> awaiting PUBREC -> receive_pubrec -> awaiting PUBCOMP -> receive_pubcomp -> gone
+
+Packet identifiers are chosen here and nowhere else, so that one that stands in the outbox is never
+given to another reading.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gateway.wire.encoder import publish_frame, pubrel
+
+PACKET_ID_MAX = 65535
+_MQTT_3_1_1 = 4
+
+
+@dataclass(slots=True)
+class Exchange:
+    """`number` is the row in the outbox; `released`: PUBREC has come, PUBREL is next."""
+
+    number: int
+    packet_id: int
+    topic: str
+    payload: bytes
+    released: bool = False
+
+    def packet(self, *, again: bool) -> bytes:
+        """What the broker must get now. `again`: it may have got it before."""
+        if self.released:
+            return pubrel(self.packet_id)
+        topic = self.topic.encode()
+        return publish_frame(
+            len(topic).to_bytes(2, "big") + topic,
+            self.payload,
+            2,
+            False,
+            again,  # [MQTT-3.3.1-1] DUP in every re-delivery of a PUBLISH
+            self.packet_id,
+            _MQTT_3_1_1,
+            None,
+        )
+
+
+class Exchanges:
+    """At most `window` of them are started; more may come out of an earlier outbox."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self._by_packet_id: dict[int, Exchange] = {}
+        # Started on an earlier connection and not sent on this one.
+        self._unsent: deque[Exchange] = deque()
+        self._last_packet_id = 0
+
+    def __len__(self) -> int:
+        return len(self._by_packet_id)
+
+    @property
+    def free(self) -> int:
+        """How many exchanges more may be started."""
+        return max(0, self._window - len(self._by_packet_id))
+
+    def resume(self, exchanges: Iterable[Exchange]) -> None:
+        """Take up what the outbox holds from the run before, in the order of its rows."""
+        for exchange in exchanges:
+            self._by_packet_id[exchange.packet_id] = exchange
+
+    def begin_again(self) -> None:
+        """A connection was made: everything in flight has to be sent once more, what was released
+        first. That lets the broker let go of it, and takes no room there."""
+        self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
+
+    def take_unsent(self) -> list[Exchange]:
+        """What may be sent now: a smaller window than that of the run before is kept too."""
+        taken: list[Exchange] = []
+        unsent = self._unsent
+        while unsent and (
+            unsent[0].released or len(self._by_packet_id) - len(unsent) < self._window
+        ):
+            taken.append(unsent.popleft())
+        return taken
+
+    def start(self, number: int, topic: str, payload: bytes) -> Exchange:
+        """Begin an exchange for a row of the outbox."""
+        packet_id = self._last_packet_id
+        while True:
+            packet_id = packet_id % PACKET_ID_MAX + 1
+            if packet_id not in self._by_packet_id:
+                break
+        self._last_packet_id = packet_id
+        exchange = Exchange(number, packet_id, topic, payload)
+        self._by_packet_id[packet_id] = exchange
+        return exchange
+
+    def take_back(self, exchanges: Iterable[Exchange]) -> None:
+        """Undo `start`: the exchanges are not durable, and no packet of them was sent."""
+        for exchange in exchanges:
+            del self._by_packet_id[exchange.packet_id]
+
+    def receive_pubrec(self, packet_id: int) -> tuple[Exchange | None, bool]:
+        """The exchange, and whether this PUBREC is its first."""
+        exchange = self._by_packet_id.get(packet_id)
+        if exchange is None:
+            return None, False
+        first = not exchange.released
+        exchange.released = True
+        return exchange, first
+
+    def receive_pubcomp(self, packet_id: int) -> Exchange | None:
+        """The exchange it completes; None when no PUBREL of ours can be what it answers.
+
+        A PUBCOMP while PUBREC is awaited answers a repeated PUBREL of the exchange that had the
+        identifier before. Taking it for this one's would remove a reading the broker still holds.
+        """
+        exchange = self._by_packet_id.get(packet_id)
+        if exchange is None or not exchange.released:
+            return None
+        return self._by_packet_id.pop(packet_id)
+
+    def in_order(self) -> list[Exchange]:
+        """As they were started. [MQTT-4.6.0-1]"""
+        return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
+
+    def forget_all(self) -> list[Exchange]:
+        """The broker has no session: every exchange is over, its reading waits again."""
+        forgotten = self.in_order()
+        self._by_packet_id.clear()
+        self._unsent.clear()
+        return forgotten

@@ -1,0 +1,50 @@
+"""Which formats of an outbox are understood, and what earlier ones kept.
+
+A format is the list of the migrations that were applied to the file (`schema.py`).
+"""
+
+import sqlite3
+
+from firmware_bridge.outbox.board_start import (
+    FRAMES_PER_BLOCK,
+    FRAMES_REMEMBERED,
+    NOT_ACCEPTED,
+    UNKNOWN_CONTENTS,
+)
+
+MIGRATION_SET = "outbox"
+MIGRATIONS_KNOWN = (
+    "m001_readings_boards_properties",
+    "m002_boards_with_digests",
+    "m003_session_without_address",
+)
+
+
+def applied_migrations_of(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The names in the order in which they were applied, none for a new file."""
+    table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
+    if connection.execute(table).fetchone() is None:
+        return ()
+    rows = connection.execute(
+        "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid",
+        (MIGRATION_SET,),
+    )
+    return tuple(name for (name,) in rows)
+
+
+def blocks_of_ranges(accepted: str) -> dict[int, bytes]:
+    """What version 1 kept of a start ("1-5,7-9") as blocks of frames with unknown contents.
+
+    Raises `ValueError` for other text.
+    """
+    texts = [part.partition("-") for part in accepted.split(",")] if accepted else []
+    ranges = [(int(first), int(last)) for first, _, last in texts]
+    latest = max((last for _, last in ranges), default=0)
+    blocks: dict[int, bytearray] = {}
+    for first, last in ranges:
+        for sequence in range(max(first, latest - FRAMES_REMEMBERED + 1), last + 1):
+            block, index = divmod(sequence, FRAMES_PER_BLOCK)
+            digests = blocks.setdefault(block, bytearray(NOT_ACCEPTED * FRAMES_PER_BLOCK))
+            at = index * len(UNKNOWN_CONTENTS)
+            digests[at : at + len(UNKNOWN_CONTENTS)] = UNKNOWN_CONTENTS
+    return {block: bytes(digests) for block, digests in blocks.items()}

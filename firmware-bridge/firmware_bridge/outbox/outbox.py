@@ -1,0 +1,202 @@
+"""The durable outbox: every reading is here before anything else, and leaves at PUBCOMP.
+
+This is what ports, MQTT client and composition root use; `committer.py` decides what is durable
+and what may be sent after that.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from firmware_bridge.outbox.boards import Placement
+from firmware_bridge.outbox.committer import Committer
+from firmware_bridge.outbox.settlement import (
+    Connected,
+    Disconnected,
+    Pubcomp,
+    Pubrec,
+    Send,
+    SessionLost,
+)
+from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.readings.numbering import BoardIdentity
+from firmware_bridge.readings.publications import Publication
+
+# Readings that wait for their commit; beyond it a port stops reading until the disk has caught up.
+UNCOMMITTED_BYTES_MAX = 4 * 1024 * 1024
+
+
+class Outbox:
+    """One writer: `run` commits; all others submit and wait for the batch's future."""
+
+    def __init__(
+        self, store: OutboxStore, *, window: int, bytes_max: int, commit_delay_seconds: float = 0.0
+    ) -> None:
+        self._committer = Committer(
+            store,
+            window=window,
+            bytes_max=bytes_max,
+            commit_delay_seconds=commit_delay_seconds,
+        )
+        self._arrivals = self._committer.arrivals
+        self._capacity = self._committer.capacity
+        self._session = self._committer.session
+        self.start_number = self._committer.start_number
+        """Which start of the bridge on this outbox this is."""
+
+    # What ports do
+
+    def submit(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
+        """Take readings of a sensor that keeps none, and commit without delay; the future is done
+        when they would survive a power cut.
+
+        It belongs to all of the batch: wait for it through `asyncio.shield`, or by callback.
+        """
+        self._committer.hurry()
+        return self._take(publications)
+
+    def submit_frame(
+        self,
+        identity: BoardIdentity,
+        digest: bytes,
+        source: str,
+        publications_of: Callable[[int], Sequence[Publication]],
+    ) -> tuple[asyncio.Future[None], Placement]:
+        """As `submit`, for a frame of a board that came over the port `source`.
+
+        One that was accepted before is not stored again, only waited for. The commit waits for
+        others, `commit_delay` long: see `commit_now`.
+
+        Args:
+            publications_of: makes the readings for the boot number under which they are published.
+
+        Raises:
+            TooManyStarts: and nothing is taken.
+        """
+        publications, placement = self._arrivals.accept(identity, digest, source, publications_of)
+        if not placement.is_new:
+            durable = self._arrivals.durable_without_commit()
+            if durable is not None:
+                return durable, placement
+        return self._take(publications), placement
+
+    def commit_now(self) -> None:
+        """Wait for nothing more: what has come is the next batch."""
+        self._committer.hurry()
+
+    def knows_room_for(self, device: int) -> bool:
+        """False for one board too many: its frames are refused, not acknowledged."""
+        return self._arrivals.knows_room_for(device)
+
+    @property
+    def full(self) -> bool:
+        """Whether ports have to wait, or to drop what they read."""
+        return self._capacity.full
+
+    @property
+    def behind(self) -> bool:
+        """More waits for the disk than a reader should add to."""
+        return self._arrivals.bytes_count > UNCOMMITTED_BYTES_MAX
+
+    async def wait_for_room(self) -> None:
+        """Return when readings are taken again."""
+        await self._capacity.wait_for_room()
+
+    async def wait_for_commit(self) -> None:
+        """Return when what has been submitted so far is durable."""
+        self._committer.hurry()
+        self._committer.wake()
+        await asyncio.shield(self._arrivals.durable)
+
+    # What the MQTT client does
+
+    @property
+    def session(self) -> str | None:
+        """The name of our session at the broker."""
+        return self._session.name
+
+    def receive_pubrec(self, packet_id: int) -> None:
+        """Note a PUBREC; its PUBREL is sent when that is durable."""
+        self._committer.signal(Pubrec(packet_id))
+
+    def receive_pubcomp(self, packet_id: int) -> None:
+        """Note a PUBCOMP; its reading goes with the next commit."""
+        self._committer.signal(Pubcomp(packet_id))
+
+    def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
+        """From now on `send` takes packets; what was in flight is sent again.
+
+        A session that has just begun is ours from the commit on that its first PUBLISH waits for.
+        """
+        self._session.begin(session)
+        self._committer.hurry()
+        self._committer.signal(Connected(send, session_present))
+
+    def receive_disconnected(self, send: Send) -> None:
+        """From now on `send` takes no packets."""
+        self._committer.signal(Disconnected(send))
+
+    async def lose_session(self) -> None:
+        """Give up the session and every exchange in it: durable when this returns."""
+        self._session.give_up()
+        self._committer.hurry()
+        self._committer.signal(SessionLost())
+        # Not for readings, which may wait for room on the disk.
+        await asyncio.shield(self._committer.settled)
+
+    def choose_session(self, client_id: str, machine: str) -> None:
+        """Keep the session of the run before, or leave it where that costs nothing."""
+        self._session.choose(client_id, machine, in_flight=len(self._committer.exchanges))
+
+    # What the composition root does
+
+    async def run(self) -> None:
+        """Commit batches until `stop`.
+
+        Raises:
+            OutboxError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
+        """
+        await self._committer.run()
+
+    def stop(self) -> None:
+        """Let `run` commit what is left and return."""
+        self._committer.stop()
+
+    async def wait_until_empty(self) -> None:
+        """For the end: from now on no commit waits for more."""
+        await self._committer.wait_until_empty()
+
+    async def close(self) -> None:
+        """Close the store, behind a COMMIT that may still run."""
+        await self._committer.close()
+
+    @property
+    def commit_seconds(self) -> float:
+        """How long the commit that is under way has taken; 0 where there is none."""
+        return self._committer.commit_seconds
+
+    @property
+    def republished(self) -> int:
+        """Readings that went out again because the broker had lost the session."""
+        return self._committer.republished
+
+    @property
+    def unexpected_pubcomps(self) -> int:
+        """PUBCOMP that completed no exchange."""
+        return self._committer.unexpected_pubcomps
+
+    def status(self) -> dict[str, int | bool]:
+        """The outbox's part of the bridge's status (docs/formats/control-socket.md)."""
+        committer = self._committer
+        return {
+            "waiting": committer.queue.waiting + self._arrivals.count,
+            "in_flight": len(committer.exchanges),
+            "published": committer.published,
+            "republished": committer.republished,
+            "bytes": committer.bytes_held,
+            "disk_full": self._capacity.disk_full,
+        }
+
+    def _take(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
+        durable = self._arrivals.add(publications)
+        self._committer.note_arrival()
+        return durable

@@ -1,0 +1,99 @@
+"""The outbox's tables, created and migrated by sqlite-utils; tools read them the same way.
+
+| table | row |
+|---|---|
+| readings | one publication: `number` in order of arrival, `packet_id` once an exchange has begun,
+  `released` 1 once PUBREC has come; gone at PUBCOMP |
+| board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` rises
+  with use. What is older than a start's latest 1,024 frames goes |
+| board_starts | how many starts of a board had this boot number |
+| board_floors | no boot number of this device up to `boot` had more than `starts` starts |
+| properties | `starts` (of the bridge on this database), `session` (the name of ours at the
+  broker), `machine` (on which that was begun) |
+
+A released migration is never changed: a new version of the tables appends one, and adds its file to
+tests/bridge/golden, and its name to `formats.py`. Only a start that has something to migrate
+loads this module: sqlite-utils takes three MB of memory.
+"""
+
+import sqlite3
+
+from sqlite_utils import Database, Migrations
+
+from firmware_bridge.outbox.formats import MIGRATION_SET, blocks_of_ranges
+
+MIGRATIONS = Migrations(MIGRATION_SET)
+
+
+@MIGRATIONS()
+def m001_readings_boards_properties(database: Database) -> None:
+    """Version 1."""
+    database.table("readings").create(
+        {"number": int, "topic": str, "payload": bytes, "packet_id": int, "released": int},
+        pk="number",
+        not_null={"topic", "payload", "released"},
+        defaults={"released": 0},
+        strict=True,
+    )
+    database.table("boards").create(
+        {"device": int, "boot": int, "accepted": str, "heard": int},
+        pk=("device", "boot"),
+        not_null={"accepted", "heard"},
+        strict=True,
+    )
+    database.table("properties").create(
+        {"name": str, "value": str}, pk="name", not_null={"value"}, strict=True
+    )
+
+
+@MIGRATIONS()
+def m002_boards_with_digests(database: Database) -> None:
+    """Let frames be known by their contents, not by their numbers alone."""
+    database.table("board_frames").create(
+        {
+            "device": int,
+            "boot": int,
+            "repeat": int,
+            "block": int,
+            "digests": bytes,
+            "used": int,
+        },
+        pk=("device", "boot", "repeat", "block"),
+        not_null={"digests", "used"},
+        strict=True,
+    )
+    database.table("board_starts").create(
+        {"device": int, "boot": int, "starts": int},
+        pk=("device", "boot"),
+        not_null={"starts"},
+        strict=True,
+    )
+    database.table("board_floors").create(
+        {"device": int, "boot": int, "starts": int},
+        pk="device",
+        not_null={"boot", "starts"},
+        strict=True,
+    )
+    rows = database.execute("SELECT device, boot, accepted FROM boards ORDER BY heard, rowid")
+    for used, (device, boot, accepted) in enumerate(rows.fetchall()):
+        database.table("board_starts").insert({"device": device, "boot": boot, "starts": 1})
+        for block, digests in blocks_of_ranges(accepted).items():
+            database.execute(
+                "INSERT INTO board_frames VALUES (?, ?, 0, ?, ?, ?)",
+                (device, boot, block, digests, used),
+            )
+    database.table("boards").drop()
+
+
+@MIGRATIONS()
+def m003_session_without_address(database: Database) -> None:
+    """Let a session be known by its name alone."""
+    rows = database.execute("SELECT value FROM properties WHERE name = 'session'").fetchall()
+    for (value,) in rows:
+        name = value.rpartition("@")[0] or value
+        database.execute("UPDATE properties SET value = ? WHERE name = 'session'", (name,))
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date."""
+    MIGRATIONS.apply(Database(connection))

@@ -1,0 +1,121 @@
+"""What the MQTT client received since the last batch, and what it adds up to. Pure.
+
+Signals are settled in the order in which they came: an acknowledgement that the old connection
+still brought counts, and a new connection without a session ends every exchange before it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from firmware_bridge.outbox.exchanges import Exchange, Exchanges
+from gateway.wire.encoder import pubrel
+
+Send = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pubrec:
+    """PUBREC came."""
+
+    packet_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pubcomp:
+    """PUBCOMP came."""
+
+    packet_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """False for `session_present`: the session has just begun."""
+
+    send: Send
+    session_present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLost:
+    """The broker does not know our session: no exchange of it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The connection of `send` has ended."""
+
+    send: Send
+
+
+Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
+
+
+class Settlement:
+    """`released`, `returned` and `completed` are for the disk, the rest is sent after it."""
+
+    def __init__(self, exchanges: Exchanges, send: Send | None) -> None:
+        self._exchanges = exchanges
+        self.send = send
+        self.released: list[Exchange] = []
+        self.returned: list[Exchange] = []
+        self.completed: list[Exchange] = []
+        self.unexpected_pubcomps = 0
+        self._pubrels: list[int] = []
+        self._replay = False
+
+    @property
+    def needs_commit(self) -> bool:
+        """Whether something has to be durable before anything is sent."""
+        return bool(self.released or self.returned)
+
+    def settle(self, signal: Signal) -> None:
+        """Take in the next signal."""
+        match signal:
+            case Pubrec(packet_id):
+                self._settle_pubrec(packet_id)
+            case Pubcomp(packet_id):
+                exchange = self._exchanges.receive_pubcomp(packet_id)
+                if exchange is None:
+                    self.unexpected_pubcomps += 1
+                else:
+                    self.completed.append(exchange)
+            case Connected(send, session_present):
+                self.send = send
+                self._pubrels.clear()
+                self._replay = session_present
+                self._exchanges.begin_again()
+                if not session_present:
+                    self._return_all()
+            case SessionLost():
+                self._return_all()
+            case Disconnected(send):
+                if self.send == send:
+                    self.send = None
+            case _:
+                assert_never(signal)
+
+    def send_durable(self, started: list[Exchange]) -> None:
+        """Send what the commit has made true; `started` go out for the first time."""
+        send = self.send
+        if send is None:
+            return
+        if not self._replay:
+            for packet_id in self._pubrels:
+                send(pubrel(packet_id))
+        # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
+        for exchange in self._exchanges.take_unsent():
+            send(exchange.packet(again=True))
+        for exchange in started:
+            send(exchange.packet(again=False))
+
+    def _return_all(self) -> None:
+        self.released.clear()
+        self.returned += self._exchanges.forget_all()
+
+    def _settle_pubrec(self, packet_id: int) -> None:
+        exchange, first = self._exchanges.receive_pubrec(packet_id)
+        if exchange is not None and first:
+            self.released.append(exchange)
+        # One that we do not know is answered too, so that the broker can let go of it.
+        self._pubrels.append(packet_id)

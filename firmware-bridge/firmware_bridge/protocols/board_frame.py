@@ -1,0 +1,86 @@
+"""The sensor board's own frame, and the acknowledgement that goes back to it.
+
+Integers are big-endian; each frame is COBS-stuffed and stands between 0x00 bytes::
+
+    version u8 = 1 | device u32 | boot u32 | sequence u32 | SenML-CBOR pack | crc16 u16
+    kind u8 = 0x81 | device u32 | boot u32 | sequence u32 | crc16 u16        (acknowledgement)
+
+The whole format, with an example, is in docs/formats/board-frame.md.
+"""
+
+import struct
+from binascii import crc_hqx
+from collections.abc import Sequence
+
+from cobs import cobs  # type: ignore[import-untyped]
+
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.senml_pack import pack_of, read_pack
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
+
+FRAME_VERSION = 1
+ACKNOWLEDGEMENT_KIND = 0x81
+
+_HEAD = struct.Struct(">BIII")
+_CRC_BYTES = 2
+_CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflected.
+
+
+def read_frame(stuffed: bytes) -> Frame:
+    """The frame between two delimiters, with its acknowledgement.
+
+    Raises:
+        Damaged: "cobs", "length", "checksum", "version", "sequence", and what `read_pack` raises.
+    """
+    kind, identity, pack = _unwrap(stuffed)
+    if kind != FRAME_VERSION:
+        raise Damaged("version")
+    if identity.sequence == 0:
+        raise Damaged("sequence")
+    quantities: dict[str, list[Measurement]] = {}
+    for measurement in read_pack(pack):
+        quantities.setdefault(measurement.name, []).append(measurement)
+    return Frame(quantities, identity=identity, acknowledgement=acknowledgement_of(identity))
+
+
+def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement]) -> bytes:
+    """What a board sends, with its delimiters."""
+    return _wrap(FRAME_VERSION, identity, pack_of(measurements))
+
+
+def acknowledgement_of(identity: BoardIdentity) -> bytes:
+    """What goes back to the board, with its delimiters."""
+    return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
+
+
+def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
+    """What a board does with the bytes between two delimiters.
+
+    Raises:
+        Damaged: it is no acknowledgement.
+    """
+    kind, identity, rest = _unwrap(stuffed)
+    if kind != ACKNOWLEDGEMENT_KIND or rest:
+        raise Damaged("version")
+    return identity
+
+
+def _wrap(kind: int, identity: BoardIdentity, pack: bytes) -> bytes:
+    content = _HEAD.pack(kind, identity.device, identity.boot, identity.sequence) + pack
+    stuffed: bytes = cobs.encode(content + crc_hqx(content, _CRC_INITIAL).to_bytes(2, "big"))
+    return b"\x00" + stuffed + b"\x00"
+
+
+def _unwrap(stuffed: bytes) -> tuple[int, BoardIdentity, bytes]:
+    try:
+        frame = cobs.decode(stuffed)
+    except cobs.DecodeError:
+        raise Damaged("cobs") from None
+    if len(frame) < _HEAD.size + _CRC_BYTES:
+        raise Damaged("length")
+    content, crc = frame[:-_CRC_BYTES], frame[-_CRC_BYTES:]
+    if crc_hqx(content, _CRC_INITIAL) != int.from_bytes(crc, "big"):
+        raise Damaged("checksum")
+    kind, device, boot, sequence = _HEAD.unpack_from(content)
+    return kind, BoardIdentity(device, boot, sequence), content[_HEAD.size :]

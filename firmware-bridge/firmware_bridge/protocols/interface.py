@@ -1,0 +1,116 @@
+"""What a protocol is to a port: a decoder of what comes, or a poller that asks and is answered.
+
+Both are pure: bytes and times come in as arguments, and what is returned is done by the port. A
+third-party library is imported where a decoder or poller is made, because the settings of all
+protocols are known to every program that reads the configuration.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from firmware_bridge.protocols.frame import Damage, Frame, Tally
+from gateway.keys.protocol import ProtocolSettings
+from gateway.keys.serial_line import Line
+
+
+class Decoder(ABC):
+    """Takes bytes in any pieces and gives the frames that they complete.
+
+    `tally` counts what is no frame. Each decoder has a bound on the bytes that it keeps.
+    """
+
+    can_wait: ClassVar[bool] = False
+    """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
+    is full. Readings of others are dropped then, and counted."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+
+    @abstractmethod
+    def begin(self, *, mid_line: bool) -> None:
+        """The port was (re)opened; `mid_line`: the first bytes may be the rest of a line."""
+
+    @abstractmethod
+    def feed(self, data: bytes) -> list[Frame]:
+        """The frames that these bytes complete, in order."""
+
+    def flush(self) -> list[Frame]:
+        """The line has been silent: frames that can be read without waiting for more bytes."""
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Bytes for the line, and what the port does until they are answered.
+
+    The answer is waited for `answer_seconds_max` from when `data` is written; the time that both
+    take on the line is in it. An answer that has failed may still come: for `late_seconds_max` the
+    port then discards what it reads, so that it is not taken for the answer to the next request.
+    """
+
+    data: bytes
+    answer_bytes_max: int
+    answer_seconds_max: float
+    late_seconds_max: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing is to be asked for so long."""
+
+    seconds: float
+
+
+class Poller(ABC):
+    """Asks the devices of a line, one request at a time, and reads their answers.
+
+    ::
+
+        next_step -> Pause                                         -> next_step
+                  -> Request, read until it is no None, or time_out -> end -> next_step
+
+    The port keeps the bytes of an answer and their bound; a poller keeps none. Times are those of
+    a monotonic clock, in seconds.
+    """
+
+    @abstractmethod
+    def begin(self, now_seconds: float) -> None:
+        """The port was (re)opened: a request that was under way is forgotten."""
+
+    @abstractmethod
+    def next_step(self, now_seconds: float) -> Request | Pause:
+        """What to ask now, or for how long nothing."""
+
+    @abstractmethod
+    def read(self, answer: bytes) -> Frame | Damage | None:
+        """What the bytes since the request was written are; None: more have to come.
+
+        A frame's `device` names the one that answered, on a line that has several.
+        """
+
+    def time_out(self, answer: bytes) -> Frame | Damage:
+        """What the bytes of an answer are whose time is over; there may be none."""
+        return Damage("truncated" if answer else "no_answer")
+
+    @abstractmethod
+    def end(self, outcome: Frame | Damage, now_seconds: float) -> None:
+        """The request is over, with this outcome: when is the device asked again?"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderSettings(ProtocolSettings, ABC):
+    """The keys of a protocol whose sensors send by themselves."""
+
+    @abstractmethod
+    def decoder(self) -> Decoder:
+        """A decoder for one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PollerSettings(ProtocolSettings, ABC):
+    """The keys of a protocol whose devices are asked."""
+
+    @abstractmethod
+    def poller(self, line: Line) -> Poller:
+        """A poller for the devices on `line`."""

@@ -1,0 +1,198 @@
+r"""NMEA 0183: sentences out of a stream that may be damaged and mixed with UBX frames.
+
+::
+
+    $GPGGA,214350,...,M,,*5A CR LF      '$' or '!', fields, '*', XOR of what lies between, in hex
+    B5 62 | class | id | length u16 LE | payload | checksum (2 bytes)                       (UBX)
+
+Whatever is not a sentence is skipped byte by byte up to the next beginning of one, so that damage
+never costs the sentence behind it. UBX frames are foreign here, not damage: they are recognised
+by their checksum, never by their length alone.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
+from operator import xor
+
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder, DecoderSettings
+
+# The standard allows 82; proprietary sentences of real receivers reach several hundred.
+SENTENCE_BYTES_MAX = 1024
+# The largest UBX frames in use (RXM-RAWX with all signals) have about 3 KiB.
+UBX_PAYLOAD_BYTES_MAX = 8192
+
+_UBX_START = b"\xb5\x62"
+_UBX_FRAME_BYTES = 8
+# '$' always opens a sentence. Other control characters than TAB cannot stand in one.
+_SENTENCE = re.compile(rb"[$!][^$\r\n\x00-\x08\x0b-\x1f\x7f]*")
+_NOISE = re.compile(rb"[^$!\r\n\xb5]+")
+_TEXT = re.compile(rb"[\t\x20-\x7e]+")
+_CHECKSUM = re.compile(rb"\*([0-9A-Fa-f]{2})")
+# What may begin inside of something that turned out to be no sentence.
+_INNER_START = re.compile(rb"\xb5\x62|![A-Z]{5},")
+# NMEA 4.10 TAG block, put before a sentence by some multiplexers.
+_TAG_BLOCK = re.compile(rb"\\[^\\]{0,80}\\")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nmea(DecoderSettings):
+    """Sentences of NMEA 0183."""
+
+    def decoder(self) -> "NmeaDecoder":
+        """A decoder for one line."""
+        return NmeaDecoder()
+
+
+class NmeaDecoder(Decoder):
+    """`tally.foreign` counts what is no NMEA: `ubx` frames, `ubx_damaged` ones, `noise`."""
+
+    def __init__(self) -> None:
+        # pynmeagps takes two MB of memory, which a gateway without such a sensor keeps free.
+        from firmware_bridge.protocols.nmea_sentence import frame_of  # noqa: PLC0415
+
+        super().__init__()
+        self._frame_of = frame_of
+        self._buffer = b""
+        # One damaged line is counted once, however many pieces it falls into.
+        self._line_counted = False
+        self._sums = _Sums(b"")
+
+    def begin(self, *, mid_line: bool) -> None:
+        """Forget what came before; the checksum shows a cut sentence, so that no more is thrown
+        away."""
+        if self._buffer:
+            self._count("truncated")
+        self._buffer = b""
+        self._line_counted = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """The sentences that these bytes complete, in order."""
+        self._buffer += data
+        return self._scan(idle=False)
+
+    def flush(self) -> list[Frame]:
+        """Sentences behind what looked like the beginning of a longer frame."""
+        return self._scan(idle=True) if self._buffer else []
+
+    def _scan(self, *, idle: bool) -> list[Frame]:
+        frames: list[Frame] = []
+        self._sums = _Sums(self._buffer)
+        position, end = 0, len(self._buffer)
+        while position < end:
+            byte = self._buffer[position]
+            if byte in b"\r\n":
+                self._line_counted = False
+                step = 1
+            elif byte in b"$!":
+                step = self._step_over_sentence(position, frames, idle=idle)
+            elif byte == _UBX_START[0]:
+                step = self._step_over_ubx(position, idle=idle)
+            else:
+                step = self._step_over_noise(position)
+            if step == 0:
+                break  # More bytes must come before this place can be judged.
+            position += step
+        self._buffer = self._buffer[position:]
+        return frames
+
+    def _step_over_sentence(self, position: int, frames: list[Frame], *, idle: bool) -> int:
+        match = _SENTENCE.match(self._buffer, position)
+        assert match is not None
+        segment = match.group()
+        open_ended = match.end() == len(self._buffer)
+        if len(segment) > SENTENCE_BYTES_MAX:
+            self._count("overlong")
+            return self._resume_after(segment)
+        body = _checked_body_of(segment)
+        if open_ended and (body is None or not idle):
+            return 0
+        if body is not None:
+            frames.append(self._frame_of(segment[:1], body))
+            return len(segment)
+        at_line_end = not open_ended and self._buffer[match.end()] in b"\r\n"
+        self._count(_damage_of(segment, at_line_end=at_line_end))
+        return self._resume_after(segment)
+
+    def _step_over_ubx(self, position: int, *, idle: bool) -> int:
+        buffer = self._buffer
+        head = buffer[position : position + 6]
+        if not head.startswith(_UBX_START[: len(head)]):
+            return self._step_over_noise(position)
+        payload_bytes = int.from_bytes(head[4:6], "little") if len(head) == 6 else 0
+        if payload_bytes <= UBX_PAYLOAD_BYTES_MAX:
+            frame_bytes = _UBX_FRAME_BYTES + payload_bytes
+            end = position + frame_bytes
+            if len(head) < 6 or len(buffer) < end:
+                if not idle:
+                    return 0
+            elif self._sums.ubx_checksum(position + 2, end - 2) == buffer[end - 2 : end]:
+                self.tally.foreign["ubx"] += 1
+                self._line_counted = False
+                return frame_bytes
+        # Its length cannot be believed: only the two bytes are passed over.
+        self.tally.foreign["ubx_damaged"] += 1
+        self._line_counted = True
+        return min(2, len(buffer) - position)
+
+    def _step_over_noise(self, position: int) -> int:
+        match = _NOISE.match(self._buffer, position)
+        noise = match.group() if match else self._buffer[position : position + 1]
+        if not _TEXT.fullmatch(noise):
+            # Binary of some other protocol, or the rest of a broken UBX frame: no sentence of ours.
+            self.tally.foreign["noise"] += not self._line_counted
+            self._line_counted = True
+        elif not _TAG_BLOCK.fullmatch(noise):
+            self._count("syntax")
+        return len(noise)
+
+    def _resume_after(self, segment: bytes) -> int:
+        inner = _INNER_START.search(segment, 1)
+        return inner.start() if inner else len(segment)
+
+    def _count(self, reason: str) -> None:
+        if not self._line_counted:
+            self.tally.damaged[reason] += 1
+        self._line_counted = True
+
+
+def _checked_body_of(segment: bytes) -> bytes | None:
+    """What lies between '$' and '*' when its checksum holds."""
+    # A '*' within the fields is against the rule, yet the last one is the sentence's own.
+    for match in reversed(list(_CHECKSUM.finditer(segment))):
+        body = segment[1 : match.start()]
+        if reduce(xor, body, 0) == int(match.group(1), 16):
+            return body
+    return None
+
+
+def _damage_of(segment: bytes, *, at_line_end: bool) -> str:
+    if _CHECKSUM.search(segment):
+        return "checksum"
+    return "no_checksum" if at_line_end and b"*" not in segment else "truncated"
+
+
+class _Sums:
+    """UBX checksums (Fletcher's, modulo 256) of any part of a buffer, in one step each.
+
+    Anything may look like the beginning of a long UBX frame: summing up thousands of bytes for
+    each would keep the loop busy for a second and more.
+    """
+
+    def __init__(self, buffer: bytes) -> None:
+        self._buffer = buffer
+        self._firsts: list[int] = []
+        self._seconds: list[int] = []
+
+    def ubx_checksum(self, begin: int, end: int) -> bytes:
+        """The checksum of the bytes from `begin` to `end`, which is not included."""
+        if not self._firsts:
+            # [i]: the sum of the first i bytes, and the sum of those sums.
+            self._firsts = list(accumulate(self._buffer, initial=0))
+            self._seconds = list(accumulate(self._firsts))
+        before = self._firsts[begin]
+        first = self._firsts[end] - before
+        second = self._seconds[end] - self._seconds[begin] - (end - begin) * before
+        return bytes((first & 0xFF, second & 0xFF))

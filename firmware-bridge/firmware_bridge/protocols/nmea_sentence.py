@@ -1,0 +1,106 @@
+"""One NMEA sentence whose checksum holds -> one frame, always exactly one.
+
+Its measurements are the fields as pynmeagps names them, and first of all the sentence itself:
+nothing is lost where the library knows a sentence only in part, or not at all.
+"""
+
+import datetime
+import logging
+import math
+import re
+
+from pynmeagps import NMEAReader  # type: ignore[import-untyped]
+from pynmeagps.exceptions import (  # type: ignore[import-untyped]
+    NMEAMessageError,
+    NMEAParseError,
+    NMEAStreamError,
+    NMEATypeError,
+)
+
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
+from firmware_bridge.readings.names import is_name
+
+_UNITS = {"lat": "lat", "lon": "lon", "alt": "m", "sep": "m"}
+# Repeats of a group are taken from a field in these; a forged count would loop for hours.
+_COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
+_COUNT_MAX = 9999
+# pynmeagps raises its own errors for most bad fields and Python's for the rest.
+_FIELD_ERRORS = (
+    NMEAMessageError,
+    NMEAParseError,
+    NMEAStreamError,
+    NMEATypeError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+
+# It warns about each field it does not expect; we count and keep the sentence's own text.
+logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
+
+
+def frame_of(start: bytes, body: bytes) -> Frame:
+    """`body` lies between `start` ('$' or '!') and '*'."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = body.decode("latin-1")
+    quantity = _quantity_of(text)
+    measurements = [Measurement(f"{quantity}/sentence", text)]
+    if start == b"$":
+        for name, value in _fields_of(text).items():
+            measurements.append(Measurement(f"{quantity}/{name}", value, _UNITS.get(name)))
+    return Frame({quantity: measurements})
+
+
+def _quantity_of(text: str) -> str:
+    """The sentence formatter in lower case; the whole address for proprietary sentences."""
+    address = text.partition(",")[0]
+    standard = len(address) == 5 and not address.startswith("P")
+    quantity = (address[2:] if standard else address).lower()
+    return quantity if is_name(quantity) else "unknown"
+
+
+def _fields_of(text: str) -> dict[str, Value]:
+    if _COUNTED.match(text) and _has_forged_count(text):
+        return {}
+    try:
+        message = NMEAReader.parse(f"${text}*00\r\n", validate=0)  # Ours has been checked.
+    except _FIELD_ERRORS:
+        return {}
+    if message is None:
+        return {}
+    fields: dict[str, Value] = {}
+    for name, found in vars(message).items():
+        value = _value_of(found)
+        if not name.startswith(("_", "field_")) and value is not None:
+            fields[name] = value
+    return fields
+
+
+def _value_of(found: object) -> Value | None:
+    """None for what the receiver left empty."""
+    if found == "" or found is None:
+        return None
+    if isinstance(found, bool | str):
+        return found
+    if isinstance(found, int):
+        return found if abs(found) <= INTEGER_MAX else str(found)
+    if isinstance(found, float):
+        return found if math.isfinite(found) else str(found)
+    if isinstance(found, datetime.time | datetime.date):
+        return found.isoformat()
+    return str(found)
+
+
+def _has_forged_count(text: str) -> bool:
+    for field in text.split(","):
+        try:
+            if int(field) > _COUNT_MAX:
+                return True
+        except ValueError:
+            continue
+    return False

@@ -1,0 +1,22 @@
+"""Every protocol, by the name that `framing` has in gateway.toml.
+
+A new protocol is one file, with its settings and its decoder or poller, and one line here.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from firmware_bridge.protocols.board import Board
+from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
+from firmware_bridge.protocols.json_lines import JsonLines
+from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.nmea import Nmea
+
+PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
+    "board": Board,
+    "nmea": Nmea,
+    "json": JsonLines,
+    "key_value": KeyValueLines,
+    "csv": CsvLines,
+}

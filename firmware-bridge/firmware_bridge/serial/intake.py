@@ -1,0 +1,138 @@
+"""The frames of one port on their way into the outbox.
+
+A board's frame is acknowledged when the outbox reports that it is durable. A board can wait, so its
+port is not read while the outbox is full; other sensors cannot, so what they send then is counted
+as dropped, and its numbers stay missing in `sequence` for all to see.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from firmware_bridge.outbox.boards import Placement, TooManyStarts
+from firmware_bridge.outbox.gathering import Gathering
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.numbering import BoardIdentity, Numbering
+from firmware_bridge.readings.publications import Publication, publications_of
+from firmware_bridge.serial.link import SerialLink
+from firmware_bridge.serial.settings import PortSettings
+from firmware_bridge.serial.status import PortStatus
+
+logger = logging.getLogger(__name__)
+
+
+class Intake:
+    """`next_sequence` numbers the frames of a device that does not number them itself."""
+
+    def __init__(
+        self,
+        settings: PortSettings,
+        outbox: Outbox,
+        next_sequence: Callable[[str], int],
+        status: PortStatus,
+    ) -> None:
+        self._settings = settings
+        self._outbox = outbox
+        self._next_sequence = next_sequence
+        self._gathering = Gathering()
+        self._dropping = False
+        self.status = status
+
+    async def wait_until_taken(self, *, can_wait: bool) -> None:
+        """Return when more may be read: the disk has caught up, and for a line that can wait the
+        outbox has room."""
+        if self._outbox.behind:
+            await self._outbox.wait_for_commit()
+        if can_wait and self._outbox.full:
+            await self._outbox.wait_for_room()
+
+    def take(self, frame: Frame, link: SerialLink) -> None:
+        """Submit a frame's readings, or count them as dropped."""
+        self.status.frames += 1
+        arrival_seconds = time.time()
+        if frame.identity is not None:
+            self._take_board_frame(frame, frame.identity, link, arrival_seconds)
+        elif frame.quantities:
+            self._take_other_frame(frame, arrival_seconds)
+
+    def _take_other_frame(self, frame: Frame, arrival_seconds: float) -> None:
+        device = frame.device or self._settings.device_name
+        # Also a reading that finds no room takes its number: the gap shows that it is missing.
+        numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
+        if self._outbox.full:
+            self._note_dropped("outbox_full", len(frame.quantities))
+            return
+        self._dropping = False
+        self._outbox.submit(self._publications_of(frame, numbering, arrival_seconds))
+        self.status.note(frame, numbering, arrival_seconds)
+
+    def _take_board_frame(
+        self, frame: Frame, identity: BoardIdentity, link: SerialLink, arrival_seconds: float
+    ) -> None:
+        if not self._outbox.knows_room_for(identity.device):
+            self._note_dropped("too_many_devices", len(frame.quantities))
+            return
+        device = identity.device_name
+
+        def publications(boot: int) -> list[Publication]:
+            numbering = Numbering(device, boot, identity.sequence)
+            return self._publications_of(frame, numbering, arrival_seconds)
+
+        try:
+            durable, placement = self._outbox.submit_frame(
+                identity, frame.contents_digest(), self._settings.name, publications
+            )
+        except TooManyStarts:
+            self._note_dropped("too_many_starts", len(frame.quantities))
+            return
+        durable.add_done_callback(lambda done: self._acknowledge(done, frame, link))
+        if not placement.is_new:
+            self.status.duplicates += 1
+            return
+        durable.add_done_callback(
+            lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
+        )
+        if not self._gathering.take(identity.device, time.monotonic()):
+            self._outbox.commit_now()
+        if placement.begins and placement.start.repeat:
+            self._note_repeated_start(device, placement)
+        numbering = Numbering(device, placement.published_boot, identity.sequence)
+        self.status.note(frame, numbering, arrival_seconds)
+
+    def _publications_of(
+        self, frame: Frame, numbering: Numbering, arrival_seconds: float
+    ) -> list[Publication]:
+        return publications_of(
+            frame.quantities,
+            numbering,
+            arrival_seconds=arrival_seconds,
+            units=self._settings.units,
+        )
+
+    def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: SerialLink) -> None:
+        if not durable.cancelled() and not link.write(frame.acknowledgement):
+            # The board sends the frame again and is answered then.
+            self.status.dropped["acknowledgement"] += 1
+
+    def _note_repeated_start(self, device: str, placement: Placement) -> None:
+        repeat = placement.start.repeat
+        self.status.repeated_starts += 1
+        # A board that does it all the time fills no log: the 1st, 2nd, 4th, 8th ... is reported.
+        if repeat.bit_count() == 1:
+            logger.warning(
+                "serial port %s: %s counts from the beginning again in its start %d; this is taken "
+                "for another start and published as boot %d: was it flashed again or replaced, "
+                "or do two boards have one number?",
+                self._settings.name,
+                device,
+                placement.start.boot,
+                placement.published_boot,
+            )
+
+    def _note_dropped(self, reason: str, count: int) -> None:
+        self.status.dropped[reason] += count
+        if not self._dropping:
+            logger.error("serial port %s: readings are dropped (%s)", self._settings.name, reason)
+        self._dropping = True

@@ -1,0 +1,122 @@
+"""Asks the devices of a line: the poller's requests out, its answers in, one at a time.
+
+::
+
+    discard what came unasked -> write the request -> read until the answer is one or its time over
+        -> a frame: to the intake | damage: counted; then what comes late is discarded
+
+So no byte that was on the line before a request can be in its answer, and an answer that comes
+after its time is discarded as long as the request allows for it.
+"""
+
+import asyncio
+import contextlib
+
+from firmware_bridge.protocols.frame import Damage, Frame, Tally
+from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
+from firmware_bridge.serial.intake import Intake
+from firmware_bridge.serial.link import SerialLink
+from gateway.keys.serial_line import Line
+
+# A late answer is over when the line has been silent for this long: 19 characters at 9,600 baud.
+QUIET_SECONDS = 0.02
+
+
+class Polling:
+    """One port's poller at work.
+
+    `tally.damaged` counts requests that brought no frame, by reason; `tally.foreign` counts reads
+    of bytes that belong to no answer: `unasked` and `late`.
+    """
+
+    def __init__(self, settings: PollerSettings, line: Line, intake: Intake) -> None:
+        self._settings = settings
+        self._line = line
+        self._intake = intake
+        self._poller = settings.poller(line)
+        self.tally = Tally()
+
+    def begin_again(self) -> None:
+        """Take another poller, after an error in this one; the counters go on."""
+        self._poller = self._settings.poller(self._line)
+
+    async def run(self, link: SerialLink) -> None:
+        """Ask until the port is lost.
+
+        Raises:
+            PortLost: the port is gone.
+        """
+        self._poller.begin(_now())
+        while True:
+            step = self._poller.next_step(_now())
+            if isinstance(step, Pause):
+                await self._discard(link, step.seconds)
+            else:
+                await self._ask(link, step)
+            await self._intake.wait_until_taken(can_wait=False)
+
+    async def _ask(self, link: SerialLink, request: Request) -> None:
+        if self._read_pending(link):
+            self.tally.foreign["unasked"] += 1
+        outcome: Frame | Damage = Damage("unsent")
+        if link.write(request.data):
+            outcome = await self._answer_to(request, link)
+        if isinstance(outcome, Frame):
+            self._intake.take(outcome, link)
+        else:
+            self.tally.damaged[outcome.reason] += 1
+        self._poller.end(outcome, _now())
+        if isinstance(outcome, Damage):
+            await self._discard_late(link, request.late_seconds_max)
+
+    async def _answer_to(self, request: Request, link: SerialLink) -> Frame | Damage:
+        answer = b""
+        deadline = _now() + request.answer_seconds_max
+        while True:
+            data = await self._read_until(deadline, link)
+            answer += data
+            if len(answer) > request.answer_bytes_max:
+                return Damage("overlong")
+            outcome = self._poller.read(answer) if data else self._poller.time_out(answer)
+            if outcome is not None:
+                return outcome
+
+    async def _discard(self, link: SerialLink, seconds: float) -> None:
+        """Discard for so long what comes."""
+        deadline = _now() + seconds
+        while True:
+            if await self._read_until(deadline, link):
+                self.tally.foreign["unasked"] += 1
+            if _now() >= deadline:
+                return
+
+    async def _discard_late(self, link: SerialLink, seconds: float) -> None:
+        """Discard for so long, and then until the line is silent, twice as long at the most."""
+        deadline = _now() + seconds
+        at_most = deadline + seconds
+        while _now() < deadline:
+            if await self._read_until(deadline, link):
+                self.tally.foreign["late"] += 1
+                deadline = min(max(deadline, _now() + QUIET_SECONDS), at_most)
+
+    async def _read_until(self, deadline: float, link: SerialLink) -> bytes:
+        """The next bytes; none where none have come at the deadline, of the event loop's clock."""
+        # A line that always has something must not keep the others and MQTT from being served.
+        await asyncio.sleep(0)
+        if _now() < deadline:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(deadline):
+                    return self._counted(await link.read())
+        # What came in time, while the event loop was busy with something else.
+        return self._read_pending(link)
+
+    def _read_pending(self, link: SerialLink) -> bytes:
+        return self._counted(link.read_pending())
+
+    def _counted(self, data: bytes) -> bytes:
+        self._intake.status.bytes_read += len(data)
+        return data
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,146 @@
+"""One serial port from its device file to the outbox; lost and found again without a restart.
+
+An error of the bridge's own ends the reading of this port, which begins again, and of no other
+(docs/decisions/0062-an-error-in-one-port-ends-that-port-s-reading.md).
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+import traceback
+from collections.abc import Callable
+
+from firmware_bridge.backoff import Backoff
+from firmware_bridge.control_socket import ControlSocket
+from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.protocols.interface import PollerSettings
+from firmware_bridge.serial.identity import path_of
+from firmware_bridge.serial.intake import Intake
+from firmware_bridge.serial.link import PortLost, SerialLink
+from firmware_bridge.serial.listening import Listening
+from firmware_bridge.serial.polling import Polling
+from firmware_bridge.serial.settings import PortSettings
+from firmware_bridge.serial.status import PortStatus
+
+logger = logging.getLogger(__name__)
+
+# A port that opens and fails without delay must not reset its back-off each time.
+STEADY_SECONDS = 5.0
+# After an error of the bridge's own: a board sends what caused it again each half second.
+FAILURE_BACKOFF_SECONDS_MAX = 2.0
+# Tracebacks of different places; an error that comes again is counted.
+FAILURES_LOGGED_MAX = 8
+
+
+class Port:
+    """`run` does not return by itself. `next_sequence` numbers the lines of a device."""
+
+    def __init__(
+        self,
+        settings: PortSettings,
+        outbox: Outbox,
+        control: ControlSocket,
+        next_sequence: Callable[[str], int],
+    ) -> None:
+        self._settings = settings
+        self._control = control
+        self._failures_logged: list[traceback.FrameSummary] = []
+        self._status = PortStatus(
+            settings.name, settings.framing, settings.path or f"usb:{settings.usb}"
+        )
+        self._conversation = _conversation_on(
+            settings, Intake(settings, outbox, next_sequence, self._status)
+        )
+
+    def status(self) -> dict[str, object]:
+        """The port's part of the bridge's status."""
+        return self._status.as_json(self._conversation.tally)
+
+    async def run(self) -> None:
+        """Open and read the port, again and again, whatever goes wrong."""
+        backoff = Backoff(FAILURE_BACKOFF_SECONDS_MAX)
+        while True:
+            begun_at = time.monotonic()
+            reading = asyncio.create_task(self._run())
+            try:
+                await asyncio.wait({reading})
+            finally:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+            self._note_failure(reading)
+            if time.monotonic() - begun_at > STEADY_SECONDS:
+                backoff.reset()
+            await backoff.wait()
+
+    async def _run(self) -> None:
+        backoff = Backoff()
+        while True:
+            opened_at: float | None = None
+            try:
+                link = await self._open()
+                opened_at = time.monotonic()
+                try:
+                    self._note_found(link)
+                    await self._conversation.run(link)
+                finally:
+                    link.close()
+            except PortLost as lost:
+                self._note_lost(str(lost), was_open=opened_at is not None)
+            if opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS:
+                backoff.reset()
+            await backoff.wait()
+
+    async def _open(self) -> SerialLink:
+        """In a thread, because opening may block; cancelled, nothing stays open."""
+
+        def open_link() -> SerialLink:
+            return SerialLink(path_of(self._settings), self._settings.line)
+
+        opening = asyncio.ensure_future(asyncio.to_thread(open_link))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with contextlib.suppress(PortLost):
+                (await opening).close()
+            raise
+
+    def _note_failure(self, reading: "asyncio.Task[None]") -> None:
+        """Log an error that nothing here expects, with its traceback, once for each place."""
+        error = reading.exception()
+        assert error is not None, "a port is read until it is cancelled"
+        self._conversation.begin_again()
+        self._status.failures += 1
+        self._note_lost(f"an error of the bridge: {error!r:.200}", was_open=True)
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        if place in self._failures_logged or len(self._failures_logged) >= FAILURES_LOGGED_MAX:
+            return
+        self._failures_logged.append(place)
+        logger.error(
+            "serial port %s: %s:%d raised; the port begins again, the others go on; please report",
+            self._settings.name,
+            place.filename,
+            place.lineno,
+            exc_info=error,
+        )
+
+    def _note_found(self, link: SerialLink) -> None:
+        self._status.fault = None
+        self._status.state = "open"
+        self._status.path = link.path
+        logger.info("serial port %s: open on %s", self._settings.name, link.path)
+        self._control.observe("serial_port_found", self._settings.name, link.path)
+
+    def _note_lost(self, fault: str, *, was_open: bool) -> None:
+        if was_open:
+            self._status.state = "lost"
+            self._control.observe("serial_port_lost", self._settings.name, fault)
+        if fault != self._status.fault:
+            logger.warning("serial port %s: %s; trying again", self._settings.name, fault)
+        self._status.fault = fault
+
+
+def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
+    if isinstance(settings.protocol, PollerSettings):
+        return Polling(settings.protocol, settings.line, intake)
+    return Listening(settings.protocol, intake)

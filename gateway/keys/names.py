@@ -1,0 +1,20 @@
+"""Names of devices and quantities: one topic level and one part of a SenML name.
+
+RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, beginning with a letter or digit;
+`/` is left out because it would open another topic level.
+"""
+
+from typing import Annotated
+
+from gateway.keys.quantities import Text
+
+# Topic `sensors/<device>/<quantity>` stays far below every broker's topic limit.
+NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}"
+
+Name = Annotated[
+    str,
+    Text(
+        NAME_PATTERN,
+        "1 to 64 letters, digits, '.', ':', '_' or '-', beginning with a letter or digit",
+    ),
+]

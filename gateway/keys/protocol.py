@@ -1,0 +1,27 @@
+"""What the configuration has to know of a protocol on a serial line, whichever it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gateway.keys.section import Section
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolSettings(Section):
+    """The keys of one protocol. In the file they stand in the port's own table, `[[serial]]`."""
+
+    device_prefix: ClassVar[str | None] = None
+    """How the names begin that devices of this protocol have of themselves; None: they have none,
+    and the port or the protocol's settings name them."""
+    data_bits: ClassVar[tuple[int, ...]] = (7, 8)
+    """The bits of a byte with which the protocol works."""
+
+    @property
+    def device_names(self) -> tuple[str, ...]:
+        """The devices that these settings name; none: the port has one, with a name of its own."""
+        return ()
+
+
+Protocols = Mapping[str, type[ProtocolSettings]]
+"""The settings of every protocol by the name that `framing` has in the file."""

@@ -1,0 +1,209 @@
+"""Quantities as people write them: `"30s"`, `"64MiB"`, whole numbers and texts within stated
+limits.
+
+Each class here annotates one field of a section. It parses the written value, refuses what is out
+of range with a sentence that says what is allowed, and writes a value back the way a person
+would. A bare number is refused where a unit belongs: 30 does not show whether seconds are meant.
+
+pydantic is imported where something is checked: a service that only uses the values is smaller
+without it (docs/decisions/0075-*.md).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import PydanticCustomError, core_schema
+
+NEVER = "never"
+
+_SECONDS_OF_UNIT = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_BYTES_OF_UNIT = {
+    "TiB": 1 << 40,
+    "GiB": 1 << 30,
+    "MiB": 1 << 20,
+    "KiB": 1 << 10,
+    "TB": 10**12,
+    "GB": 10**9,
+    "MB": 10**6,
+    "kB": 10**3,
+    "B": 1,
+}
+_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
+_QUANTITY = re.compile(rf"({_NUMBER}) ?([A-Za-z]{{1,3}})", re.ASCII)
+
+
+def refusal(allowed: str) -> "PydanticCustomError":
+    """The error that a value is not one of those that `allowed` describes."""
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415
+
+    return PydanticCustomError("not_allowed", "{allowed}", {"allowed": allowed})
+
+
+def duration_text(seconds: float | None) -> str:
+    """`90.0` as `"90s"`, `0.05` as `"50ms"`, `None` as `"never"`."""
+    if seconds is None:
+        return NEVER
+    if seconds and seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    return f"{seconds:.15g}s"
+
+
+def size_text(size_bytes: int) -> str:
+    """The size in the largest binary unit that divides it: `2097152` as `"2MiB"`."""
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        if size_bytes and size_bytes % _BYTES_OF_UNIT[unit] == 0:
+            return f"{size_bytes // _BYTES_OF_UNIT[unit]}{unit}"
+    return f"{size_bytes}B"
+
+
+class Quantity:
+    """What all annotations of this module share: pydantic calls `value_of` with the written
+    value."""
+
+    def value_of(self, written: object) -> object:
+        raise NotImplementedError
+
+    def text_of(self, value: Any) -> str:
+        return str(value)
+
+    def schema(self) -> dict[str, Any]:
+        """What JSON Schema can express of the written value; it refuses nothing that `value_of`
+        takes. A `description` names what is allowed."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: "GetCoreSchemaHandler"
+    ) -> "core_schema.CoreSchema":
+        from pydantic_core import core_schema  # noqa: PLC0415
+
+        return core_schema.no_info_plain_validator_function(self.value_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(Quantity):
+    """A duration in seconds (float); `"never"` becomes None where `never` is true."""
+
+    seconds_min: float
+    seconds_max: float
+    never: bool = False
+
+    @property
+    def allowed(self) -> str:
+        limits = f'"{duration_text(self.seconds_min)}" to "{duration_text(self.seconds_max)}"'
+        also = f' or "{NEVER}"' if self.never else ""
+        return f'a duration with its unit (ms, s, m, h, d), from {limits}{also}, like "30s"'
+
+    def value_of(self, written: object) -> float | None:
+        if self.never and written == NEVER:
+            return None
+        match = _QUANTITY.fullmatch(written) if isinstance(written, str) else None
+        if match is None or match[2] not in _SECONDS_OF_UNIT:
+            raise refusal(self.allowed)
+        seconds = float(match[1]) * _SECONDS_OF_UNIT[match[2]]
+        if not self.seconds_min <= seconds <= self.seconds_max:
+            raise refusal(self.allowed)
+        return seconds
+
+    def schema(self) -> dict[str, Any]:
+        written = rf"{_NUMBER} ?(?:{'|'.join(_SECONDS_OF_UNIT)})"
+        pattern = f"^(?:{written}|{NEVER})$" if self.never else f"^{written}$"
+        return {"type": "string", "pattern": pattern, "description": self.allowed}
+
+    def text_of(self, value: Any) -> str:
+        return duration_text(value)
+
+
+def is_never(quantity: Quantity) -> bool:
+    """Whether None is a duration of it, "never"."""
+    return isinstance(quantity, Duration) and quantity.never
+
+
+@dataclass(frozen=True, slots=True)
+class Size(Quantity):
+    """A size in bytes (int)."""
+
+    bytes_min: int
+    bytes_max: int
+
+    @property
+    def allowed(self) -> str:
+        limits = f'"{size_text(self.bytes_min)}" to "{size_text(self.bytes_max)}"'
+        return f'a size with its unit (B, KiB, MiB, GiB, kB, MB, GB), from {limits}, like "64MiB"'
+
+    def value_of(self, written: object) -> int:
+        match = _QUANTITY.fullmatch(written) if isinstance(written, str) else None
+        if match is None or match[2] not in _BYTES_OF_UNIT:
+            raise refusal(self.allowed)
+        size_bytes = float(match[1]) * _BYTES_OF_UNIT[match[2]]
+        if not size_bytes.is_integer() or not self.bytes_min <= size_bytes <= self.bytes_max:
+            raise refusal(self.allowed)
+        return int(size_bytes)
+
+    def schema(self) -> dict[str, Any]:
+        pattern = rf"^{_NUMBER} ?(?:{'|'.join(_BYTES_OF_UNIT)})$"
+        return {"type": "string", "pattern": pattern, "description": self.allowed}
+
+    def text_of(self, value: Any) -> str:
+        return size_text(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Quantity):
+    """A whole number between two limits, both included."""
+
+    minimum: int
+    maximum: int
+
+    @property
+    def allowed(self) -> str:
+        return f"a whole number from {self.minimum} to {self.maximum}"
+
+    def value_of(self, written: object) -> int:
+        # In Python True is an int; in a configuration it is a mistake.
+        if not isinstance(written, int) or isinstance(written, bool):
+            raise refusal(self.allowed)
+        if not self.minimum <= written <= self.maximum:
+            raise refusal(self.allowed)
+        return written
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Quantity):
+    """A text that matches `pattern` as a whole; `description` is that in a sentence."""
+
+    pattern: str
+    description: str
+
+    @property
+    def allowed(self) -> str:
+        return self.description
+
+    def value_of(self, written: object) -> str:
+        if not isinstance(written, str) or re.fullmatch(self.pattern, written) is None:
+            raise refusal(self.allowed)
+        return written
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^(?:{self.pattern})$", "description": self.allowed}
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of the file, as a tuple of at least `minimum` items."""
+
+    minimum: int = 0
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: "GetCoreSchemaHandler"
+    ) -> "core_schema.CoreSchema":
+        # A list is what TOML has; in strict mode a tuple would be the only one.
+        schema = cast("core_schema.TupleSchema", handler(source))
+        schema["strict"] = False
+        schema["min_length"] = self.minimum
+        return schema

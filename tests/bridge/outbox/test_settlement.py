@@ -1,0 +1,90 @@
+"""What the broker sent since the last batch, in order, and what may be sent after the commit."""
+
+from firmware_bridge.outbox.exchanges import Exchange, Exchanges
+from firmware_bridge.outbox.settlement import (
+    Connected,
+    Disconnected,
+    Pubcomp,
+    Pubrec,
+    SessionLost,
+    Settlement,
+)
+
+from gateway.wire.encoder import pubrel
+
+
+class Wire:
+    """A connection that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+
+    def send(self, packet: bytes) -> None:
+        self.sent.append(packet)
+
+
+def two_in_flight() -> tuple[Exchanges, Exchange, Exchange]:
+    exchanges = Exchanges(window=10)
+    return exchanges, exchanges.start(1, "t", b"a"), exchanges.start(2, "t", b"b")
+
+
+def test_a_pubrec_has_to_be_durable_and_a_pubcomp_not() -> None:
+    exchanges, first, _ = two_in_flight()
+    wire = Wire()
+    settlement = Settlement(exchanges, wire.send)
+    settlement.settle(Pubrec(first.packet_id))
+    assert settlement.needs_commit
+    assert wire.sent == []
+    settlement.send_durable([])
+    assert wire.sent == [pubrel(first.packet_id)]
+    later = Settlement(exchanges, wire.send)
+    later.settle(Pubcomp(first.packet_id))
+    assert (later.completed, later.needs_commit) == ([first], False)
+
+
+def test_a_pubcomp_of_no_exchange_is_counted_and_an_unknown_pubrec_answered() -> None:
+    exchanges, first, _ = two_in_flight()
+    wire = Wire()
+    settlement = Settlement(exchanges, wire.send)
+    settlement.settle(Pubcomp(first.packet_id))
+    settlement.settle(Pubrec(99))
+    settlement.send_durable([])
+    assert (settlement.unexpected_pubcomps, settlement.completed) == (1, [])
+    assert wire.sent == [pubrel(99)]
+
+
+def test_on_a_new_connection_everything_in_flight_goes_out_again_before_what_is_new() -> None:
+    exchanges, first, second = two_in_flight()
+    old, new = Wire(), Wire()
+    settlement = Settlement(exchanges, old.send)
+    settlement.settle(Pubrec(second.packet_id))
+    settlement.settle(Connected(new.send, session_present=True))
+    third = exchanges.start(3, "t", b"c")
+    settlement.send_durable([third])
+    assert old.sent == []
+    assert new.sent == [
+        pubrel(second.packet_id),
+        first.packet(again=True),
+        third.packet(again=False),
+    ]
+
+
+def test_without_a_session_every_exchange_is_over() -> None:
+    for signal in (Connected(Wire().send, session_present=False), SessionLost()):
+        exchanges, first, second = two_in_flight()
+        settlement = Settlement(exchanges, Wire().send)
+        settlement.settle(Pubrec(first.packet_id))
+        settlement.settle(signal)
+        assert (settlement.returned, settlement.released) == ([first, second], [])
+        assert settlement.needs_commit
+        assert len(exchanges) == 0
+
+
+def test_the_end_of_an_older_connection_does_not_end_the_present_one() -> None:
+    old, new = Wire(), Wire()
+    settlement = Settlement(Exchanges(window=10), old.send)
+    settlement.settle(Connected(new.send, session_present=True))
+    settlement.settle(Disconnected(old.send))
+    assert settlement.send == new.send
+    settlement.settle(Disconnected(new.send))
+    assert settlement.send is None

@@ -1,0 +1,86 @@
+"""The outbox on disk: what is committed is there again."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from firmware_bridge.outbox.boards import Boards
+from firmware_bridge.outbox.exchanges import Exchange
+from firmware_bridge.outbox.store import OutboxStore, bytes_of
+from firmware_bridge.readings.numbering import BoardIdentity
+from firmware_bridge.readings.publications import Publication
+
+from tests.bridge.outbox.test_boards import Disk, digest_of
+
+
+def test_the_outbox_gives_back_the_rows_that_it_was_given(tmp_path: Path) -> None:
+    store = OutboxStore(tmp_path / "outbox.db")
+    boards, disk = Boards(), Disk()
+    for sequence in range(1, 1500):
+        for device in (1, 2**32 - 1):
+            contents = "again" if sequence > 1400 else "first"
+            number = sequence - 1400 if sequence > 1400 else sequence
+            identity, digest = BoardIdentity(device, 2**32 - 1, number), digest_of(contents)
+            boards.accept(boards.place(identity, digest, "a"), identity, digest, "a")
+        if sequence % 100 == 0:
+            changes = boards.take_changes()
+            disk.save(changes)
+            store.begin()
+            store.save_boards(changes)
+            store.commit()
+    assert store.boards() == disk.rows()
+    store.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[OutboxStore]:
+    store = OutboxStore(tmp_path / "outbox.db")
+    yield store
+    store.close()
+
+
+def reading(name: str) -> Publication:
+    return Publication(f"sensors/d/{name}", name.encode())
+
+
+def test_what_was_committed_is_there_again_in_order_with_its_exchanges(tmp_path: Path) -> None:
+    store = OutboxStore(tmp_path / "outbox.db")
+    store.begin()
+    store.insert([reading(name) for name in "abcd"])
+    first, second = Exchange(1, 7, "sensors/d/a", b"a"), Exchange(2, 9, "sensors/d/b", b"b")
+    store.start([first, second])
+    store.release([second])
+    store.commit()
+    store.close()
+    again = OutboxStore(tmp_path / "outbox.db")
+    assert again.count == again.last_number == 4
+    assert again.bytes == 4 * bytes_of("sensors/d/a", b"a")
+    assert list(again.in_flight()) == [first, replace(second, released=True)]
+    assert again.waiting_after(2, 1) == [(3, "sensors/d/c", b"c")]
+    again.begin()
+    again.remove([second])
+    again.return_to_queue([first])
+    again.commit()
+    assert list(again.in_flight()) == []
+    assert [row[2] for row in again.waiting_after(0, 9)] == [b"a", b"c", b"d"]
+    again.close()
+
+
+def test_a_salvaged_reading_keeps_its_number_and_takes_no_other_s_place(
+    store: OutboxStore,
+) -> None:
+    store.begin()
+    assert store.restore(5, "sensors/d/a", b"a")
+    assert not store.restore(5, "sensors/d/b", b"b")
+    store.commit()
+    assert store.waiting_after(0, 9) == [(5, "sensors/d/a", b"a")]
+
+
+def test_a_property_has_the_value_that_was_set_last(store: OutboxStore) -> None:
+    assert store.property("session") is None
+    store.begin()
+    store.set_property("session", "a")
+    store.set_property("session", "b")
+    store.commit()
+    assert store.property("session") == "b"

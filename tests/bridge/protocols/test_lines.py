@@ -1,0 +1,83 @@
+"""Lines of text out of a stream: ends, cuts, lengths, characters."""
+
+import pytest
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.lines import LINE_BYTES_MAX, LineDecoder
+from firmware_bridge.readings.measurement import Measurement
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def text(line: str) -> dict[str, Measurement]:
+    if line == "bad":
+        raise Damaged("syntax")
+    return {} if line == "heading" else {"text": Measurement("text", line)}
+
+
+def decoder(*, can_mistake_part_of_line: bool = True) -> LineDecoder:
+    return LineDecoder(text, can_mistake_part_of_line=can_mistake_part_of_line)
+
+
+def lines(decoder: LineDecoder, *pieces: bytes) -> list[object]:
+    return [frame.quantities["text"][0].value for piece in pieces for frame in decoder.feed(piece)]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_line_is_read_whole_or_byte_by_byte_whatever_ends_it(end: bytes) -> None:
+    stream = b"one" + end + "zw\u00f6lf".encode() + end
+    assert lines(decoder(), stream) == ["one", "zw\u00f6lf"]
+    assert lines(decoder(), *(bytes((byte,)) for byte in stream)) == ["one", "zw\u00f6lf"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"bad", "syntax"),
+        (b"a\xff", "utf8"),
+        (b"1" * (LINE_BYTES_MAX + 1), "overlong"),
+        (b"1" * (3 * LINE_BYTES_MAX), "overlong"),
+    ],
+    ids=["syntax", "utf8", "overlong", "very long"],
+)
+def test_a_damaged_line_is_counted_by_reason_and_the_next_good_one_is_read(
+    line: bytes, reason: str
+) -> None:
+    reader = decoder()
+    assert lines(reader, line + b"\ngood\n") == ["good"]
+    assert reader.tally.damaged == {reason: 1}
+
+
+def test_empty_lines_and_lines_without_measurements_are_neither_frames_nor_damage() -> None:
+    reader = decoder()
+    assert lines(reader, b"\n\r\n  \nheading\ngood\n") == ["good"]
+    assert not reader.tally.damaged
+
+
+def test_a_line_cut_by_opening_the_port_is_not_taken_for_a_whole_one() -> None:
+    reader = decoder()
+    reader.begin(mid_line=True)
+    assert lines(reader, b"of a line\nwhole\n") == ["whole"]
+    assert reader.tally.damaged == {"truncated": 1}
+
+
+def test_a_form_whose_parts_are_damage_by_themselves_loses_no_first_line() -> None:
+    reader = decoder(can_mistake_part_of_line=False)
+    reader.begin(mid_line=True)
+    assert lines(reader, b"whole\n") == ["whole"]
+    assert not reader.tally.damaged
+
+
+def test_a_line_cut_by_a_lost_port_is_not_joined_to_the_next() -> None:
+    reader = decoder()
+    reader.begin(mid_line=False)
+    reader.feed(b"temperature=2")
+    reader.begin(mid_line=False)
+    assert lines(reader, b"temperature=21.5\n") == ["temperature=21.5"]
+    assert reader.tally.damaged == {"truncated": 1}
+
+
+@given(st.lists(st.binary(max_size=200)))
+def test_no_bytes_make_a_line_decoder_raise(pieces: list[bytes]) -> None:
+    reader = decoder()
+    for piece in pieces:
+        reader.feed(piece)

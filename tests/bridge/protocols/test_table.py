@@ -1,0 +1,56 @@
+"""The table of protocols: what every program that reads a configuration knows of them."""
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from firmware_bridge.protocols.interface import Decoder, DecoderSettings
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from gateway.configuration.sections import Serial
+from gateway.keys.protocol import ProtocolSettings
+from gateway.keys.section import keys_of
+
+KEYS: dict[str, dict[str, Any]] = {"csv": {"columns": ("temperature", "_")}}
+"""What a protocol cannot do without."""
+
+LIBRARIES = ("cbor2", "cobs", "pydantic", "pynmeagps", "serial")
+IMPORTED = f"""
+import sys
+import firmware_bridge.protocols.table
+print([name for name in {LIBRARIES!r} if name in sys.modules])
+"""
+
+
+def made(name: str) -> ProtocolSettings:
+    return PROTOCOLS[name](**KEYS.get(name, {}))
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_each_protocol_makes_a_decoder_that_finds_nothing_in_nothing(name: str) -> None:
+    settings = made(name)
+    assert isinstance(settings, DecoderSettings)
+    decoder = settings.decoder()
+    assert isinstance(decoder, Decoder)
+    assert (decoder.feed(b""), decoder.flush()) == ([], [])
+    assert not decoder.tally.damaged
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_settings_come_through_to_the_process_that_runs(name: str) -> None:
+    assert pickle.loads(pickle.dumps(made(name))) == made(name)  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_keys_of_a_protocol_are_described_and_not_those_of_the_port(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    assert set(protocol.descriptions) == set(keys_of(protocol))
+    assert not set(keys_of(protocol)) & {*keys_of(Serial), "protocol"}
+
+
+def test_a_program_that_only_reads_the_configuration_needs_no_library_of_a_protocol() -> None:
+    command = [sys.executable, "-c", IMPORTED]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert found == "[]\n"

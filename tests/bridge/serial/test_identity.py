@@ -1,0 +1,44 @@
+"""Which device file a port is."""
+
+from pathlib import Path
+
+import pytest
+from firmware_bridge.protocols.json_lines import JsonLines
+from firmware_bridge.serial.identity import path_of
+from firmware_bridge.serial.link import PortLost
+from firmware_bridge.serial.settings import PortSettings
+from serial.tools import list_ports
+from serial.tools.list_ports_common import ListPortInfo
+
+from tests.bridge.running import port_of
+
+
+def usb_port(usb: str) -> PortSettings:
+    return PortSettings("a", None, usb, "json", JsonLines())
+
+
+def _plug_in(monkeypatch: pytest.MonkeyPatch, *found: tuple[str, int, int, str | None]) -> None:
+    ports = []
+    for device, vendor, product, number in found:
+        port = ListPortInfo(device)
+        port.vid, port.pid, port.serial_number = vendor, product, number
+        ports.append(port)
+    monkeypatch.setattr(list_ports, "comports", lambda: ports)
+
+
+def test_a_usb_device_is_found_by_its_identity_under_any_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _plug_in(
+        monkeypatch,
+        ("/dev/ttyUSB0", 0x0403, 0x6001, "A1"),
+        ("/dev/ttyUSB1", 0x0403, 0x6001, "B2"),
+        ("/dev/ttyACM0", 0x2E8A, 0x000A, None),
+    )
+    assert path_of(usb_port("2e8a:000A")) == "/dev/ttyACM0"
+    assert path_of(usb_port("0403:6001:B2")) == "/dev/ttyUSB1"
+    assert path_of(port_of("a", Path("/dev/x"), "json")) == "/dev/x"
+    with pytest.raises(PortLost, match=r"2 USB serial devices .* VID:PID:SERIAL: A1, B2"):
+        path_of(usb_port("0403:6001"))
+    with pytest.raises(PortLost, match="no USB serial device 1234:5678"):
+        path_of(usb_port("1234:5678"))

@@ -1,0 +1,142 @@
+"""Serial ports as people meet them: lost, found, silent, noisy; and an error in one of them."""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from firmware_bridge import backoff
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.json_lines import read_json
+from firmware_bridge.protocols.lines import LineDecoder
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.serial import port
+from firmware_bridge.serial.settings import PortSettings
+
+from tests.bridge.board import acknowledgements, board_frame
+from tests.bridge.broker import Subscriber
+from tests.bridge.running import port_of, port_on, running_bridge, settings_of
+from tests.bridge.terminal import Terminal
+from tests.system.broker_process import free_port
+
+
+async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
+    subscriber: Subscriber, terminal: Terminal
+) -> None:
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
+    )
+    for start in (1, 2):
+        async with running_bridge(settings) as room:
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b'{"a":1}\n{"a":2}\n')
+            await subscriber.arrival_of(2 * start)
+    numbers = [(record["boot"], record["sequence"]) for record in subscriber.records()]
+    first = numbers[0][0]
+    assert numbers == [(first, 1), (first, 2), (first + 1, 1), (first + 1, 2)]
+
+
+async def test_a_lost_port_is_told_once_and_recovers_without_a_restart(
+    subscriber: Subscriber, terminal: Terminal, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
+    )
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b'{"a":1}\n{"a":')
+        await subscriber.arrival_of(1)
+        terminal.unplug()
+        await room.wait_for_port("sensor", "lost")
+        terminal.plug_in()
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b'{"a":2}\n')
+        await subscriber.arrival_of(2)
+        await room.wait_until(lambda room: len(room.observations) == 3)
+    assert [each["event"] for each in room.observations] == [
+        "serial_port_found",
+        "serial_port_lost",
+        "serial_port_found",
+    ]
+    assert {each["port"] for each in room.observations} == {"sensor"}
+    assert [record["v"] for record in subscriber.records()] == [1, 2]
+    lost = [line for line in caplog.messages if "trying again" in line]
+    assert len(lost) <= 2, "the loss, and at most one line for the path that is not there"
+
+
+async def test_a_port_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    port = port_of("sensor", tmp_path / "later", "json")
+    async with running_bridge(settings_of(tmp_path / "data", free_port(), port)) as room:
+        await room.wait_until(lambda room: "later" in str(room.port("sensor").get("trouble")))
+        assert room.port("sensor")["state"] == "waiting"
+        terminal = Terminal(tmp_path / "later")
+        await room.wait_for_port("sensor", "open")
+        assert room.port("sensor")["trouble"] is None
+        terminal.unplug()
+
+
+async def test_rubbish_for_ever_neither_fills_the_log_nor_the_memory(
+    terminal: Terminal, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = settings_of(tmp_path / "data", free_port(), port_on(terminal, "board"))
+    rubbish = os.urandom(256 * 1024)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        lines = len(caplog.messages)
+        await terminal.write(rubbish)
+        await room.wait_until(lambda room: room.port("sensor")["bytes"] == len(rubbish))
+        assert sum(room.port("sensor")["damaged"].values()) > 100
+        assert len(caplog.messages) <= lines + 1
+        assert room.port("sensor")["readings"] == 0
+        await terminal.write(board_frame(1))
+        assert await acknowledgements(terminal, 1) == [1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defective(DecoderSettings):
+    """JSON, with a mistake of ours in its decoder."""
+
+    def decoder(self) -> LineDecoder:
+        return LineDecoder(read_or_raise, can_mistake_part_of_line=False)
+
+
+def read_or_raise(line: str) -> dict[str, Measurement]:
+    if "poison" in line:
+        raise ArithmeticError("a planted defect")
+    return read_json(line)
+
+
+async def test_an_error_of_one_port_ends_its_reading_and_touches_no_other(
+    subscriber: Subscriber,
+    terminal: Terminal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(port, "FAILURE_BACKOFF_SECONDS_MAX", 0.02)
+    other = Terminal(tmp_path / "line")
+    ports = (
+        PortSettings("sensor", str(terminal.link), None, "defective", Defective()),
+        port_of("other", other.link, "key_value"),
+    )
+    async with running_bridge(settings_of(tmp_path / "data", subscriber.port, *ports)) as room:
+        await room.wait_for_port("other", "open")
+        for number in range(1, 4):
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b'{"a":%d}\n' % number)
+            await subscriber.arrival_of(2 * number - 1)
+            await terminal.write(b'{"a":"poison"}\n')
+            await room.wait_until(lambda room, n=number: room.port("sensor")["failures"] == n)  # type: ignore[misc]
+            await other.write(b"a=%d\n" % -number)
+            await subscriber.arrival_of(2 * number)
+        await room.wait_for_port("sensor", "open")
+        assert room.port("other")["failures"] == 0
+    assert [record["v"] for record in subscriber.records()] == [1, -1, 2, -2, 3, -3]
+    errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(errors) == 1, "once, however often it comes"
+    assert errors[0].exc_info is not None
+    assert "a planted defect" in caplog.text
+    other.unplug()

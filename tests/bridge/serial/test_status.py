@@ -1,0 +1,27 @@
+"""What the report shows of a port."""
+
+import json
+from pathlib import Path
+
+from firmware_bridge.protocols.board_frame import frame_bytes_of
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.numbering import BoardIdentity
+
+from tests.bridge.running import port_on, running_bridge, settings_of
+from tests.bridge.terminal import Terminal
+from tests.system.broker_process import free_port
+
+
+async def test_the_status_fits_its_limit_whatever_the_sensors_send(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    settings = settings_of(tmp_path / "data", free_port(), port_on(terminal, "board"))
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        for device in range(100):
+            measurements = [Measurement(f"{'q' * 8}{n}", "\u20ac" * 20) for n in range(10)]
+            frame = frame_bytes_of(BoardIdentity(device, 1, 1), measurements)
+            await terminal.write(frame)
+        await room.wait_until(lambda room: room.port("sensor")["frames"] == 100)
+        assert 0 < len(json.dumps(room.status)) <= 64 * 1024
+        assert room.port("sensor")["devices"]
