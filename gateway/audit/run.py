@@ -15,8 +15,8 @@ from gateway.audit.findings import Findings, LawException
 from gateway.audit.segments import in_order, segments_below, stretch_of
 from gateway.audit.walk import Stretch, Walk
 from gateway.core.records.reader import DamagedBlob, decode
-from gateway.history.names import SegmentName
-from gateway.history.verify import DamagedSegment, UnknownVersion
+from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion
 from gateway.store.database import DATABASE_NAME, connect_read_only
 from gateway.store.formats import refuse_earlier_database, refuse_newer_database
 from gateway.store.journal_files import (

@@ -8,8 +8,8 @@ from backports import zstd
 from firmware_bridge.framings.frames import Frame, Framing
 
 from gateway.core.sessions.connection import Connection
-from gateway.history.names import SegmentName
-from gateway.history.verify import DamagedSegment, Segment, segment_of
+from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.verify import DamagedSegment, Segment, segment_of
 from gateway.store.journal_files import JournalFile
 from gateway.store.journal_reading import JournalReading
 from gateway.store.medium import Contents

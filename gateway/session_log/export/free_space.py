@@ -1,0 +1,21 @@
+"""The free space of the disk that the session log leaves to the broker."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from gateway.session_log.settings import FREE_BYTES_MAX, FREE_SHARE
+
+
+def check_free_space(directory: Path, bytes_min: int | None) -> None:
+    """Raise `OSError` (ENOSPC) where the disk has less than ``bytes_min`` free; None: its share."""
+    disk = os.statvfs(directory)
+    if bytes_min is None:
+        bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
+    bytes_free = disk.f_bavail * disk.f_frsize
+    if bytes_free < bytes_min:
+        raise OSError(
+            errno.ENOSPC, f"{bytes_free} bytes are free, {bytes_min} are kept free", str(directory)
+        )
