@@ -11,7 +11,7 @@ from pyspark.sql import Row, SparkSession
 from cloud_jobs.main import ingest
 from cloud_jobs.report import IngestReport
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark_session import spark_session
+from cloud_jobs.spark.session import spark_session
 from tests.short_jvm import SHORT_JVM
 from tests.system.fixtures import gateway
 

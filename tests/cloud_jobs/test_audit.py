@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cloud_jobs.audit import audit
+from cloud_jobs.audit.run import audited
 from tests.audit.stories import STORIES
 from tests.cloud_jobs.conftest import Place
 
@@ -21,7 +21,7 @@ def result(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
     for story in STORIES:
         story.land(place.landing)
     place.run()
-    return audit(spark, place.settings.tables, lambda _: None)
+    return audited(spark, place.settings.tables, lambda _: None)
 
 
 def test_every_story_has_the_verdict_and_the_laws_that_the_gateway_finds(

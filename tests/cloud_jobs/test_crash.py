@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cloud_jobs.batch import STEPS
-from cloud_jobs.delta_tables import Tables
-from cloud_jobs.main import ingest_batches
-from cloud_jobs.schemas import TABLES
+from cloud_jobs.ingest.batch import STEPS
+from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.settings import IngestSettings
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
 from tests.short_jvm import SHORT_JVM

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs import delta_jars
-from cloud_jobs.delta_jars import JARS, cache_directory, fetched_jars, jars_or_the_fetching
+from cloud_jobs.spark import jars as delta_jars
+from cloud_jobs.spark.jars import JARS, cache_directory, fetched_jars, jars_or_the_fetching
 
 
 def test_jars_are_used_only_when_all_are_there_with_the_right_bytes(

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from cloud_jobs.delta_tables import IngestError
+from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import BAD_LINES_PER_SEGMENT_MAX, QUARANTINE_ROWS_MAX
 from cloud_jobs.report import Gap, IngestReport, RepeatedStart
-from cloud_jobs.schemas import QUARANTINE
+from cloud_jobs.tables.schemas import QUARANTINE
 from tests.cloud_jobs import stories
 from tests.cloud_jobs.conftest import Place
 

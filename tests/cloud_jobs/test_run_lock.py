@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs.delta_tables import IngestError
-from cloud_jobs.run_lock import only_run
+from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest.run_lock import only_run
 
 
 def test_a_second_run_is_refused_and_told_who_is_writing(tmp_path: Path) -> None:
     program = (
-        "import sys; from cloud_jobs.run_lock import only_run\n"
+        "import sys; from cloud_jobs.ingest.run_lock import only_run\n"
         "with only_run(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

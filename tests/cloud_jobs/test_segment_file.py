@@ -12,7 +12,8 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloud_jobs.event_fields import KNOWN_EVENTS
+from cloud_jobs.ingest.segment_file import MORE, Verdict, verify
+from cloud_jobs.ingest.segment_name import name_of
 from cloud_jobs.limits import (
     BAD_LINES_PER_SEGMENT_MAX,
     LINE_BYTES_MAX,
@@ -20,7 +21,7 @@ from cloud_jobs.limits import (
     SEGMENT_FILE_BYTES_MAX,
     SEGMENT_LINES_MAX,
 )
-from cloud_jobs.segment_file import MORE, Verdict, name_of, verify
+from cloud_jobs.tables.event_fields import KNOWN_EVENTS
 from tests.contract.segments import (
     Event,
     Segment,

@@ -14,7 +14,7 @@ import orjson
 import pytest
 from backports import zstd
 
-from cloud_jobs import segment_file
+from cloud_jobs.ingest import segment_file
 from gateway.session_log.segments.lines import LineEncoder, Value
 from gateway.session_log.segments.names import segment_name_of, segments_in
 from gateway.session_log.segments.verify import check_chain, load_segment

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from gateway.core.records.reader import Blob, JournalBatch
 from gateway.files.disk_errors import is_full
-from gateway.session_log.export.free_space import check_free_space
+from gateway.session_log.export.free_space import check_free_space, is_on_disk_of
 from gateway.session_log.export.journal_pages import Journal, JournalPages
 from gateway.session_log.export.reserve import Reserve
 from gateway.session_log.faults import Fault
@@ -37,7 +37,6 @@ from gateway.session_log.settings import (
     SEGMENT_BYTES_MIN,
     SessionLogSettings,
 )
-from gateway.session_log.upload.targets import is_on_disk_of
 from gateway.session_log.waiting import Backoff, happened_within
 
 _log = logging.getLogger(__name__)

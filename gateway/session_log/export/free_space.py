@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from gateway.session_log.settings import FREE_BYTES_MAX, FREE_SHARE
 
@@ -19,3 +20,14 @@ def check_free_space(directory: Path, bytes_min: int | None) -> None:
         raise OSError(
             errno.ENOSPC, f"{bytes_free} bytes are free, {bytes_min} are kept free", str(directory)
         )
+
+
+def is_on_disk_of(url: str, directory: Path) -> bool:
+    """Whether a target is a directory in the same file system: nothing is gained by filling it."""
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return False
+    path = Path(unquote(parts.path))
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.stat().st_dev == directory.stat().st_dev

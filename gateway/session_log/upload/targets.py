@@ -82,17 +82,6 @@ class DirectoryTarget:
         )
 
 
-def is_on_disk_of(url: str, directory: Path) -> bool:
-    """Whether a target is a directory in the same file system: nothing is gained by filling it."""
-    parts = urlsplit(url)
-    if parts.scheme != "file":
-        return False
-    path = Path(unquote(parts.path))
-    while not path.exists() and path != path.parent:
-        path = path.parent
-    return path.stat().st_dev == directory.stat().st_dev
-
-
 def target_of(url: str, data_dir: Path) -> Target:
     """The target that a URL names. Raises `TargetError` where it names none."""
     parts = urlsplit(url)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark_session import spark_session
+from cloud_jobs.spark.session import spark_session
 from tests.image.boot.machine import HOST, HOST_PORT, Machine
 from tests.image.boot.subscriber import Reading
 from tests.session_log.bucket import SECRET, Bucket

@@ -3,7 +3,7 @@
 Each write belongs to a numbered batch and carries the application transaction (`txnAppId` =
 oncegate-ingest/<table>/<step>, `txnVersion` = batch). Delta records it in the very commit that
 adds the rows and skips a write whose version it has seen: a step done twice is a step done once,
-whoever does it the second time, and two writers of one version conflict instead of both
+whichever run does it the second time, and two writers of one version conflict instead of both
 succeeding.
 """
 
@@ -21,16 +21,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import CONFLICT_RETRIES_MAX
-from cloud_jobs.schemas import PARTITIONS, TABLES
+from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
-
-
-class IngestError(RuntimeError):
-    """The run cannot go on. The text is for a person and ends with the mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +133,7 @@ class Tables:
             try:
                 return write()
             except DeltaConcurrentModificationException as error:
-                # Whoever won may have committed this very batch: then the next try is skipped.
+                # The other writer may have committed this very batch: then the next try is skipped.
                 if attempt == CONFLICT_RETRIES_MAX:
                     raise IngestError(
                         f"another writer keeps changing the table {self.path(name)}: "

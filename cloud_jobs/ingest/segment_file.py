@@ -1,4 +1,4 @@
-"""A segment file, verified before a word of it is believed.
+"""A segment file, verified before anything in it is used.
 
     <gateway>.<boot>.<segment>.<first sequence>-<last sequence>.<sha256 of the file>.jsonl.zst
 
@@ -20,59 +20,30 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from backports import zstd
-
-from cloud_jobs.event_fields import BadLineError, check_event, columns_of_event, object_of_line
+from cloud_jobs.ingest.event_line import (
+    BadLineError,
+    check_event,
+    columns_of_event,
+    object_of_line,
+)
+from cloud_jobs.ingest.frame import UntrustedSegmentError, decompressed
+from cloud_jobs.ingest.segment_name import SegmentName, name_of
 from cloud_jobs.limits import (
     BAD_LINES_PER_SEGMENT_MAX,
     DETAIL_CHARACTERS_MAX,
     LINE_BYTES_MAX,
     RAW_CHARACTERS_MAX,
-    SEGMENT_BYTES_MAX,
     SEGMENT_FILE_BYTES_MAX,
     SEGMENT_LINES_MAX,
-    WINDOW_BYTES_MAX,
 )
 
-NAME_PATTERN: Final = (
-    r"^([a-z0-9-]{1,64})\.([0-9a-f]{16})\.([0-9]{8})\.([0-9]{12})-([0-9]{12})"
-    r"\.([0-9a-f]{64})\.jsonl\.zst$"
-)
-_NAME: Final = re.compile(NAME_PATTERN.replace("$", r"\Z"), re.ASCII)
 _GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}\Z", re.ASCII)
 _IDENTITY: Final = re.compile(r"[0-9a-f]{16}\Z", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 MORE: Final = "more"
 """The reason in a row that stands for many."""
 
-_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
-
-
-class UntrustedSegmentError(ValueError):
-    """The whole segment is refused. `reason` is a word to count by, the text says the mend."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentName:
-    """What a file's name claims."""
-
-    gateway: str
-    boot: str
-    segment: int
-    first_sequence: int
-    last_sequence: int
-    sha256: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.gateway}.{self.boot}.{self.segment:08d}."
-            f"{self.first_sequence:012d}-{self.last_sequence:012d}.{self.sha256}.jsonl.zst"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +95,6 @@ class Verdict:
     """Malformed lines, those that have no row of their own included."""
 
 
-def name_of(text: str) -> SegmentName | None:
-    """What a file name says, or None when it is no segment's name."""
-    match = _NAME.match(text)
-    if match is None:
-        return None
-    gateway, boot, segment, first, last, sha256 = match.groups()
-    return SegmentName(gateway, boot, int(segment), int(first), int(last), sha256)
-
-
 def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
     """Judge one file. `content` is None when the file was too large to be read."""
     verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
@@ -152,7 +114,7 @@ def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
 
 
 def _read_trusted(verdict: Verdict, content: bytes) -> None:
-    text = _decompressed(content)
+    text = decompressed(content)
     verdict.uncompressed_bytes = len(text)
     lines = _lines_of(text)
     header = _header_of(lines[0])
@@ -164,7 +126,7 @@ def _read_trusted(verdict: Verdict, content: bytes) -> None:
     if verdict.claimed != right:
         # The contents prove themselves, so the name is what is wrong, and the right one is known.
         raise UntrustedSegmentError(
-            "renamed", f"the name does not say what is in the file: name it {right}"
+            "renamed", f"the name is not that of the contents: name it {right}"
         )
     verdict.header = header
     _judge_lines(verdict, lines[1:-1], first)
@@ -188,54 +150,6 @@ def _judge_lines(verdict: Verdict, lines: list[bytes], first: int) -> None:
             f"the first of them: {start.detail}"
         )[:DETAIL_CHARACTERS_MAX]
         verdict.lines.append(Line(start.number, end.sequence, str(count), None, MORE, detail))
-
-
-def _decompressed(content: bytes) -> bytes:
-    try:
-        size_bytes = zstd.get_frame_info(content).decompressed_size
-    except zstd.ZstdError as error:
-        reason = "cut" if len(content) < 18 else "not_zstd"
-        raise UntrustedSegmentError(
-            reason, f"no zstd frame begins here ({error}): upload the segment again"
-        ) from error
-    # RFC 8878, 3.1.1.1: magic (4 bytes) | descriptor | window, where the segment is not single
-    descriptor = content[4]
-    # A skippable frame (3.1.2) has another magic, a length there, and no checksum.
-    if not content.startswith(_ZSTD_MAGIC) or not descriptor & 0x04:
-        raise UntrustedSegmentError("no_checksum", "the zstd frame has no content checksum")
-    if descriptor & 0x20:
-        window_bytes = size_bytes or 0
-    else:
-        exponent, mantissa = divmod(content[5], 8)
-        window_bytes = (1 << 10 + exponent) // 8 * (8 + mantissa)
-    if window_bytes > WINDOW_BYTES_MAX:
-        raise UntrustedSegmentError(
-            "too_large",
-            f"the zstd frame asks for a window of {window_bytes} bytes; "
-            f"at most {WINDOW_BYTES_MAX} are given",
-        )
-    return _unpacked(content)
-
-
-def _unpacked(content: bytes) -> bytes:
-    frame = zstd.ZstdDecompressor()
-    try:
-        text = frame.decompress(content, SEGMENT_BYTES_MAX + 1)
-    except zstd.ZstdError as error:
-        raise UntrustedSegmentError(
-            "damaged", f"the zstd frame is damaged ({error}): upload the segment again"
-        ) from error
-    if len(text) > SEGMENT_BYTES_MAX:
-        raise UntrustedSegmentError(
-            "too_large", f"more than {SEGMENT_BYTES_MAX} bytes when unpacked"
-        )
-    if not frame.eof:
-        raise UntrustedSegmentError(
-            "cut", f"the file ends inside the zstd frame, at byte {len(content)}: upload it again"
-        )
-    if frame.unused_data:
-        raise UntrustedSegmentError("trailing_bytes", "bytes follow the zstd frame")
-    return text
 
 
 def _lines_of(text: bytes) -> list[bytes]:
@@ -288,7 +202,9 @@ def _header_of(line: bytes) -> Header:
 def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> str:
     text = value.get(name)
     if not isinstance(text, str) or not pattern.match(text):
-        raise UntrustedSegmentError("header", f"the header's `{name}` is not what the format says")
+        raise UntrustedSegmentError(
+            "header", f"the header's `{name}` is not what the format requires"
+        )
     return text
 
 
@@ -306,7 +222,7 @@ def _check_footer(text: bytes, lines: list[bytes]) -> tuple[int, int]:
     if not count == last - first + 1 == len(lines) - 2:
         raise UntrustedSegmentError(
             "count",
-            f"{len(lines) - 2} events where the footer says {count} from {first} to {last}",
+            f"{len(lines) - 2} events where the footer has {count} from {first} to {last}",
         )
     return first, last
 

@@ -1,91 +1,12 @@
-"""The fields of an event, as docs/formats/session-log.md lists them: one table for two readers.
-
-`check_event` says what is wrong with one line, the Spark schema of `events` is made from the same
-table. A field that is not here is not refused: it is kept, as JSON, in the column `extra`.
-"""
+"""One line of a segment: a JSON object whose fields have the types of the contract, or a reason."""
 
 from __future__ import annotations
 
 import json
-from typing import Final, Literal
+from typing import Final
 
 from cloud_jobs.limits import TIME_MILLISECONDS_MAX
-
-FieldType = Literal["integer", "string", "boolean"]
-
-EVENT_FIELDS: Final[dict[str, FieldType]] = {
-    "session": "integer",
-    "client_id": "string",
-    "message": "integer",
-    "packet_id": "integer",
-    "topic": "string",
-    "qos": "integer",
-    "retain": "boolean",
-    "matched": "integer",
-    "origin": "string",
-    "position": "integer",
-    "packet": "string",
-    "reason": "string",
-    "payload_bytes": "integer",
-    "payload": "string",
-    "payload_base64": "string",
-    "payload_sha256": "string",
-    "clean": "boolean",
-    "protocol": "integer",
-    "keep_alive_seconds": "integer",
-    "session_expiry_seconds": "integer",
-    "delay_seconds": "integer",
-    "address": "string",
-    "filter": "string",
-    "version": "string",
-    "recovery": "string",
-    "previous_boot": "string",
-    "limit": "string",
-    "detail": "string",
-    "step_ms": "integer",
-    "from_sequence": "integer",
-    "to_sequence": "integer",
-    "port": "string",
-}
-"""Name and type of every field beside `sequence`, `time` and `event`, which each event has."""
-
-KNOWN_EVENTS: Final = frozenset(
-    {
-        "broker_started",
-        "broker_stopped",
-        "session_opened",
-        "session_resumed",
-        "session_closed",
-        "session_ended",
-        "session_expiry_changed",
-        "session_owned",
-        "subscribed",
-        "unsubscribed",
-        "message_held",
-        "duplicate_suppressed",
-        "message_released",
-        "message_abandoned",
-        "message_published",
-        "message_queued",
-        "delivery_started",
-        "delivery_resent",
-        "delivery_received",
-        "delivery_completed",
-        "message_dropped",
-        "retained_set",
-        "retained_cleared",
-        "will_set",
-        "will_cleared",
-        "limit_hit",
-        "protocol_error",
-        "clock_stepped",
-        "clock_read",
-        "store_damaged",
-        "log_truncated",
-        "serial_port_found",
-        "serial_port_lost",
-    }
-)
+from cloud_jobs.tables.event_fields import EVENT_FIELDS, KNOWN_EVENTS, FieldType
 
 _INTEGER_MAX: Final = 2**63 - 1
 _INTEGER_MIN: Final = -(2**63)
@@ -93,7 +14,7 @@ _OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
 
 
 class BadLineError(ValueError):
-    """A line that is no event. `reason` is a word to count by, the text says what was expected."""
+    """A line that is no event. `reason` is a word to count by, the text has what was expected."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)

@@ -1,6 +1,6 @@
 """What has landed, and which of it must be looked at.
 
-Listing reads no contents. A file is looked at when its name is not settled in the ledger, and
+Listing reads no contents. A file is looked at when its name is not settled in `segments`, and
 again when it was in quarantine and its bytes are no longer those that were refused. The bytes are
 judged by one Python function, file by file: a zstd frame with a checksum to enforce, a hash over
 the lines and a bound on memory have no built-in function. All that comes after is built-in
@@ -18,10 +18,11 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cloud_jobs.delta_tables import IngestError, Tables
+from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest.segment_file import Line, verify
 from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX, SEGMENTS_PER_BATCH_MAX
-from cloud_jobs.schemas import SEGMENT_PART, STAGED, VERDICT
-from cloud_jobs.segment_file import Line, verify
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import SEGMENT_PART, STAGED, VERDICT
 
 SETTLED: Final = ("verified", "ingested", "duplicate")
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
@@ -69,7 +70,7 @@ def list_landed(tables: Tables, source: str) -> Listing:
     name = F.substring_index("path", "/", -1)
     listed = found.select("path", F.col("length").alias("file_bytes"))
     files = listed.unionByName(_empty_files(found)).withColumn("name", name)
-    # Uploaders write under another name first; such a file is nobody's loss and not yet a segment.
+    # Uploaders write under another name first; such a file is no loss and not yet a segment.
     segments = files.where(F.col("name").endswith(".zst"))
     settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
     open_files = segments.join(settled, "name", "left_anti")
@@ -143,10 +144,10 @@ def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
 
 
 def _judge(path: str, length: int, content: bytes | None) -> tuple[object, ...]:
-    """One file as VERDICT: what is said of the segment, and its rows; the first is no line."""
+    """Judge one file, as VERDICT: the segment's columns, and its rows; the first is no line."""
     verdict = verify(path.rsplit("/", 1)[-1], bytes(content) if content else content, length)
     header, claimed = verdict.header, verdict.claimed
-    # An untrusted file's own words are the only ones about where it belongs: its name's.
+    # Where an untrusted file belongs is known from its own name only.
     known = header or claimed
     good_lines = sum(line.reason is None for line in verdict.lines)
     summary = (None, None, None, None, verdict.reason, verdict.detail, None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.audit_steps import SESSION, STORE, finding, is_event
+from cloud_jobs.audit.findings import SESSION, STORE, finding, is_event
 
 RUN = (*STORE, "released_at")
 
@@ -42,7 +42,7 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """One row each time that a session got a message: queued, started at once, or dropped."""
+    """One row each time that a session got a message: queued, started immediately, or dropped."""
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
     was_queued = places.select(*SESSION, "message").distinct()
@@ -141,17 +141,17 @@ def wrong_runs(
         .withColumn("entries", F.coalesce("entries", F.lit(0)))
         .withColumn("may_be_5", F.coalesce("may_be_5", F.lit(False)))
     )
-    told = F.concat(
+    text = F.concat(
         F.lit("message "), "message", F.lit(" matched "), "matched", F.lit(" sessions and has "),
         "entries", F.lit(" entries"),
     )  # fmt: skip
-    nobody = F.lit(None).cast("long")
-    plain = runs.withColumn("session", nobody).withColumn("sequence", F.col("released_at"))
+    no_session = F.lit(None).cast("long")
+    plain = runs.withColumn("session", no_session).withColumn("sequence", F.col("released_at"))
     leaving = _sharers_leaving(events)
     many = plain.where("entries > matched").join(leaving, [*STORE, "time"], "left_anti")
     few = plain.where("broken AND entries < matched AND message_qos > 0")
-    why = F.concat(told, F.lit(": the log is not whole, so the others cannot be judged"))
-    found = finding(many, "fan_out", told, F.col("sequence")).unionByName(
+    why = F.concat(text, F.lit(": the log is not whole, so the others cannot be judged"))
+    found = finding(many, "fan_out", text, F.col("sequence")).unionByName(
         finding(few, "fan_out", why, F.col("sequence"), "inconclusive")
     )
     whole = runs.where("NOT broken")
@@ -168,15 +168,15 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
     rows = absent.withColumn("sequence", F.col("released_at"))
     is_cut = (F.col("time") == F.col("last_time")) & (F.col("entries") < F.col("matched"))
     may = F.col("may_be_5") & ((F.col("matched") == 0) | (F.col("publisher") == F.col("session")))
-    told = F.concat(F.lit("message "), "message", F.lit(" never reached this session's queue"))
+    text = F.concat(F.lit("message "), "message", F.lit(" never reached this session's queue"))
     since = F.col("subscribed_at")
     maybe = F.when(is_cut, "; the end of its batch is not here").otherwise(
-        "; it may have expired before its release, or the subscription may say no local"
+        "; it may have expired before its release, or the subscription may progress no local"
     )
     doubtful = rows.where(is_cut | may)
     return finding(
-        rows.where(~(is_cut | may)), "fan_out", F.concat(told, F.lit(", which subscribes")), since
-    ).unionByName(finding(doubtful, "fan_out", F.concat(told, maybe), since, "inconclusive"))
+        rows.where(~(is_cut | may)), "fan_out", F.concat(text, F.lit(", which subscribes")), since
+    ).unionByName(finding(doubtful, "fan_out", F.concat(text, maybe), since, "inconclusive"))
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:

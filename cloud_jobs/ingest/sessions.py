@@ -12,7 +12,7 @@ from delta.tables import DeltaMergeBuilder
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs.schemas import SESSIONS
+from cloud_jobs.tables.schemas import SESSIONS
 
 ON: Final = "old.gateway = new.gateway AND old.store = new.store AND old.session = new.session"
 _COUNTS: Final[dict[str, tuple[str, ...]]] = {
@@ -46,7 +46,7 @@ def _latest(column: str, *events: str) -> Column:
 
 
 def sessions_in(events: DataFrame, batch: int) -> DataFrame:
-    """What a batch's events say about each session, as rows of `sessions`."""
+    """Summarise a batch's events of each session, as rows of `sessions`."""
     rows = events.where((F.col("batch") == batch) & F.col("session").isNotNull())
     connects = _COUNTS["connects"]
     totals = rows.groupBy("gateway", "store", "session").agg(

@@ -1,6 +1,6 @@
-"""The audit over the tables: the same laws as on the gateway, from another hand.
+"""The audit over the tables: the same laws as on the gateway, implemented a second time.
 
-`run` is what `oncegate audit --tables` calls. Nothing is collected but counts and exceptions, and
+Nothing is collected but counts and exceptions, and
 of those a bounded number. A finding is a violation only where the log is whole between the events
 that contradict each other; where something is missing between them it is inconclusive.
 """
@@ -15,14 +15,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cloud_jobs import audit_fan_out, audit_steps
-from cloud_jobs.audit_steps import FINDING, SESSION, STORE, finding, is_event
-from cloud_jobs.delta_tables import IngestError, Tables
-from cloud_jobs.gaps import gaps_of
+from cloud_jobs.audit import fan_out, identifiers, queues, sessions
+from cloud_jobs.audit.findings import FINDING, SESSION, STORE, finding, is_event
+from cloud_jobs.audit.gaps import gaps_of
+from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
-from cloud_jobs.spark_session import spark_session
+from cloud_jobs.tables.delta_tables import Tables
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 _COLUMNS: Final = (
     *STORE, "sequence", "time", "event", "session", "client_id", "message", "packet_id", "topic",
@@ -31,17 +31,11 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def run(tables_root: str, say: Say) -> dict[str, Any]:
-    """Audit the tables below a directory or URL. Raises IngestError."""
-    with spark_session(None, say) as spark:
-        return audit(spark, tables_root, say)
-
-
-def audit(spark: SparkSession, tables_root: str, say: Say) -> dict[str, Any]:
-    """`run` in a session of the caller's."""
+def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
+    """Audit the tables below a directory or URL; the result as JSON values. Raises IngestError."""
     tables = Tables(spark, tables_root)
     try:
-        return _audited(tables, say)
+        return _audited(tables, progress)
     except PySparkException as error:
         first_line = str(error).strip().splitlines()[0][:500]
         raise IngestError(
@@ -50,12 +44,12 @@ def audit(spark: SparkSession, tables_root: str, say: Say) -> dict[str, Any]:
         ) from error
 
 
-def _audited(tables: Tables, say: Say) -> dict[str, Any]:
+def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
     events = tables.read("events").select(*_COLUMNS).persist()
     try:
-        say("looking for what is missing")
+        progress("looking for what is missing")
         lacks = lacks_of(tables, events).persist()
-        say("walking over identifiers, queues and releases")
+        progress("walking over identifiers, queues and releases")
         found = judged(findings_of(events, lacks), lacks).persist()
         return _result(tables, events, found, lacks)
     finally:
@@ -64,10 +58,10 @@ def _audited(tables: Tables, say: Say) -> dict[str, Any]:
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
     """Where the log is not whole: STORE, `at` (the first sequence behind the break), `detail`."""
-    ledger = tables.read("segments")
-    stores = ledger.where("state = 'ingested'").select("gateway", "segment", "store",
+    segments = tables.read("segments")
+    stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
                                                        "first_sequence").distinct()  # fmt: skip
-    gaps = gaps_of(ledger, events.join(tables.read("events").select(
+    gaps = gaps_of(segments, events.join(tables.read("events").select(
         "gateway", "sequence", "from_sequence", "to_sequence"), ["gateway", "sequence"]
     ).where(is_event("log_truncated")))  # fmt: skip
     at = F.coalesce(F.col("to_sequence") + 1, "first_sequence", F.lit(0))
@@ -88,7 +82,7 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
         F.concat(F.lit("the data on disk were damaged and salvaged: "), "detail").alias("detail"),
     )
     refused = tables.read("quarantine").where("kind IN ('line', 'event')")
-    names = ledger.select(F.col("name").alias("segment_name"), "store", "first_sequence")
+    names = segments.select(F.col("name").alias("segment_name"), "store", "first_sequence")
     lines = refused.join(names, "segment_name").select(
         "gateway",
         "store",
@@ -100,27 +94,27 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 
 def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
     """Everything that contradicts a law, as if the log were whole."""
-    used = audit_steps.identifiers(events).persist()
-    places = audit_steps.positions(events).persist()
-    left = audit_steps.waiting(places, events)
+    used = identifiers.uses_of(events).persist()
+    places = queues.positions(events).persist()
+    left = queues.waiting(places, events)
     first_lack = lacks.groupBy(*STORE).agg(F.min("at").alias("first_lack"))
-    releases = audit_fan_out.releases_of(events).join(first_lack, list(STORE), "left")
+    releases = fan_out.releases_of(events).join(first_lack, list(STORE), "left")
     broken = F.coalesce(F.col("first_lack") <= F.col("released_at"), F.lit(False))
     releases = releases.withColumn("broken", broken).drop("first_lack")
-    entries = audit_fan_out.entries_of(events, places)
-    in_runs, late = audit_fan_out.runs_of(releases, entries)
-    matched = audit_fan_out.matches_of(
+    entries = fan_out.entries_of(events, places)
+    in_runs, late = fan_out.runs_of(releases, entries)
+    matched = fan_out.matches_of(
         releases.drop("broken", "message", "time", "publisher", "matched"), events
     )
-    runs = audit_fan_out.wrong_runs(releases, matched, in_runs, events)
+    runs = fan_out.wrong_runs(releases, matched, in_runs, events)
     every = [
-        audit_steps.wrong_identifiers(used, events),
-        audit_steps.received_twice(events),
-        audit_steps.wrong_positions(places),
-        audit_steps.passed_over(left),
-        audit_steps.nobody_there(events),
+        identifiers.wrong_identifiers(used, events),
+        identifiers.received_twice(events),
+        queues.wrong_positions(places),
+        queues.passed_over(left),
+        sessions.absent_sessions(events),
         runs,
-        audit_fan_out.unexplained(late, events),
+        fan_out.unexplained(late, events),
         still_open(used, left, events, lacks),
     ]
     return reduce(DataFrame.unionByName, every).select(*FINDING)
@@ -144,7 +138,7 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
         .where("sequence < last_lack")
     )
     detail = F.concat(
-        F.lit("how message "), "message", F.lit(" ended cannot be told: events are missing")
+        F.lit("how message "), "message", F.lit(" ended is not known: events are missing")
     )
     return finding(rows, F.col("law"), detail, F.col("sequence"), "inconclusive")
 

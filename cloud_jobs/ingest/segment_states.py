@@ -1,4 +1,4 @@
-"""The ledger of segments: the write-ahead log that says what each file was found to be."""
+"""The table `segments`: what each file was found to be, written before its rows are."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from delta.tables import DeltaMergeBuilder
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.landing import SETTLED
-from cloud_jobs.schemas import SEGMENTS
+from cloud_jobs.ingest.landing import SETTLED
+from cloud_jobs.tables.schemas import SEGMENTS
 
 ON: Final = "old.name = new.name"
 
 
-def ledger_rows(staged: DataFrame, ledger: DataFrame, batch: int) -> DataFrame:
+def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     """One row a file name of the batch. Of two files with one name (in two directories) the trusted
     one counts; a refused file whose bytes are those of a trusted segment is its duplicate."""
-    segments = staged.where("line IS NULL")
+    files = staged.where("line IS NULL")
     best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
-    one = segments.withColumn("nth", F.row_number().over(best)).where("nth = 1")
-    known = ledger.where(F.col("state").isin("verified", "ingested")).select("file_sha256", "name")
+    one = files.withColumn("nth", F.row_number().over(best)).where("nth = 1")
+    known = segments.where(F.col("state").isin("verified", "ingested")).select(
+        "file_sha256", "name"
+    )
     trusted = one.where("reason IS NULL").select("file_sha256", "name")
     owners = known.unionByName(trusted).groupBy("file_sha256").agg(F.min("name").alias("owner"))
     judged = one.join(owners, "file_sha256", "left")
@@ -42,7 +44,7 @@ def ledger_rows(staged: DataFrame, ledger: DataFrame, batch: int) -> DataFrame:
     )
 
 
-def merge_ledger(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
     """A settled segment stays as it is; one in quarantine takes the newer verdict."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(

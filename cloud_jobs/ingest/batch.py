@@ -1,12 +1,12 @@
 """One numbered batch, step by step; every step can be repeated and none can be done twice.
 
     stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
-    ledger     what each file was found to be                                      segments
+    segments   what each file was found to be                                      segments
     events     the good lines, each identity once                                  events
     readings   what the delivered messages among them carried                      sensor_readings
-    sessions   what they say about sessions                                        sessions
-    quarantine what was not believed                                               quarantine
-    settle     the ledger's segments are `ingested`                                segments
+    sessions   what each session did in them                                       sessions
+    quarantine what was refused                                                    quarantine
+    settle     the segments' state is `ingested`                                   segments
     finish     the batch's counts; the batch is done                               batches
     sweep      the staging table is removed
 
@@ -28,14 +28,23 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs import events, ledger, quarantine, readings, sessions
-from cloud_jobs.delta_tables import IngestError, Tables
-from cloud_jobs.landing import Landed, read_and_verify
-from cloud_jobs.schemas import BATCHES
+from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest import (
+    deliveries,
+    events,
+    quarantine,
+    readings,
+    segment_states,
+    senml,
+    sessions,
+)
+from cloud_jobs.ingest.landing import Landed, read_and_verify
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import BATCHES
 
 STEPS: Final = (
     "stage",
-    "ledger",
+    "segments",
     "events",
     "readings",
     "sessions",
@@ -54,11 +63,11 @@ def last_finished(tables: Tables) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch and where its rows go. `after_step` is told each step when it is committed."""
+    """A batch and where its rows go. `after_step` is called with each step that is committed."""
 
     tables: Tables
     number: int
-    say: Callable[[str], None]
+    progress: Callable[[str], None]
     after_step: Callable[[str], None]
 
     @property
@@ -95,7 +104,7 @@ class Batch:
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
             if last_finished(self.tables) < self.number:
                 raise
-            self.say(f"batch {self.number}: another run has finished it")
+            self.progress(f"batch {self.number}: another run has finished it")
         self.sweep()
         self.after_step("sweep")
 
@@ -104,14 +113,14 @@ class Batch:
 
     def _derive(self, staged: DataFrame) -> None:
         tables, number = self.tables, self.number
-        self._commit_ledger(staged)
+        self._commit_segments(staged)
         candidates = events.events_of(staged, number)
         known = tables.read("events").where(F.col("batch") != number)
-        self.say(f"batch {number}: events")
+        self.progress(f"batch {number}: events")
         tables.append("events", events.new_events(candidates, known), batch=number)
         self.after_step("events")
-        delivered = readings.delivered_in(tables.read("events"), number)
-        records = readings.records_of(delivered).persist()
+        delivered = deliveries.delivered_in(tables.read("events"), number)
+        records = senml.records_of(delivered).persist()
         try:
             self._commit_readings(records)
             self._commit_sessions()
@@ -121,24 +130,28 @@ class Batch:
         finally:
             records.unpersist()
 
-    def _commit_ledger(self, staged: DataFrame) -> None:
-        self.say(f"batch {self.number}: ledger of segments")
+    def _commit_segments(self, staged: DataFrame) -> None:
+        self.progress(f"batch {self.number}: segments")
         known = self.tables.read("segments").where(F.col("batch") != self.number)
-        rows = ledger.ledger_rows(staged, known, self.number)
+        rows = segment_states.rows_of(staged, known, self.number)
         self.tables.merge(
-            "segments", rows, on=ledger.ON, batch=self.number, clauses=ledger.merge_ledger
+            "segments",
+            rows,
+            on=segment_states.ON,
+            batch=self.number,
+            clauses=segment_states.merge_states,
         )
-        self.after_step("ledger")
+        self.after_step("segments")
 
     def _commit_readings(self, records: DataFrame) -> None:
-        self.say(f"batch {self.number}: sensor readings")
+        self.progress(f"batch {self.number}: sensor readings")
         known = self.tables.read("sensor_readings").where(F.col("batch") != self.number)
         rows = readings.new_readings(readings.readings_of(records, self.number), known)
         self.tables.append("sensor_readings", rows, batch=self.number)
         self.after_step("readings")
 
     def _commit_sessions(self) -> None:
-        self.say(f"batch {self.number}: sessions")
+        self.progress(f"batch {self.number}: sessions")
         rows = sessions.sessions_in(self.tables.read("events"), self.number)
         self.tables.merge(
             "sessions", rows, on=sessions.ON, batch=self.number, clauses=sessions.merge_sessions
@@ -148,7 +161,7 @@ class Batch:
     def _commit_quarantine(
         self, staged: DataFrame, candidates: DataFrame, records: DataFrame
     ) -> None:
-        self.say(f"batch {self.number}: quarantine")
+        self.progress(f"batch {self.number}: quarantine")
         # Contradictions are looked for in the committed tables: the answer is then the same
         # whether this is the first try or one after a crash.
         mine = self.tables.read("segments").where(F.col("batch") == self.number)
@@ -180,13 +193,13 @@ class Batch:
     def _finish(self, staged: DataFrame, records: DataFrame) -> None:
         """Count what the batch did, in its own row: the commit that ends it."""
         mine = F.col("batch") == self.number
-        ledger_rows = self.tables.read("segments").where(mine)
+        segment_rows = self.tables.read("segments").where(mine)
         refused = self.tables.read("quarantine").where(mine)
         count = self.tables.counts(
             {
-                "segments_ingested": ledger_rows.where("state = 'ingested'"),
-                "segments_quarantined": ledger_rows.where("state = 'quarantined'"),
-                "segments_duplicate": ledger_rows.where("state = 'duplicate'"),
+                "segments_ingested": segment_rows.where("state = 'ingested'"),
+                "segments_quarantined": segment_rows.where("state = 'quarantined'"),
+                "segments_duplicate": segment_rows.where("state = 'duplicate'"),
                 "lines": staged.where("line IS NOT NULL AND reason IS NULL"),
                 "events_new": self.tables.read("events").where(mine),
                 "quarantined": refused,

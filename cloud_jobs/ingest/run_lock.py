@@ -1,7 +1,7 @@
-"""At most one run at a time on a local tables directory, said at once and clearly.
+"""At most one run at a time on a local tables directory; a second one is refused immediately.
 
 This is a courtesy: what keeps two runs from harming each other is the application transaction of
-each write (cloud_jobs.delta_tables), which also holds on object stores, where this lock does
+each write (cloud_jobs.tables.delta_tables), which also holds on object stores, where this lock does
 nothing.
 """
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from cloud_jobs.delta_tables import IngestError
+from cloud_jobs.errors import IngestError
 
 
 def _local_directory(tables: str) -> Path | None:

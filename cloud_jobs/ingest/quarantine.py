@@ -1,13 +1,13 @@
-"""What was not believed: every row says why, and none is silent about where it came from."""
+"""What was refused: every row has the reason, and where it came from."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from cloud_jobs.ingest.segment_file import MORE
 from cloud_jobs.limits import DETAIL_CHARACTERS_MAX, QUARANTINE_ROWS_MAX, RAW_CHARACTERS_MAX
-from cloud_jobs.schemas import QUARANTINE
-from cloud_jobs.segment_file import MORE
+from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
@@ -73,9 +73,9 @@ def bounded(rows: DataFrame) -> DataFrame:
     )
 
 
-def refused_segments(staged: DataFrame, ledger: DataFrame, batch: int) -> DataFrame:
+def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     """Files refused as a whole, but for those whose rows are known from another file."""
-    doubled = ledger.where("state = 'duplicate'").select("name", "file_sha256")
+    doubled = segments.where("state = 'duplicate'").select("name", "file_sha256")
     refused = staged.where("line IS NULL AND reason IS NOT NULL")
     return _rows(
         refused.join(doubled, ["name", "file_sha256"], "left_anti").dropDuplicates(
@@ -114,7 +114,7 @@ def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
 
 
 def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
-    detail = F.concat(F.lit("this event says something else in "), F.col("known_segment"))
+    detail = F.concat(F.lit("this event has other contents in "), F.col("known_segment"))
     return _rows(
         conflicting,
         batch,
@@ -126,7 +126,7 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
         boot="boot",
         sequence="sequence",
         line="line",
-        raw=F.to_json("told"),
+        raw=F.to_json("contents"),
     )
 
 
@@ -165,5 +165,5 @@ def refused_readings(conflicting: DataFrame, batch: int) -> DataFrame:
         gateway="gateway",
         boot="boot",
         sequence="sequence",
-        raw=F.to_json("told"),
+        raw=F.to_json("contents"),
     )

@@ -1,7 +1,7 @@
 """What never arrived: holes in the numbering of events, and breaks in the chain of segments.
 
-Trusted segments are contiguous inside, so the ledger alone shows every hole between them: per
-gateway and store, in the order of segment numbers, across boots. A hole is explained as far as
+Trusted segments are contiguous inside, so the table `segments` alone shows every hole between them:
+per gateway and store, in the order of segment numbers, across boots. A hole is explained as far as
 the tables can: by a file in quarantine that claims the range, or by the gateway's own
 `log_truncated`. What was lost after the last segment that landed cannot be seen from here.
 """
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 GAP_COLUMNS = ("gateway", "kind", "segment", "from_sequence", "to_sequence", "detail")
 
 
-def gaps_of(ledger: DataFrame, truncations: DataFrame) -> DataFrame:
+def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
     """One row a gap (GAP_COLUMNS).
 
     `kind` is `sequence` (events from..to are missing before `segment`), `chain` (no event is
@@ -22,8 +22,8 @@ def gaps_of(ledger: DataFrame, truncations: DataFrame) -> DataFrame:
     (a file in quarantine claims events after all that were read). `truncations` are the
     `log_truncated` events.
     """
-    trusted = ledger.where(F.col("state").isin("verified", "ingested"))
-    refused = ledger.where(F.col("state") == "quarantined").where("first_sequence IS NOT NULL")
+    trusted = segments.where(F.col("state").isin("verified", "ingested"))
+    refused = segments.where(F.col("state") == "quarantined").where("first_sequence IS NOT NULL")
     holes = _holes(trusted)
     explained = _explained(holes, refused, truncations)
     return explained.unionByName(_breaks(trusted, holes)).unionByName(_unread(trusted, refused))

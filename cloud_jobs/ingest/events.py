@@ -6,9 +6,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.event_fields import EVENT_FIELDS
 from cloud_jobs.limits import KEY_RANGES_MAX
-from cloud_jobs.schemas import EVENT_BODY, EVENTS
+from cloud_jobs.tables.event_fields import EVENT_FIELDS
+from cloud_jobs.tables.schemas import EVENT_BODY, EVENTS
 
 KEY = ("gateway", "boot", "sequence")
 
@@ -50,13 +50,13 @@ def new_events(candidates: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def conflicting_events(candidates: DataFrame, events: DataFrame) -> DataFrame:
-    """Candidates that say something else than the event of the same identity in the table."""
-    told = ["event", "time", "store", *EVENT_FIELDS, "extra"]
+    """Candidates that differ from the event of the same identity in the table."""
+    contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(_ranges_of(candidates)).select(
-        *KEY, F.struct(*told).alias("known"), F.col("segment_name").alias("known_segment")
+        *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")
     )
-    both = candidates.withColumn("told", F.struct(*told)).join(known, list(KEY))
-    return both.where(~F.col("told").eqNullSafe(F.col("known")))
+    both = candidates.withColumn("contents", F.struct(*contents)).join(known, list(KEY))
+    return both.where(~F.col("contents").eqNullSafe(F.col("known")))
 
 
 def _ranges_of(candidates: DataFrame) -> Column:

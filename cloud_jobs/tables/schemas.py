@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from cloud_jobs.event_fields import EVENT_FIELDS
+from cloud_jobs.tables.event_fields import EVENT_FIELDS
 
 _TYPES: Final[dict[str, DataType]] = {
     "integer": LongType(),
@@ -76,7 +76,7 @@ SEGMENTS: Final = _schema_of(
     time    verified_at
     """
 )
-"""The ledger, one row a file name. `state` is `verified` (its rows are on the way), `ingested`,
+"""One row a file name. `state` is `verified` (its rows are on the way), `ingested`,
 `quarantined` (see `reason`; looked at again when its bytes change) or `duplicate`."""
 
 QUARANTINE: Final = _schema_of(
@@ -88,12 +88,12 @@ QUARANTINE: Final = _schema_of(
     integer file_bytes refused
     """
 )
-"""What was not believed, and why. `kind` is `segment`, `line`, `event` (the same identity with
+"""What was refused, and why. `kind` is `segment`, `line`, `event` (the same identity with
 other contents), `payload` (a delivered message that is no SenML JSON, or whose topic is not its
 reading's) or `reading` (the same identity with another value). Rows of `event`, `payload` and
 `reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row stands
-for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` says
-which."""
+for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
+them."""
 
 EVENT_BODY: Final = StructType(
     [
@@ -156,7 +156,7 @@ READINGS: Final = _schema_of(
 delivered it; `identity` is what it was deduplicated on, within its gateway. `clock` is how good the
 gateway's time was then (`synchronised`, `unsynchronised`, `unknown`): `delivered_at` is by that
 clock, and so is `time` where the sensor has none of its own. `board_start` is n, from 1, where a
-board gave the numbers of an earlier start again (flashed anew, or replaced): `device_boot` is then
+board gave the numbers of an earlier start again (flashed again, or replaced): `device_boot` is then
 the board's own number plus 2^32 * n."""
 
 SESSIONS: Final = _schema_of(

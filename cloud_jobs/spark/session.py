@@ -17,21 +17,21 @@ from typing import Final
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from cloud_jobs.delta_jars import (
+from cloud_jobs.errors import IngestError
+from cloud_jobs.limits import SEGMENTS_PER_PYTHON_BATCH_MAX
+from cloud_jobs.spark.jars import (
     EXCLUDES,
     PACKAGE,
     cache_directory,
     fetched_jars,
     jars_or_the_fetching,
 )
-from cloud_jobs.delta_tables import IngestError
-from cloud_jobs.limits import SEGMENTS_PER_PYTHON_BATCH_MAX
 
 _NEEDED: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
-    # Each row is a whole segment: without this a worker would get 100 of them at once.
+    # Each row is a whole segment: without this a worker would get 100 of them together.
     "spark.sql.execution.python.udf.maxRecordsPerBatch": str(SEGMENTS_PER_PYTHON_BATCH_MAX),
 }
 _LOCAL: Final = {
@@ -50,7 +50,7 @@ _LOCAL: Final = {
 @contextlib.contextmanager
 def spark_session(
     cache_dir: Path | None,
-    say: Callable[[str], None],
+    progress: Callable[[str], None],
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """The active session, or one that is stopped at the end. Raises IngestError."""
@@ -58,7 +58,7 @@ def spark_session(
     if active is not None:
         yield active
         return
-    started = _start(cache_dir, say, settings or {})
+    started = _start(cache_dir, progress, settings or {})
     try:
         yield started
     finally:
@@ -66,7 +66,7 @@ def spark_session(
 
 
 def _start(
-    cache_dir: Path | None, say: Callable[[str], None], settings: Mapping[str, str]
+    cache_dir: Path | None, progress: Callable[[str], None], settings: Mapping[str, str]
 ) -> SparkSession:
     cache = cache_directory(cache_dir)
     try:
@@ -83,8 +83,8 @@ def _start(
     with contextlib.nullcontext() if submitted else jars_or_the_fetching(cache) as jars:
         is_fetching = jars is None and not submitted
         if is_fetching:
-            say("fetching Delta Lake for Spark, once (13 MB)")
-        say("starting Spark")
+            progress("fetching Delta Lake for Spark, once (13 MB)")
+        progress("starting Spark")
         builder = SparkSession.builder
         for key, value in (_settings(cache, jars, submitted=submitted) | dict(settings)).items():
             builder = builder.config(key, value)

@@ -3,7 +3,7 @@
 The first start asks Spark's own resolver for them (Maven Central); what it fetched is checked
 against the hashes here, as the Python requirement files do it for wheels, and every later start
 hands the files to Spark directly, without a resolver and without a network. Of several first
-starts at once, one fetches and the others wait: the resolver expects to be alone in its directory.
+starts together, one fetches and the others wait: the resolver expects to be alone in its directory.
 """
 
 from __future__ import annotations
@@ -92,5 +92,5 @@ def jars_or_the_fetching(cache: Path) -> Iterator[list[Path] | None]:
         return
     with (cache / "fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Whoever had the lock before has fetched them, unless that failed.
+        # The process that had the lock before has fetched them, unless that failed.
         yield fetched_jars(cache)
