@@ -13,6 +13,9 @@ from pyspark.sql import functions as F
 
 STORE: Final = ("gateway", "store")
 SESSION: Final = (*STORE, "session")
+WHOLE_ONLY: Final = "violation where whole"
+"""The verdict of a finding that a break of the log explains: a violation, or nothing."""
+
 FINDING: Final = (*STORE, "law", "verdict", "message", "session", "since", "sequence", "detail")
 """A finding's columns. `since` is the sequence from which on the log has to be whole for it to
 prove anything, 0: from its beginning."""
@@ -31,14 +34,18 @@ def is_event(*names: str) -> Column:
 
 
 def finding(
-    rows: DataFrame, law: Column | str, detail: Column, since: Column, verdict: str = "violation"
+    rows: DataFrame,
+    law: Column | str,
+    detail: Column,
+    since: Column,
+    verdict: Column | str = "violation",
 ) -> DataFrame:
     """Rows as findings, FINDING in this order."""
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(
         *STORE,
         "law",
-        F.lit(verdict).alias("verdict"),
+        (F.lit(verdict) if isinstance(verdict, str) else verdict).alias("verdict"),
         "message",
         "session",
         F.coalesce(since, F.lit(0)).cast("long").alias("since"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.audit.findings import SESSION, finding, is_event
+from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
@@ -37,10 +37,13 @@ def wrong_positions(places: DataFrame) -> DataFrame:
     odd = entries.where(F.col("position") != expected).join(
         _entered_before(entries), [*SESSION, "sequence"], "left"
     )
-    # An entry that was queued in a hole of the log can be started long behind it.
-    since = F.when(is_event("delivery_started"), F.col("entered")).otherwise(F.col("since"))
+    # An entry that was queued in a hole of the log can be started long behind it; where entries
+    # were made in a hole, the next one that is queued comes later than it was due.
+    is_start = is_event("delivery_started")
+    since = F.when(is_start, F.col("entered")).otherwise(F.col("since"))
+    verdict = F.when(is_start, "violation").otherwise(WHOLE_ONLY)
     detail = F.concat(text, F.lit(" comes where "), expected.cast("string"), F.lit(" is due"))
-    return found.unionByName(finding(odd, "delivery", detail, since))
+    return found.unionByName(finding(odd, "delivery", detail, since, verdict))
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:

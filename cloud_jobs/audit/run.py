@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit import fan_out, identifiers, queues, sessions
-from cloud_jobs.audit.findings import FINDING, SESSION, STORE, finding, is_event
+from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
 from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
@@ -153,13 +153,18 @@ def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
         & (F.col("at") <= F.col("sequence"))
     )
     doubtful = F.max("at").isNotNull()
+    whole_only = F.col("verdict") == WHOLE_ONLY
     return (
         found.join(here, between, "left")
         .groupBy(*FINDING)
-        .agg(F.when(doubtful, "inconclusive").otherwise(F.col("verdict")).alias("judged"))
-        .withColumn("verdict", F.col("judged"))
-        # A session that is older than the log was opened before it.
-        .where("NOT (law = 'session' AND verdict = 'inconclusive')")
+        .agg(doubtful.alias("is_doubtful"))
+        .where(~(F.col("is_doubtful") & whole_only))
+        .withColumn(
+            "verdict",
+            F.when(F.col("is_doubtful"), "inconclusive")
+            .when(whole_only, "violation")
+            .otherwise(F.col("verdict")),
+        )
         .select(*FINDING)
         .unionByName(_of_the_log(lacks))
     )

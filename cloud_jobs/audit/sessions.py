@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs.audit.findings import INBOUND, OUTBOUND, SESSION, finding, is_event
+from cloud_jobs.audit.findings import INBOUND, OUTBOUND, SESSION, WHOLE_ONLY, finding, is_event
 
 
 def absent_sessions(events: DataFrame) -> DataFrame:
@@ -25,4 +25,5 @@ def absent_sessions(events: DataFrame) -> DataFrame:
     )
     why = F.when(F.col("ended").isNull(), "was never opened").otherwise("has ended")
     detail = F.concat("event", F.lit(" for a session that "), why)
-    return finding(first, "session", detail, F.col("ended"))
+    # A session that is older than the log was opened before it.
+    return finding(first, "session", detail, F.col("ended"), WHOLE_ONLY)

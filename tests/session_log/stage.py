@@ -10,8 +10,9 @@ from pathlib import Path
 
 from gateway.session_log.main import serve
 from gateway.session_log.segments.names import segments_in
-from gateway.session_log.segments.verify import Segment, check_chain, load_segment
+from gateway.session_log.segments.verify import Segment, load_segment
 from gateway.session_log.settings import SessionLogSettings
+from tests.session_log.chains import check_chain
 from tests.session_log.journals import MemoryJournal
 
 DEADLINE_SECONDS = 20.0

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from gateway.session_log.segments.names import segments_in
-from gateway.session_log.segments.verify import check_chain
+from tests.session_log.chains import check_chain
 from tests.session_log.journals import Broker, DiskJournal
 from tests.session_log.listener import Listener, listening
 from tests.session_log.stage import DEADLINE_SECONDS, segments_of, until

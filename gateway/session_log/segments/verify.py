@@ -7,7 +7,6 @@ whatever the bytes are: a frame is never decompressed beyond the format's limit.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,46 +77,16 @@ def segment_of(name: SegmentName, data: bytes) -> Segment:
             f"{VERSION}: use the newer version"
         )
     header, *events, footer = (_record_of(line, number) for number, line in enumerate(lines, 1))
+    place = {"gateway": name.gateway, "boot": name.boot, "segment": name.segment}
+    _expect("header", header, {"format": FORMAT, "version": VERSION, **place})
     sha256 = hashlib.sha256(b"".join(line + b"\n" for line in lines[:-1])).hexdigest()
-    _expect(
-        "header",
-        header,
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "gateway": name.gateway,
-            "boot": name.boot,
-            "segment": name.segment,
-        },
-    )
-    _expect(
-        "footer",
-        footer,
-        {
-            "count": len(events),
-            "first_sequence": name.first_sequence,
-            "last_sequence": name.last_sequence,
-            "sha256": sha256,
-        },
-    )
+    numbers = {"first_sequence": name.first_sequence, "last_sequence": name.last_sequence}
+    _expect("footer", footer, {"count": len(events), **numbers, "sha256": sha256})
     for sequence, event in enumerate(events, name.first_sequence):
         _expect(f"event {sequence}", event, {"sequence": sequence})
     if name.first_sequence + len(events) - 1 != name.last_sequence:
         raise DamagedSegment(f"{len(events)} events, its name says up to {name.last_sequence}")
     return Segment(name=name, header=header, events=events)
-
-
-def check_chain(segments: Iterable[Segment]) -> None:
-    """Raise `DamagedSegment` where one gateway's segments, in order, do not form a whole chain."""
-    before: Segment | None = None
-    for segment in segments:
-        if before is not None:
-            _expect(
-                f"header of segment {segment.name.segment}",
-                segment.header,
-                {"segment": before.name.segment + 1, "previous_sha256": before.name.sha256},
-            )
-        before = segment
 
 
 def _decompressed(data: bytes) -> bytes:

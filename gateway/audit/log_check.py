@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Iterable
 
-from gateway.audit.books import Held, InFlight, SessionBook, Waiting
 from gateway.audit.context import Context, Event
 from gateway.audit.delivering import Delivering
 from gateway.audit.fan_out import MORE_OF_THE_RUN, FanOut
 from gateway.audit.findings import Findings
 from gateway.audit.receiving import Receiving, number_in
+from gateway.audit.session_state import Held, InFlight, SessionState, Waiting
 
 _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 
 
-class Ledger:
-    """Feed it batches of events in order with `take`, tell it breaks, then `finish`."""
+class LogCheck:
+    """Takes batches of events in order, and the breaks between them, until `finish`."""
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
         self.context = Context(findings, gateway, store)
@@ -78,7 +78,7 @@ class Ledger:
         self.context.add(
             "inconclusive",
             "log",
-            f"event {sequence} is not what docs/formats/session-log.md says: {error}",
+            f"event {sequence} is not what docs/formats/session-log.md requires: {error}",
             sequences=(sequence,),
         )
         self.break_here()
@@ -88,36 +88,36 @@ class Ledger:
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
         self.context.epoch += 1
-        for book in self.context.sessions.values():
-            book.lose_track()
+        for session in self.context.sessions.values():
+            session.lose_track()
 
     def finish(self, *, is_complete: bool) -> None:
         """The log ends here. `is_complete`: the last batch is here to its end."""
         self.fan_out.close(is_cut=not is_complete)
         self.fan_out.batch_over()
-        for book in self.context.sessions.values():
+        for session in self.context.sessions.values():
             counts = self.context.counts
-            counts.held_open += len(book.held)
-            counts.queued_open += len(book.queue)
-            counts.in_flight_open += len(book.outbound)
+            counts.held_open += len(session.held)
+            counts.queued_open += len(session.queue)
+            counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
         """Name what is open and may have ended unseen: what is older than the latest break, or
         everything."""
-        for book in self.context.sessions.values():
+        for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [
-                *book.held.values(),
-                *book.queue,
-                *book.outbound.values(),
+                *session.held.values(),
+                *session.queue,
+                *session.outbound.values(),
             ]
             for one in everything:
                 if also_firm or one.epoch < self.context.epoch:
                     self.context.add(
                         "inconclusive",
                         "released_once" if isinstance(one, Held) else "delivery",
-                        f"how message {one.message} ended cannot be told: {why}",
+                        f"how message {one.message} ended is not known: {why}",
                         message=one.message,
-                        session=book,
+                        session=session,
                         sequences=(one.sequence,),
                     )
 
@@ -127,7 +127,7 @@ class Ledger:
         context = self.context
         number = number_in(event, "session")
         context.highest_session = max(context.highest_session, number)
-        context.sessions[number] = SessionBook(
+        context.sessions[number] = SessionState(
             number,
             str(event["client_id"]),
             not event["clean"],
@@ -137,18 +137,18 @@ class Ledger:
 
     def _resumed(self, event: Event) -> None:
         context = self.context
-        book = context.book_of(event)
-        book.may_be_5 = book.may_be_5 or event["protocol"] == 5
+        session = context.session_of(event)
+        session.may_be_5 = session.may_be_5 or event["protocol"] == 5
 
     def _ended(self, event: Event) -> None:
         context = self.context
-        book = context.sessions.pop(number_in(event, "session"), None)
-        if book is None:
+        session = context.sessions.pop(number_in(event, "session"), None)
+        if session is None:
             return
-        self.fan_out.session_ends(book)
-        context.counts.held_at_session_end += len(book.held)
-        context.counts.ended += len(book.queue) + len(book.outbound)
-        context.subscriptions.end(book)
+        self.fan_out.session_ends(session)
+        context.counts.held_at_session_end += len(session.held)
+        context.counts.ended += len(session.queue) + len(session.outbound)
+        context.subscriptions.end(session)
 
     def _started(self, event: Event) -> None:
         # Clean sessions end with the process, unrecorded.
@@ -168,11 +168,11 @@ class Ledger:
 
     def _subscribed(self, event: Event) -> None:
         self.context.subscriptions.subscribe(
-            self.context.book_of(event), str(event["filter"]), number_in(event, "qos")
+            self.context.session_of(event), str(event["filter"]), number_in(event, "qos")
         )
 
     def _unsubscribed(self, event: Event) -> None:
-        self.context.subscriptions.unsubscribe(self.context.book_of(event), str(event["filter"]))
+        self.context.subscriptions.unsubscribe(self.context.session_of(event), str(event["filter"]))
 
     def _retained_set(self, event: Event) -> None:
         self.fan_out.retained_set(str(event["topic"]), number_in(event, "message"))

@@ -9,7 +9,7 @@ core is what is being judged.
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.audit.books import SessionBook
+from gateway.audit.session_state import SessionState
 from gateway.wire.topics import is_shared_filter, matches, validate_shared_filter
 
 TOPICS_CACHED_MAX: Final = 10_000
@@ -41,26 +41,26 @@ class Subscriptions:
         self._sessions: dict[str, dict[int, int]] = {}
         self._cache: dict[str, Receivers] = {}
 
-    def subscribe(self, book: SessionBook, topic_filter: str, qos: int) -> None:
+    def subscribe(self, session: SessionState, topic_filter: str, qos: int) -> None:
         """Add or replace a subscription."""
-        book.subscriptions[topic_filter] = qos
-        self._sessions.setdefault(topic_filter, {})[book.number] = qos
+        session.subscriptions[topic_filter] = qos
+        self._sessions.setdefault(topic_filter, {})[session.number] = qos
         self._cache.clear()
 
-    def unsubscribe(self, book: SessionBook, topic_filter: str) -> None:
+    def unsubscribe(self, session: SessionState, topic_filter: str) -> None:
         """Remove a subscription if it is there."""
-        book.subscriptions.pop(topic_filter, None)
+        session.subscriptions.pop(topic_filter, None)
         members = self._sessions.get(topic_filter)
         if members is not None:
-            members.pop(book.number, None)
+            members.pop(session.number, None)
             if not members:
                 del self._sessions[topic_filter]
         self._cache.clear()
 
-    def end(self, book: SessionBook) -> None:
+    def end(self, session: SessionState) -> None:
         """Remove all subscriptions of a session."""
-        for topic_filter in list(book.subscriptions):
-            self.unsubscribe(book, topic_filter)
+        for topic_filter in list(session.subscriptions):
+            self.unsubscribe(session, topic_filter)
 
     def receivers_of(self, topic: str) -> Receivers:
         """Whom a message to `topic` reaches."""

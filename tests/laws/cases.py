@@ -1,11 +1,13 @@
-"""One table of stories for both audits: what a log tells, the verdict, and the laws it names.
+"""The table: what a log has, the verdict, and the laws whose exceptions are found, each once.
 
-Each is an honest life with one thing changed. A story is a list of segments, each a list of events;
-None stands for a segment that never arrived. Each has a gateway of its own.
+Each case is a correct log with one thing changed: a list of segments, each a list of events; None
+stands for a segment that never arrived. Each has a gateway of its own, so that all can be judged in
+one run.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from tests.contract.segments import TIME_MS, LogWriter, Segment
 
 Event = dict[str, Any]
 Log = list[list[Event] | None]
+Found = Counter[tuple[str, str]]
+"""Exceptions by verdict and law."""
 
 
 def event(kind: str, session: int = 2, **fields: Any) -> Event:
@@ -127,14 +131,19 @@ def life(message: int, position: int) -> list[Event]:
 
 
 @dataclass(frozen=True)
-class Story:
-    """A log and what has to be found in it."""
+class Case:
+    """A log, and what has to be found in it."""
 
     name: str
     log: Log
     verdict: str = "ok"
     laws: frozenset[str] = frozenset()
     first_sequence: int = 1
+
+    @property
+    def exceptions(self) -> Found:
+        """One exception for each law, with the verdict of the case."""
+        return Counter((self.verdict, law) for law in self.laws)
 
     @property
     def gateway(self) -> str:
@@ -181,26 +190,26 @@ def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
     return timed
 
 
-def ok(name: str, *log: list[Event]) -> Story:
+def ok(name: str, *log: list[Event]) -> Case:
     """A log in which every message is accounted for."""
-    return Story(name, list(log))
+    return Case(name, list(log))
 
 
-def violation(name: str, law: str, *events: Event) -> Story:
+def violation(name: str, law: str, *events: Event) -> Case:
     """A log that contradicts itself."""
-    return Story(name, [begin(*events)], "violation", frozenset({law}))
+    return Case(name, [begin(*events)], "violation", frozenset({law}))
 
 
-def doubt(name: str, laws: set[str], *log: list[Event] | None, first_sequence: int = 1) -> Story:
+def doubt(name: str, laws: set[str], *log: list[Event] | None, first_sequence: int = 1) -> Case:
     """A log that proves too little."""
-    return Story(name, list(log), "inconclusive", frozenset(laws), first_sequence)
+    return Case(name, list(log), "inconclusive", frozenset(laws), first_sequence)
 
 
 _SHARED = "$share/group/t/#"
 
-STORIES = (
-    ok("an honest life", begin(*life(1, 0), *life(2, 1))),
-    ok("a life over two segments", begin(held(1), released(1), started(1, 0)),
+CASES = (
+    ok("every message accounted for", begin(*life(1, 0), *life(2, 1))),
+    ok("a delivery over two segments", begin(held(1), released(1), started(1, 0)),
        [received(1), completed(1)]),
     ok("repeats are suppressed", begin(held(1), repeated(1), repeated(1), released(1),
                                        *delivered(1, 0))),
@@ -289,7 +298,7 @@ STORIES = (
           [opened(1, protocol=5), subscribed(1), held(1), released(1), opened(4)]),
     doubt("the last batch is cut", {"fan_out"}, begin(held(1), released(1))),
     ok("an ended session gets nothing more", begin(ended(2), held(1), released(1, matched=0))),
-    violation("handed on by nobody", "fan_out", subscribed(2, _SHARED), held(1),
+    violation("handed on and no session ended", "fan_out", subscribed(2, _SHARED), held(1),
               released(1, matched=2), queued(1, 0), queued(1, 1), opened(3), queued(1, 2)),
     violation("to a session that does not subscribe", "fan_out", opened(3), held(1),
               released(1, matched=2), started(1, 0), started(1, 0, session=3)),

@@ -1,7 +1,7 @@
-"""What lands in the ingestion tests: one story a gateway, in two landings.
+"""What lands in the tests of the ingestion: one gateway for each thing that can be wrong or odd.
 
-The stories share their runs because a run costs seconds and a story costs nothing; gateways do not
-touch each other, which is itself a thing to prove.
+All land together because a run costs seconds and a segment nothing; gateways do not touch each
+other, which is itself a thing to prove.
 """
 
 from __future__ import annotations
@@ -249,3 +249,22 @@ def land_new_database(landing: Path) -> list[Segment]:
 def land_golden(landing: Path) -> None:
     for path in GOLDEN.glob("*.zst"):
         (landing / path.name).write_bytes(path.read_bytes())
+
+
+def land_all(landing: Path) -> tuple[list[Segment], list[str]]:
+    """Land everything. Returns what heals it later, and the topics of `land_elsewhere`."""
+    later = [
+        *land_damaged(landing),
+        *land_halves(landing),
+        *land_repeats(landing),
+        *land_session(landing),
+        *land_new_database(landing),
+    ]
+    land(landing, log_of("senml").seal(senml_events()))
+    foreign_topics = land_elsewhere(landing)
+    land_contradiction(landing)
+    land(landing, *flooded(), *repeated_starts(), far_ahead())
+    land_odd_names(landing)
+    land_broken_chain(landing)
+    land_golden(landing)
+    return later, foreign_topics

@@ -2,7 +2,7 @@
 
 Everything here corresponds to something on the gateway's disk at that moment, so memory is bounded
 by what the gateway itself had to keep; a message is forgotten when its last life is closed. `epoch`
-says after which break of the log something became known: what is older than the latest break may
+is after which break of the log something became known: what is older than the latest break may
 have changed unseen, and nothing is concluded from it alone.
 """
 
@@ -49,8 +49,8 @@ class InFlight:
 
 
 @dataclass(slots=True)
-class SessionBook:
-    """One session as the log tells it."""
+class SessionState:
+    """One session as the log has it."""
 
     number: int
     client_id: str
