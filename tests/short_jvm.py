@@ -2,7 +2,7 @@
 
 SHORT_JVM = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
-    " -XX:MetaspaceSize=256m -Xmn256m"
+    " -XX:MetaspaceSize=256m -Xmn400m"
 )
 """Without the second compiler, which takes a third of the processors and pays off after minutes;
 with room for all that the first one makes of Spark, which else is thrown away and made again, and

@@ -25,7 +25,7 @@ from typing import Final
 
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
@@ -117,14 +117,15 @@ class Batch:
         candidates = events.events_of(staged, number)
         known = tables.read("events").where(F.col("batch") != number)
         self.progress(f"batch {number}: events")
-        tables.append("events", events.new_events(candidates, known), batch=number)
+        ranges = events.ranges_of(candidates)
+        tables.append("events", events.new_events(candidates, known, ranges), batch=number)
         self.after_step("events")
         delivered = deliveries.delivered_in(tables.read("events"), number)
         records = senml.records_of(delivered).persist()
         try:
             self._commit_readings(records)
             self._commit_sessions()
-            self._commit_quarantine(staged, candidates, records)
+            self._commit_quarantine(staged, candidates, ranges, records)
             self._settle()
             self._finish(staged, records)
         finally:
@@ -159,13 +160,13 @@ class Batch:
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self, staged: DataFrame, candidates: DataFrame, records: DataFrame
+        self, staged: DataFrame, candidates: DataFrame, ranges: Column, records: DataFrame
     ) -> None:
         self.progress(f"batch {self.number}: quarantine")
         # Contradictions are looked for in the committed tables: the answer is then the same
         # whether this is the first try or one after a crash.
         mine = self.tables.read("segments").where(F.col("batch") == self.number)
-        conflicting = events.conflicting_events(candidates, self.tables.read("events"))
+        conflicting = events.conflicting_events(candidates, self.tables.read("events"), ranges)
         contradicting = readings.conflicting_readings(
             readings.readings_of(records, self.number), self.tables.read("sensor_readings")
         )

@@ -41,25 +41,25 @@ def first_of_each(candidates: DataFrame) -> DataFrame:
     return ranked.select(*EVENTS.fieldNames())
 
 
-def new_events(candidates: DataFrame, events: DataFrame) -> DataFrame:
+def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
     """The candidates that are not in the table yet, each identity once."""
-    known = events.where(_ranges_of(candidates)).select(*KEY)
+    known = events.where(ranges).select(*KEY)
     return (
         first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
     )
 
 
-def conflicting_events(candidates: DataFrame, events: DataFrame) -> DataFrame:
+def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
     """Candidates that differ from the event of the same identity in the table."""
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
-    known = events.where(_ranges_of(candidates)).select(
+    known = events.where(ranges).select(
         *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")
     )
     both = candidates.withColumn("contents", F.struct(*contents)).join(known, list(KEY))
     return both.where(~F.col("contents").eqNullSafe(F.col("known")))
 
 
-def _ranges_of(candidates: DataFrame) -> Column:
+def ranges_of(candidates: DataFrame) -> Column:
     """A filter that holds for every candidate's identity and lets Delta skip most other files."""
     rows = (
         candidates.groupBy("gateway")

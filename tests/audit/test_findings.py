@@ -10,13 +10,14 @@ def exception(verdict: module.ExceptionVerdict = "violation", law: str = "log") 
 
 def test_the_verdict_is_the_worst_and_a_log_without_events_proves_nothing() -> None:
     findings = Findings("source")
-    assert findings.verdict == "inconclusive"
+    verdicts = [findings.verdict]
     findings.counts.events = 1
-    assert findings.verdict == "ok"
+    verdicts.append(findings.verdict)
     findings.add(exception("inconclusive"))
-    assert findings.verdict == "inconclusive"
+    verdicts.append(findings.verdict)
     findings.add(exception("violation"))
-    assert findings.verdict == "violation"
+    verdicts.append(findings.verdict)
+    assert verdicts == ["inconclusive", "ok", "inconclusive", "violation"]
 
 
 def test_beyond_a_number_exceptions_are_counted_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,36 +99,33 @@ def kill_with_its_jvm(place: Place, line: str) -> None:
         assert job.wait() == -signal.SIGKILL, job.stderr.read() if job.stderr else ""
 
 
-def test_a_job_killed_after_any_step_and_within_one_ends_with_the_tables_of_one_that_was_not(
+def test_jobs_that_are_killed_and_one_that_is_overtaken_end_with_the_tables_of_an_undisturbed_one(
     ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    killed = ingested.before_the_second_batch(tmp_path)
-    kills = dict.fromkeys(STEPS, kill_in_this_process)
-    kills["readings"] = kill_process
-    # A job killed after its last step, `sweep`, is one that has done everything.
-    for step in STEPS[:-1]:
-        if step == "readings":
-            # What it has written of `sensor_readings` is not committed.
-            kill_with_its_jvm(killed, "sensor readings")
-        kills[step](killed, step)
-    last = killed.run()
-    assert last.batches == 0
-    assert list(Path(killed.settings.tables, "_staging").iterdir()) == []
-    assert snapshot(killed) == ended
+    """A job is killed after each step, and one in the middle of a step with its JVM.
 
+    On an object store there is no lock, so two runs can meet: all kills behind the step `events`
+    happen to other jobs, while one that has come as far is held up. It goes on when they have done
+    everything. A job killed after its last step, `sweep`, is one that has done everything.
+    """
+    place = ingested.before_the_second_batch(tmp_path)
+    tables = Tables(place.spark, place.settings.tables)
+    first, others = STEPS[: STEPS.index("readings")], STEPS[STEPS.index("readings") : -1]
 
-def test_two_runs_at_once_without_a_lock_write_no_row_twice(
-    ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
-) -> None:
-    """On an object store there is no lock: the second run meets the first in the middle."""
-    both = ingested.before_the_second_batch(tmp_path)
-    tables = Tables(both.spark, both.settings.tables)
+    def be_overtaken(step: str) -> None:
+        if step != "events":
+            return
+        # What this one has written of `sensor_readings` is not committed.
+        kill_with_its_jvm(place, "sensor readings")
+        kill_process(place, others[0])
+        for other in others[1:]:
+            kill_in_this_process(place, other)
+        assert last_finished(tables) == 2
+        ingest_batches(tables, place.settings, silent, silent)
+        assert list(Path(place.settings.tables, "_staging").iterdir()) == []
 
-    def overtake(step: str) -> None:
-        if step == "events":
-            ingest_batches(tables, both.settings, silent, silent)
-
-    ingest_batches(tables, both.settings, silent, overtake)
-    assert snapshot(both) == ended
-    assert last_finished(tables) == 2
-    assert ingest_batches(tables, both.settings, silent, silent)[0] == 2
+    for step in first:
+        kill_in_this_process(place, step)
+    ingest_batches(tables, place.settings, silent, be_overtaken)
+    assert snapshot(place) == ended
+    assert ingest_batches(tables, place.settings, silent, silent)[0] == 2

@@ -33,7 +33,7 @@ from tests.contract.segments import (
     segment_name,
 )
 
-GOLDEN = Path(__file__).parent.parent / "contract" / "golden"
+GOLDEN = Path(__file__).parents[2] / "contract" / "golden"
 
 
 def judged(segment: Segment) -> Verdict:
@@ -76,7 +76,7 @@ def test_the_golden_segments_hold_every_event_of_the_contract() -> None:
 
 
 def test_the_contracts_page_and_the_job_know_the_same_events() -> None:
-    page = Path(__file__).parents[2] / "docs" / "formats" / "session-log.md"
+    page = Path(__file__).parents[3] / "docs" / "formats" / "session-log.md"
     rows = [line.split("`")[1] for line in page.read_text().splitlines() if line.startswith("| `")]
     assert set(rows) >= KNOWN_EVENTS
 
