@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cloud_jobs.audit.run import audited
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.report import IngestReport, render
@@ -55,9 +54,8 @@ def ingest(
             before, ignored = ingest_batches(tables, settings, progress, after_step)
             progress("counting")
             return report_of(tables, settings, since=before, ignored=ignored, began=began)
-    except PySparkException as error:
-        first_line = str(error).strip().splitlines()[0][:500]
+    except SPARK_FAILURES as error:
         raise IngestError(
-            f"Spark failed: {first_line} (nothing is lost: run it again; if it fails again, "
-            "Spark's log in the cache directory has the details)"
+            f"Spark failed: {first_line_of(error)} (nothing is lost: run it again; if it fails "
+            "again, Spark's log in the cache directory has the details)"
         ) from error

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, Final
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit import fan_out, identifiers, queues, sessions
 from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
 from cloud_jobs.audit.gaps import gaps_of
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -36,11 +35,10 @@ def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[s
     tables = Tables(spark, tables_root)
     try:
         return _audited(tables, progress)
-    except PySparkException as error:
-        first_line = str(error).strip().splitlines()[0][:500]
+    except SPARK_FAILURES as error:
         raise IngestError(
-            f"the tables in {tables_root} cannot be audited: {first_line} (are they those that "
-            "`oncegate ingest` wrote?)"
+            f"the tables in {tables_root} cannot be audited: {first_line_of(error)} (are they "
+            "those that `oncegate ingest` wrote?)"
         ) from error
 
 

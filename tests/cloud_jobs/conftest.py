@@ -46,7 +46,7 @@ SMALL = {
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.driver.defaultJavaOptions": SHORT_JVM,
+    "spark.driver.defaultJavaOptions": f"{SHORT_JVM} -Xmn400m",
 }
 SECONDS_MAX = 900
 """Of a test: the first one that needs Spark waits for its start and for the ingestion."""
