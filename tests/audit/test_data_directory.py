@@ -35,7 +35,7 @@ def test_no_wild_life_with_cuts_and_takeovers_is_called_a_violation(
     findings = audit_of(tmp_path)
     wrong = [one for one in findings.exceptions if one.verdict == "violation"]
     assert not wrong, wrong
-    # Two things only the log does not tell: expired before its release, and no local.
+    # Two things only the log does not show: expired before its release, and no local.
     assert {one.law for one in findings.exceptions} <= {"fan_out"}
     assert findings.counts.entries > 0
 

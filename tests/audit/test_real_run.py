@@ -91,7 +91,7 @@ async def test_a_broker_killed_under_load_is_audited_running_and_stopped_and_all
     assert counts["held"] == counts["released"] == publisher.published[2]
     assert counts["entries"] == counts["completed"] + counts["ended"]
     print(counts)
-    # One segment after the other is lost; some hold all that a start of the broker had to tell,
+    # One segment after the other is lost; some hold all events of a start of the broker,
     # and the journal may still hold the same.
     uploaded = (directory / "uploaded").rglob("*.jsonl.zst")
     in_order = sorted(uploaded, key=lambda path: path.name.split(".")[2])

@@ -19,7 +19,7 @@ def test_a_field_that_is_no_number_is_refused_with_its_event(value: object) -> N
         ([held(1), released(2)], "message 1 is held under it"),
     ],
 )
-def test_a_release_that_was_not_due_says_what_its_identifier_holds(
+def test_a_release_that_was_not_due_names_what_its_identifier_holds(
     events: list[dict[str, object]], why: str
 ) -> None:
     found = [one for one in exceptions_of(checked(*begin(*events))) if one.law == "released_once"]

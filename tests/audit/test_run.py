@@ -45,7 +45,7 @@ def test_what_is_open_at_the_end_is_counted_and_no_exception(tmp_path: Path) -> 
     assert (counts.held_open, counts.queued_open, counts.in_flight_open) == (1, 1, 1)
 
 
-def test_a_damaged_segment_is_not_believed_and_what_it_held_is_in_doubt(tmp_path: Path) -> None:
+def test_a_damaged_segment_is_not_used_and_what_it_held_is_in_doubt(tmp_path: Path) -> None:
     case = Case("damaged", [begin(*life(1, 0)), life(2, 1), life(3, 2)])
     case.land(tmp_path)
     path = sorted(tmp_path.iterdir())[1]

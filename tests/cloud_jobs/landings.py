@@ -184,19 +184,19 @@ def repeated_starts() -> list[Segment]:
 
 
 def far_ahead() -> Segment:
-    """A gateway whose clock says the last days that any calendar shows."""
+    """A gateway whose clock shows the last days of any calendar."""
     events = numbered([opened()], 1, 253_402_300_799_000 - 2 * 86_400_000)
     return sealed(events, first_sequence=1, gateway="ahead", store=_store("ahead"))
 
 
 def land_contradiction(landing: Path) -> None:
     for segment, name in enumerate(("a", "b"), 1):
-        said = numbered([opened(1, name), closed(1, "a")], 1)
+        events = numbered([opened(1, name), closed(1, "a")], 1)
         gateway = "contradicts"
         land(
             landing,
             sealed(
-                said,
+                events,
                 first_sequence=1,
                 segment=segment,
                 gateway=gateway,
@@ -208,12 +208,12 @@ def land_contradiction(landing: Path) -> None:
 def land_session(landing: Path) -> list[Segment]:
     """The life of a session, whose middle comes last."""
     log = log_of("session")
-    story = [
+    life = [
         [opened(), *readings(2), closed()],
         [{**opened(), "event": "session_resumed", "address": "[::1]:9"}, *readings(1, first=9)],
         [closed(reason="kicked"), {**closed(reason="expired"), "event": "session_ended"}],
     ]
-    one, two, three = (log.seal(events) for events in story)
+    one, two, three = (log.seal(events) for events in life)
     land(landing, one, three)
     return [two]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Listener:
-    """The broker's end of the control socket: keeps every request, answers as it is told."""
+    """The broker's end of the control socket: keeps every request, answers as it is set."""
 
     def __init__(self, boot: str) -> None:
         self.boot = boot

@@ -7,7 +7,7 @@ from tests.session_log.listener import listening
 from tests.session_log.stage import Stage, until
 
 
-async def test_the_broker_hears_what_is_sealed_and_how_the_log_stands(stage: Stage) -> None:
+async def test_the_broker_receives_what_is_sealed_and_the_log_s_status(stage: Stage) -> None:
     stage.with_settings(seal_after_seconds=0.05)
     broker = Broker()
     stage.journal.blobs = [broker.started(), broker.exchanges(3)]
@@ -38,7 +38,7 @@ async def test_the_broker_hears_what_is_sealed_and_how_the_log_stands(stage: Sta
         }
 
 
-async def test_a_seal_at_the_stop_is_still_told(stage: Stage) -> None:
+async def test_a_seal_at_the_stop_is_still_reported(stage: Stage) -> None:
     broker = Broker()
     stage.journal.blobs = [broker.started()]
     async with listening(stage.settings.control_socket, broker.boot) as listener:
@@ -48,7 +48,7 @@ async def test_a_seal_at_the_stop_is_still_told(stage: Stage) -> None:
         assert [request["sequence"] for request in listener.of("exported")] == [1]
 
 
-async def test_a_broker_of_another_boot_is_not_told_to_drop_anything(stage: Stage) -> None:
+async def test_a_broker_of_another_boot_is_not_asked_to_drop_anything(stage: Stage) -> None:
     stage.with_settings(seal_after_seconds=0.05)
     old = Broker(boot="old")
     stage.journal.blobs = [old.started()]
@@ -62,7 +62,7 @@ async def test_a_broker_of_another_boot_is_not_told_to_drop_anything(stage: Stag
         assert listener.of("exported")[0]["sequence"] == 6
 
 
-async def test_what_was_sealed_while_the_broker_was_away_is_told_when_it_is_back(
+async def test_what_was_sealed_while_the_broker_was_away_is_reported_when_it_is_back(
     stage: Stage,
 ) -> None:
     broker = Broker()

@@ -122,7 +122,7 @@ async def test_with_nothing_free_the_log_goes_on_to_a_target_elsewhere(tmp_path:
     assert firsts == [1, *(last + 1 for last in lasts[:-1])]
 
 
-async def test_segments_that_the_broker_removed_for_want_of_room_trouble_nobody(
+async def test_segments_that_the_broker_removed_for_want_of_room_are_no_fault(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = Stage(settings_in(tmp_path), MemoryJournal())

@@ -24,7 +24,7 @@ async def started(data_dir: Path) -> asyncio.subprocess.Process:
 
 
 class Sender:
-    """The broker's part: appends batches, and drops what it was told is exported."""
+    """The broker's part: appends batches, and drops what was reported as exported."""
 
     def __init__(self, data_dir: Path, chance: random.Random) -> None:
         self.journal = DiskJournal(data_dir / "journal.sqlite")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cloud_jobs.conftest import Ingested
 
 
-def test_rows_say_how_good_their_time_was_and_no_time_breaks_a_table(ingested: Ingested) -> None:
+def test_rows_have_the_quality_of_their_time_and_no_time_breaks_a_table(ingested: Ingested) -> None:
     rows = ingested.place.rows
     for table in ("events", "sensor_readings"):
         assert {row.clock for row in rows(table, "gateway = 'boards'")} == {"unsynchronised"}
@@ -17,7 +17,7 @@ def test_rows_say_how_good_their_time_was_and_no_time_breaks_a_table(ingested: I
     assert [row.day.year for row in rows("events", "gateway = 'ahead'")] == [9999]
 
 
-def test_of_two_segments_that_contradict_each_other_one_is_believed_and_both_are_kept(
+def test_of_two_segments_that_contradict_each_other_one_is_taken_and_both_are_kept(
     ingested: Ingested,
 ) -> None:
     rows = ingested.place.rows

@@ -1,4 +1,4 @@
-"""Two runs on one local tables directory: the second one is told so, at once."""
+"""Two runs on one local tables directory: the second one is refused immediately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.run_lock import only_run
 
 
-def test_a_second_run_is_refused_and_told_who_is_writing(tmp_path: Path) -> None:
+def test_a_second_run_is_refused_with_the_process_that_is_writing(tmp_path: Path) -> None:
     program = (
         "import sys; from cloud_jobs.ingest.run_lock import only_run\n"
         "with only_run(sys.argv[1]): print('held', flush=True); sys.stdin.read()"
@@ -25,15 +25,15 @@ def test_a_second_run_is_refused_and_told_who_is_writing(tmp_path: Path) -> None
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        told = f"another ingest \\(process {holder.pid}\\)"
-        with pytest.raises(IngestError, match=told), only_run(str(tmp_path / "tables")):
+        refusal = f"another ingest \\(process {holder.pid}\\)"
+        with pytest.raises(IngestError, match=refusal), only_run(str(tmp_path / "tables")):
             pytest.fail("the lock was given twice")
         holder.kill()
     with only_run((tmp_path / "tables").as_uri()):
         assert (tmp_path / "tables" / "_ingest.lock").exists()
 
 
-def test_a_tables_directory_that_cannot_be_made_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_tables_directory_that_cannot_be_made_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(IngestError, match="make it writable or name another one"),

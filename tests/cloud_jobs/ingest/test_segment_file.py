@@ -128,7 +128,7 @@ BREAKS: dict[str, tuple[str, Callable[[], Segment]]] = {
         "header",
         lambda: sealed(numbered([opened()], 1), first_sequence=1, header={"gateway": "gw\n"}),
     ),
-    "a clock nobody knows": (
+    "an unknown clock quality": (
         "header",
         lambda: sealed(numbered([opened()], 1), first_sequence=1, header={"clock": ["x"]}),
     ),
@@ -146,7 +146,7 @@ BREAKS: dict[str, tuple[str, Callable[[], Segment]]] = {
     ),
     "a footer that is no JSON": ("footer", lambda: _with_last_line(b"{\n")),
     "a last line without its end": ("footer", lambda: _with_last_line(b"{}")),
-    "a header that says another gateway than the name": (
+    "a header with another gateway than the name": (
         "renamed",
         lambda: sealed(numbered([opened()], 1), first_sequence=1, header={"gateway": "gw-2"}),
     ),
@@ -175,7 +175,7 @@ def test_a_segment_that_breaks_the_contract_is_refused_with_its_reason(
     assert verdict.detail
 
 
-def test_a_renamed_segment_is_refused_and_its_right_name_is_said() -> None:
+def test_a_renamed_segment_is_refused_with_its_right_name() -> None:
     whole = good()
     verdict = verify("copy of a segment.jsonl.zst", whole.content, len(whole.content))
     assert verdict.reason == "renamed"

@@ -8,7 +8,7 @@ from tests.cloud_jobs import landings
 from tests.cloud_jobs.conftest import Ingested
 
 
-def test_payloads_are_read_as_rfc_8428_says(ingested: Ingested) -> None:
+def test_payloads_are_read_as_rfc_8428_defines_them(ingested: Ingested) -> None:
     rows = ingested.place.rows("sensor_readings", "gateway = 'senml'")
     found = {row.name.removeprefix("urn:dev:1:"): row for row in rows}
     expected = {str(record["n"]) for record in landings.BASED}
@@ -40,8 +40,8 @@ def test_a_reading_in_another_topic_than_its_own_is_refused_with_its_publisher(
 ) -> None:
     refused = ingested.place.rows("quarantine", "gateway = 'elsewhere'")
     assert {(row.kind, row.reason) for row in refused} == {("payload", "topic")}
-    told = sorted(row.detail.partition("(published by ")[2] for row in refused)
-    assert told == sorted(f"stranger to {topic})" for topic in ingested.foreign_topics)
+    publishers = sorted(row.detail.partition("(published by ")[2] for row in refused)
+    assert publishers == sorted(f"stranger to {topic})" for topic in ingested.foreign_topics)
     readings = ingested.place.rows("sensor_readings", "gateway = 'elsewhere'")
     assert {row.topic for row in readings} == {
         "sensors/board-0000002a/temperature",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cloud_jobs.conftest import Ingested
 
 
-def test_a_session_is_one_row_however_many_batches_tell_its_story(ingested: Ingested) -> None:
+def test_a_session_is_one_row_however_many_batches_its_events_are_in(ingested: Ingested) -> None:
     (session,) = ingested.place.rows("sessions", "gateway = 'session'")
     assert (session.connects, session.disconnects, session.events) == (2, 2, 11)
     assert (session.messages_held, session.messages_released) == (3, 3)

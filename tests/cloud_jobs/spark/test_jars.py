@@ -28,7 +28,7 @@ def test_jars_are_used_only_when_all_are_there_with_the_right_bytes(
     assert fetched_jars(tmp_path) is None
 
 
-def test_of_two_first_starts_at_once_one_fetches_and_the_other_waits_for_its_jars(
+def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delta_jars, "JARS", {"a.jar": hashlib.sha256(b"a").hexdigest()})
@@ -47,7 +47,7 @@ def test_of_two_first_starts_at_once_one_fetches_and_the_other_waits_for_its_jar
             found.get(timeout=0.2)
         jar.parent.mkdir()
         jar.write_bytes(b"a")
-        # Whoever comes now needs no permission to use what is there.
+        # A start that comes now needs no permission to use what is there.
         start()
         assert found.get() == [jar]
     second.join()

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def refusal_of(cache: Path, **environment: str) -> str:
-    """What a process without an active session says when it cannot start one."""
+    """What a process without an active session prints when it cannot start one."""
     program = (
         "import sys; from pathlib import Path\n"
         "from cloud_jobs.errors import IngestError\n"
@@ -36,15 +36,15 @@ def refusal_of(cache: Path, **environment: str) -> str:
 
 
 def test_without_java_the_mend_is_one_line(tmp_path: Path) -> None:
-    said = refusal_of(tmp_path / "cache", PATH=str(tmp_path))
-    assert said.count("\n") == 1
-    assert "install openjdk-17-jre-headless" in said
+    printed = refusal_of(tmp_path / "cache", PATH=str(tmp_path))
+    assert printed.count("\n") == 1
+    assert "install openjdk-17-jre-headless" in printed
 
 
 def test_a_cache_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = refusal_of(tmp_path / "file" / "cache", PATH="/usr/bin:/bin")
-    assert said.startswith(f"cannot make the cache directory {tmp_path}/file/cache")
+    printed = refusal_of(tmp_path / "file" / "cache", PATH="/usr/bin:/bin")
+    assert printed.startswith(f"cannot make the cache directory {tmp_path}/file/cache")
 
 
 def test_the_active_session_is_used_and_goes_on(spark: SparkSession) -> None:

@@ -28,7 +28,7 @@ async def test_every_event_of_the_journal_is_in_the_log_once_and_in_order(stage:
     assert (released["event"], released["matched"]) == ("message_released", 1)
 
 
-async def test_a_segment_says_whose_it_is_and_what_was_before_it(stage: Stage) -> None:
+async def test_a_segment_names_its_gateway_and_the_segment_before_it(stage: Stage) -> None:
     broker = Broker()
     stage.journal.blobs = [broker.started()]
     await stage.run_once()

@@ -133,7 +133,7 @@ async def test_a_gateway_with_a_new_id_begins_a_chain_but_repeats_no_event(three
     assert [(n.segment, n.first_sequence, n.last_sequence) for n in new] == [(1, 16, 20)]
 
 
-async def test_a_file_of_the_same_number_with_another_hash_is_believed_over_the_state(
+async def test_a_file_of_the_same_number_with_another_hash_counts_more_than_the_state(
     three: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = Stage(three.settings, three.journal)

@@ -35,7 +35,7 @@ async def test_a_device_that_may_write_but_not_look_can_upload(
     assert bucket.objects["/logs/a.jsonl.zst"] == b"whole"
 
 
-async def test_a_refusal_of_the_bucket_is_told_without_its_secrets(bucket: Bucket) -> None:
+async def test_a_refusal_of_the_bucket_is_shown_without_its_secrets(bucket: Bucket) -> None:
     bucket.refuse_put_with = 403
     with pytest.raises(TargetError) as refusal:
         await ObjectStoreTarget("s3://logs").put("a.jsonl.zst", b"whole")

@@ -20,7 +20,7 @@ def test_a_target_is_shown_without_user_password_and_query() -> None:
         "<Token>x</Token> token=SECRET",
     ],
 )
-def test_an_error_is_shown_without_what_opens_a_door(text: str) -> None:
+def test_an_error_is_shown_without_credentials(text: str) -> None:
     shown = shown_error(ValueError(text))
     assert "SECRET" not in shown
     assert shown

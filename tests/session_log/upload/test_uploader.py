@@ -40,7 +40,7 @@ async def test_sent_segments_are_removed_oldest_first_beyond_what_may_stay(stage
     assert len(stage.uploaded()) == 3
 
 
-async def test_a_target_that_comes_back_gets_everything_and_the_log_says_it_once_each_way(
+async def test_a_target_that_comes_back_gets_everything_and_each_change_is_logged_once(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -72,7 +72,7 @@ async def test_a_damaged_segment_is_set_aside_and_does_not_hold_up_the_others(
     assert f"{first.name} cannot be read" in caplog.text
 
 
-async def test_a_segment_that_is_set_aside_between_listing_and_reading_is_no_trouble(
+async def test_a_segment_that_is_set_aside_between_listing_and_reading_is_no_fault(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     await with_three_segments(stage)
