@@ -47,7 +47,7 @@ NPM := $(CURDIR)/$(BIN)/npm --prefix $(MQTTJS)
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
 COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/*/*.py)
-OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py))
+OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
 # Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.

@@ -79,20 +79,26 @@ def _pattern() -> Column:
     return F.replace(any_rest, F.lit("^\\Q#\\E$"), F.lit("^.*$"))
 
 
+def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
+    """From when until when each subscription was in force: SESSION, `filter`, `sequence`, `until`,
+    `granted`."""
+    in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
+    ends = events.where(is_event("session_ended")).groupBy(*SESSION)
+    ended = ends.agg(F.max("sequence").alias("ended"))
+    never = F.lit(2**62)
+    return (
+        changes.withColumn("changed", F.lead("sequence").over(in_order))
+        .where(is_event("subscribed"))
+        .join(ended, list(SESSION), "left")
+        .withColumn("until", F.least(F.coalesce("changed", never), F.coalesce("ended", never)))
+        .select(*SESSION, "filter", "sequence", "until", F.col("qos").alias("granted"))
+    )
+
+
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
     """Which subscriptions were in force for each release: STORE, `released_at`, `session`,
     `granted`, `is_shared`, `subscribed_at`."""
     changes = events.where(is_event("subscribed", "unsubscribed"))
-    in_turn = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
-    ends = events.where(is_event("session_ended")).groupBy(*SESSION)
-    ended = ends.agg(F.max("sequence").alias("ended"))
-    never = F.lit(2**62)
-    intervals = (
-        changes.withColumn("changed", F.lead("sequence").over(in_turn))
-        .where(is_event("subscribed"))
-        .join(ended, list(SESSION), "left")
-        .withColumn("until", F.least(F.coalesce("changed", never), F.coalesce("ended", never)))
-    )
     shared = F.col("filter").rlike("^\\$share/[^/+#]+/.")
     plain = F.when(shared, F.regexp_replace("filter", "^\\$share/[^/]+/", "")).otherwise(
         F.col("filter")
@@ -113,12 +119,7 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
     in_force = (F.col("sequence") < F.col("released_at")) & (F.col("released_at") < F.col("until"))
     return (
         releases.join(pairs, [*STORE, "topic"])
-        .join(
-            intervals.select(
-                *SESSION, "filter", "sequence", "until", F.col("qos").alias("granted")
-            ),
-            [*STORE, "filter"],
-        )
+        .join(_in_force(changes, events), [*STORE, "filter"])
         .where(in_force)
         .withColumnRenamed("sequence", "subscribed_at")
     )

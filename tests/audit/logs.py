@@ -2,7 +2,7 @@
 
 from gateway.audit.findings import Findings, LawException
 from gateway.audit.log_check import LogCheck
-from tests.laws.cases import Event
+from tests.laws.events import Event
 
 
 def checked(*events: Event, check: LogCheck | None = None) -> LogCheck:

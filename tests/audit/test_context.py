@@ -1,6 +1,6 @@
 from gateway.audit.context import Context
 from gateway.audit.findings import Findings
-from tests.laws.cases import started
+from tests.laws.events import started
 
 
 def context() -> Context:

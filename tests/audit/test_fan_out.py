@@ -1,5 +1,5 @@
 from tests.audit.logs import checked, exceptions_of
-from tests.laws.cases import (
+from tests.laws.events import (
     begin,
     delivered,
     ended,

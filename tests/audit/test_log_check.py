@@ -1,5 +1,5 @@
 from tests.audit.logs import checked, exceptions_of
-from tests.laws.cases import begin, completed, held, life, opened, queued, released
+from tests.laws.events import begin, completed, held, life, opened, queued, released
 
 
 def test_an_event_that_breaks_the_format_is_inconclusive_and_a_break_of_the_log() -> None:

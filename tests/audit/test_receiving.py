@@ -2,7 +2,7 @@ import pytest
 
 from gateway.audit.receiving import number_in
 from tests.audit.logs import checked, exceptions_of
-from tests.laws.cases import begin, delivered, event, held, life, released
+from tests.laws.events import begin, delivered, event, held, life, released
 
 
 @pytest.mark.parametrize("value", [None, "1", True, 1.0, -1])

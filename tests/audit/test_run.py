@@ -8,7 +8,8 @@ import pytest
 from gateway.audit.findings import LAWS, Findings
 from gateway.audit.run import Audit
 from tests.contract.segments import TIME_MS, sealed
-from tests.laws.cases import CASES, Case, begin, life
+from tests.laws.cases import CASES, Case
+from tests.laws.events import begin, life
 
 
 def audit_of(directory: Path) -> Findings:

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 from gateway.audit.segments import in_order, segments_below, stretch_of
-from tests.laws.cases import Case, begin, life
+from tests.laws.cases import Case
+from tests.laws.events import begin, life
 
 
 def test_each_segment_counts_once_in_the_order_of_the_chain_and_odd_names_are_named(

@@ -1,6 +1,6 @@
 from gateway.audit.findings import Findings
 from gateway.audit.walk import Stretch, Walk
-from tests.laws.cases import Event, begin, completed, held, life, opened
+from tests.laws.events import Event, begin, completed, held, life, opened
 
 
 def walk() -> Walk:
