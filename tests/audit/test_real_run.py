@@ -69,7 +69,7 @@ def lose_segments(directory: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 async def test_a_broker_killed_under_load_is_audited_running_and_stopped_and_all_is_well(
     new_stage: Callable[..., Stage], new_uploader: Callable[[Stage], Uploader]
 ) -> None:
