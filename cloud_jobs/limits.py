@@ -44,7 +44,7 @@ SEGMENTS_PER_BATCH_MAX: Final = 500
 repeated after a crash. What is left over is taken by the next batch of the same run."""
 
 SEGMENTS_PER_PYTHON_BATCH_MAX: Final = 1
-"""Segment files handed to a Python worker at once: its memory is that of one segment's rows."""
+"""Segment files handed to a Python worker together: its memory is that of one segment's rows."""
 
 KEY_RANGES_MAX: Final = 64
 """Ranges of keys that are written into one filter so that Delta skips files; more than this and the
@@ -65,7 +65,7 @@ timestamps and everyone else's can show."""
 
 CONFLICT_RETRIES_MAX: Final = 3
 """Times that a step is tried again when another writer committed beside it. A second run of the job
-conflicts once a step at most; more than that means that somebody else writes to the tables."""
+conflicts once a step at most; more than that means that another program writes to the tables."""
 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""

@@ -1,48 +1,48 @@
-"""The Spark job: run it as often as you like; the tables hold each event once.
+"""The Spark job's composition root: ingest what has landed, and audit the tables.
 
 `run` is what the command `oncegate ingest` calls. It finishes the batch that a run before left
-unfinished, takes what has landed since, batch by batch, and reports what stands in the tables.
+unfinished, takes what has landed since, batch by batch, and reports what stands in the tables: run
+it as often as you like, the tables hold each event once. `audit` is what `oncegate audit --tables`
+calls.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from cloud_jobs.batch import Batch, last_finished
-from cloud_jobs.delta_tables import IngestError, Tables
-from cloud_jobs.gaps import GAP_COLUMNS, gaps_of
-from cloud_jobs.landing import list_landed
-from cloud_jobs.limits import BOARDS_SHOWN_MAX, GAPS_SHOWN_MAX, GATEWAYS_SHOWN_MAX
-from cloud_jobs.report import (
-    Gap,
-    GatewayRange,
-    IngestReport,
-    RepeatedStart,
-    TableCount,
-    render,
-)
-from cloud_jobs.run_lock import only_run
+from cloud_jobs.audit.run import audited
+from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.report import IngestReport, render
+from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark_session import spark_session
+from cloud_jobs.spark.session import spark_session
+from cloud_jobs.tables.delta_tables import Tables
 
-__all__ = ["IngestError", "ingest", "render", "run"]
+__all__ = ["IngestError", "audit", "ingest", "render", "run"]
 
 
-def run(settings: IngestSettings, say: Callable[[str], None]) -> IngestReport:
-    """Ingest all that has landed. `say` gets a line at each step. Raises IngestError."""
-    with spark_session(settings.cache_dir, say) as spark:
-        return ingest(spark, settings, say, lambda _: None)
+def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestReport:
+    """Ingest all that has landed. `progress` gets a line at each step. Raises IngestError."""
+    with spark_session(settings.cache_dir, progress) as spark:
+        return ingest(spark, settings, progress, lambda _: None)
+
+
+def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:
+    """Audit the tables below a directory or URL; the result as JSON values. Raises IngestError."""
+    with spark_session(None, progress) as spark:
+        return audited(spark, tables_root, progress)
 
 
 def ingest(
     spark: SparkSession,
     settings: IngestSettings,
-    say: Callable[[str], None],
+    progress: Callable[[str], None],
     after_step: Callable[[str], None],
 ) -> IngestReport:
     """`run` in a session of the caller's; `after_step` is called when a step is committed."""
@@ -51,147 +51,11 @@ def ingest(
         with only_run(settings.tables):
             tables = Tables(spark, settings.tables)
             tables.create()
-            before, ignored = ingest_batches(tables, settings, say, after_step)
-            say("counting")
-            return _report(tables, settings, since=before, ignored=ignored, began=began)
-    except PySparkException as error:
-        first_line = str(error).strip().splitlines()[0][:500]
+            before, ignored = ingest_batches(tables, settings, progress, after_step)
+            progress("counting")
+            return report_of(tables, settings, since=before, ignored=ignored, began=began)
+    except SPARK_FAILURES as error:
         raise IngestError(
-            f"Spark failed: {first_line} (nothing is lost: run it again; if it fails again, "
-            "Spark's log in the cache directory says more)"
+            f"Spark failed: {first_line_of(error)} (nothing is lost: run it again; if it fails "
+            "again, Spark's log in the cache directory has the details)"
         ) from error
-
-
-def ingest_batches(
-    tables: Tables,
-    settings: IngestSettings,
-    say: Callable[[str], None],
-    after_step: Callable[[str], None],
-) -> tuple[int, int]:
-    """All batches until nothing is left. Returns the last finished batch before, files ignored."""
-    before = finished = last_finished(tables)
-    Batch(tables, finished, say, after_step).sweep()
-    while True:
-        batch = Batch(tables, finished + 1, say, after_step)
-        if batch.is_staged():
-            say(f"batch {batch.number}: a run before did not finish it; going on")
-            more, ignored = True, 0
-        else:
-            listing = list_landed(tables, settings.source)
-            more, ignored = listing.more, listing.ignored
-            if not listing.files:
-                return before, ignored
-            say(f"batch {batch.number}: verifying {len(listing.files)} segments")
-            batch.stage(listing.files)
-        batch.complete()
-        finished += 1
-        if not more:
-            return before, ignored
-
-
-def _totals(tables: Tables, since: int) -> dict[str, int]:
-    """The sums of the counts of all batches after `since`, and the number of these batches."""
-    batches = tables.read("batches")
-    names = [name for name in batches.columns if name not in ("batch", "finished_at")]
-    sums = (
-        batches.where(F.col("batch") > since)
-        .agg(
-            F.count("*").alias("batches"),
-            *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names),
-        )
-        .first()
-    )
-    assert sums is not None
-    return {name: int(value) for name, value in sums.asDict().items()}
-
-
-def _report(
-    tables: Tables, settings: IngestSettings, *, since: int, ignored: int, began: float
-) -> IngestReport:
-    totals = _totals(tables, since)
-    ledger = tables.read("segments").persist()
-    try:
-        gaps, gaps_count = _gaps(tables, ledger)
-        gateways, gateways_count = _gateways(tables, ledger)
-    finally:
-        ledger.unpersist()
-    refusals = F.sum(F.coalesce("refused", F.lit(1))).alias("refused")
-    refused = tables.read("quarantine").groupBy("kind", "reason").agg(refusals).collect()
-    return IngestReport(
-        source=settings.source,
-        tables_root=settings.tables,
-        batches=totals["batches"],
-        segments_ingested=totals["segments_ingested"],
-        segments_quarantined=totals["segments_quarantined"],
-        segments_duplicate=totals["segments_duplicate"],
-        events_new=totals["events_new"],
-        events_duplicate=totals["events_duplicate"],
-        readings_new=totals["readings_new"],
-        readings_duplicate=totals["readings_duplicate"],
-        quarantined_new=totals["quarantined"],
-        files_ignored=ignored,
-        tables=_table_counts(tables, totals, since),
-        quarantine={(row["kind"], row["reason"]): row["refused"] for row in refused},
-        gateways=gateways,
-        gateways_count=gateways_count,
-        gaps=gaps,
-        gaps_count=gaps_count,
-        repeated_starts=_repeated_starts(tables),
-        seconds=time.monotonic() - began,
-    )
-
-
-def _table_counts(tables: Tables, totals: dict[str, int], since: int) -> dict[str, TableCount]:
-    segments = sum(totals[f"segments_{how}"] for how in ("ingested", "quarantined", "duplicate"))
-    shown = ("segments", "events", "sensor_readings", "sessions", "quarantine")
-    touched = tables.read("sessions").where(F.col("batch") > since)
-    rows = tables.counts({name: tables.read(name) for name in shown} | {"touched": touched})
-    changed = {
-        "segments": segments,
-        "events": totals["events_new"],
-        "sensor_readings": totals["readings_new"],
-        "sessions": rows["touched"],
-        "quarantine": totals["quarantined"],
-    }
-    repeats = {
-        "segments": totals["segments_duplicate"],
-        "events": totals["events_duplicate"],
-        "sensor_readings": totals["readings_duplicate"],
-    }
-    return {name: TableCount(rows[name], changed[name], repeats.get(name, 0)) for name in shown}
-
-
-def _repeated_starts(tables: Tables) -> list[RepeatedStart]:
-    again = tables.read("sensor_readings").where("board_start IS NOT NULL")
-    found = again.groupBy("gateway", "device").agg(F.count_distinct("device_boot").alias("starts"))
-    rows = found.orderBy("gateway", "device").limit(BOARDS_SHOWN_MAX).collect()
-    return [RepeatedStart(row["gateway"], row["device"], row["starts"]) for row in rows]
-
-
-def _gaps(tables: Tables, ledger: DataFrame) -> tuple[list[Gap], int]:
-    truncations = tables.read("events").where(F.col("event") == "log_truncated")
-    found = gaps_of(ledger, truncations)
-    counted = found.withColumn("count", F.count("*").over(Window.partitionBy(F.lit(1))))
-    ordered = counted.orderBy("gateway", "segment", "kind").limit(GAPS_SHOWN_MAX)
-    rows = ordered.select(*GAP_COLUMNS, "count").collect()
-    return [Gap(*row[:-1]) for row in rows], rows[0]["count"] if rows else 0
-
-
-def _gateways(tables: Tables, ledger: DataFrame) -> tuple[list[GatewayRange], int]:
-    ingested = ledger.where("state = 'ingested'").groupBy("gateway")
-    read = ingested.agg(F.count("*").alias("segments"), F.sum("bad_lines").alias("bad_lines"))
-    events = (
-        tables.read("events")
-        .groupBy("gateway")
-        .agg(
-            F.count_distinct("boot").alias("boots"),
-            F.min("sequence").alias("first_sequence"),
-            F.max("sequence").alias("last_sequence"),
-            F.count("*").alias("events"),
-        )
-    )
-    columns = ("boots", "segments", "first_sequence", "last_sequence", "events", "bad_lines")
-    found = read.join(events, "gateway").select("gateway", *columns)
-    counted = found.withColumn("count", F.count("*").over(Window.partitionBy(F.lit(1))))
-    rows = counted.orderBy("gateway").limit(GATEWAYS_SHOWN_MAX).collect()
-    return [GatewayRange(*row[:-1]) for row in rows], rows[0]["count"] if rows else 0

@@ -34,7 +34,7 @@ class GatewayRange:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is missing (see cloud_jobs.gaps). The sequences are None for a break in the chain."""
+    """What is missing (cloud_jobs.audit.gaps). The sequences are None for a break in the chain."""
 
     gateway: str
     kind: str
@@ -115,9 +115,9 @@ def _counted(count: int, noun: str) -> str:
 
 def _summary(report: IngestReport) -> Text:
     if not report.batches:
-        words = Text("Nothing new has landed.", style="bold")
+        text = Text("Nothing new has landed.", style="bold")
     else:
-        words = Text.assemble(
+        text = Text.assemble(
             (_counted(report.segments_ingested, "segment") + " ingested", "bold green"),
             f", {report.segments_duplicate:,} doubled, ",
             (
@@ -125,10 +125,10 @@ def _summary(report: IngestReport) -> Text:
                 "bold red" if report.segments_quarantined else "",
             ),
         )
-    words.append(f"  ({report.source}, {report.seconds:.1f} s)", style="dim")
+    text.append(f"  ({report.source}, {report.seconds:.1f} s)", style="dim")
     if report.files_ignored:
-        words.append(f"\n{report.files_ignored:,} files do not end in .zst: ignored", "yellow")
-    return words
+        text.append(f"\n{report.files_ignored:,} files do not end in .zst: ignored", "yellow")
+    return text
 
 
 def _tables(report: IngestReport) -> Table:
@@ -185,7 +185,7 @@ def _repeated_starts(report: IngestReport) -> Table:
         table.add_column(name, style="bold cyan")
     table.add_column("new starts", justify="right")
     table.caption = (
-        "flashed anew or replaced; each start is stored by itself, and nothing is missing"
+        "flashed again or replaced; each start is stored by itself, and nothing is missing"
     )
     for one in report.repeated_starts:
         table.add_row(Text(one.gateway), Text(one.device), _number(one.starts))

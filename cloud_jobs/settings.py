@@ -1,4 +1,4 @@
-"""What a run of the Spark job must be told, and nothing that it can find out by itself."""
+"""What a run of the Spark job needs from its caller, and nothing that it can find out by itself."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from gateway.audit.books import SessionBook
-from gateway.audit.entitled import Subscriptions
-from gateway.audit.findings import Findings, LawException, Word
+from gateway.audit.findings import ExceptionVerdict, Findings, LawException
+from gateway.audit.session_state import SessionState
+from gateway.audit.subscriptions import Subscriptions
 
 Event = Mapping[str, object]
 
@@ -25,7 +25,7 @@ class Context:
         self.sequence = 0
         self.time_ms = 0
         self.segment = ""
-        self.sessions: dict[int, SessionBook] = {}
+        self.sessions: dict[int, SessionState] = {}
         self.highest_session = 0
         self.subscriptions = Subscriptions()
 
@@ -41,7 +41,7 @@ class Context:
         *,
         epoch: int,
         message: int | None = None,
-        session: SessionBook | None = None,
+        session: SessionState | None = None,
         since: int | None = None,
     ) -> None:
         """Name an exception at this event. `epoch` is that of what it contradicts."""
@@ -58,12 +58,12 @@ class Context:
 
     def add(
         self,
-        verdict: Word,
+        verdict: ExceptionVerdict,
         law: str,
         detail: str,
         *,
         message: int | None = None,
-        session: SessionBook | None = None,
+        session: SessionState | None = None,
         sequences: tuple[int, ...] = (),
         segment: str | None = None,
     ) -> None:
@@ -83,26 +83,26 @@ class Context:
             )
         )
 
-    def book_of(self, event: Event) -> SessionBook:
+    def session_of(self, event: Event) -> SessionState:
         """The session of an event that only a persistent session can have."""
         number = event["session"]
         assert isinstance(number, int)
-        book = self.sessions.get(number)
-        if book is None:
-            book = self._unknown(number, str(event["client_id"]), str(event["event"]))
-        return book
+        session = self.sessions.get(number)
+        if session is None:
+            session = self._unknown(number, str(event["client_id"]), str(event["event"]))
+        return session
 
-    def _unknown(self, number: int, client_id: str, kind: str) -> SessionBook:
+    def _unknown(self, number: int, client_id: str, kind: str) -> SessionState:
         # Without a break every session was seen to be opened.
-        book = SessionBook(number, client_id, None, True, self.epoch if self.is_whole else -1)
-        book.lose_track()
+        session = SessionState(number, client_id, None, True, self.epoch if self.is_whole else -1)
+        session.lose_track()
         if self.is_whole:
             known = "has ended" if number <= self.highest_session else "was never opened"
             self.report(
                 "session",
                 f"{kind} for a session that {known}",
                 epoch=self.epoch,
-                session=book,
+                session=session,
             )
-        self.sessions[number] = book
-        return book
+        self.sessions[number] = session
+        return session

@@ -1,9 +1,9 @@
 """From a queue to a subscriber: started once and in order, completed or dropped once."""
 
-from gateway.audit.books import InFlight, SessionBook, Waiting
 from gateway.audit.context import Context, Event
 from gateway.audit.fan_out import FanOut
 from gateway.audit.receiving import number_in
+from gateway.audit.session_state import InFlight, SessionState, Waiting
 
 
 class Delivering:
@@ -16,21 +16,21 @@ class Delivering:
     def queued(self, event: Event) -> None:
         """An entry at the end of the queue."""
         context = self.context
-        book = context.book_of(event)
+        session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
-        self._enter(book, message, position)
-        if book.entered_from is None:
-            book.entered_from = position
+        self._enter(session, message, position)
+        if session.entered_from is None:
+            session.entered_from = position
         qos = number_in(event, "qos")
-        book.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
+        session.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
     def started(self, event: Event) -> None:
-        """PUBLISH to the subscriber, from the queue or at once."""
+        """PUBLISH to the subscriber, from the queue or immediately."""
         context = self.context
-        book = context.book_of(event)
+        session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
         packet_id = number_in(event, "packet_id")
-        before = book.outbound.get(packet_id)
+        before = session.outbound.get(packet_id)
         if before is not None:
             context.report(
                 "identifier",
@@ -38,24 +38,24 @@ class Delivering:
                 f"{before.message} is in flight under it",
                 epoch=before.epoch,
                 message=message,
-                session=book,
+                session=session,
                 since=before.sequence,
             )
-        self._skip_to(book, position)
-        if book.queue and book.queue[0].position == position:
-            self._take_front(book, message)
+        self._skip_to(session, position)
+        if session.queue and session.queue[0].position == position:
+            self._take_front(session, message)
         else:
-            self._enter(book, message, position)
-        book.outbound[packet_id] = InFlight(
+            self._enter(session, message, position)
+        session.outbound[packet_id] = InFlight(
             position, message, number_in(event, "qos"), context.sequence, context.epoch
         )
 
-    def _enter(self, book: SessionBook, message: int, position: int) -> None:
+    def _enter(self, session: SessionState, message: int, position: int) -> None:
         """A new entry takes the next position of its session's queue."""
-        expected = book.next_position
-        is_firm = book.entered_from is not None and position >= book.entered_from
+        expected = session.next_position
+        is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:
-            self.fan_out.entry(book, message)
+            self.fan_out.entry(session, message)
         if expected is not None and position != expected:
             what = (
                 "has had an entry before: the message is delivered twice"
@@ -67,25 +67,25 @@ class Delivering:
                 f"position {position} of the queue, message {message}, {what}",
                 epoch=self.context.epoch if is_firm else self.context.epoch - 1,
                 message=message,
-                session=book,
+                session=session,
             )
-        book.next_position = max(position + 1, expected or 0)
+        session.next_position = max(position + 1, expected or 0)
 
-    def _skip_to(self, book: SessionBook, position: int) -> None:
+    def _skip_to(self, session: SessionState, position: int) -> None:
         """A queue is taken from its front: what a start passes over will never be delivered."""
-        while book.queue and book.queue[0].position < position:
-            lost = book.queue.popleft()
+        while session.queue and session.queue[0].position < position:
+            lost = session.queue.popleft()
             self.context.report(
                 "delivery",
                 f"message {lost.message} waited and was passed over: neither delivered nor dropped",
                 epoch=lost.epoch,
                 message=lost.message,
-                session=book,
+                session=session,
                 since=lost.sequence,
             )
 
-    def _take_front(self, book: SessionBook, message: int) -> None:
-        front = book.queue.popleft()
+    def _take_front(self, session: SessionState, message: int) -> None:
+        front = session.queue.popleft()
         if front.message != message:
             self.context.report(
                 "delivery",
@@ -93,7 +93,7 @@ class Delivering:
                 f"for message {message}",
                 epoch=front.epoch,
                 message=front.message,
-                session=book,
+                session=session,
                 since=front.sequence,
             )
 
@@ -123,29 +123,29 @@ class Delivering:
         delivery = self._in_flight(event, "delivery")
         if delivery is None:
             return
-        book = self.context.book_of(event)
-        del book.outbound[number_in(event, "packet_id")]
+        session = self.context.session_of(event)
+        del session.outbound[number_in(event, "packet_id")]
         counts = self.context.counts
         if delivery.is_dropped:
             return  # `message_dropped` was its end; this frees the identifier
         if delivery.qos == 2 and not delivery.is_received:
             counts.refused += 1
-            if not book.may_be_5:
+            if not session.may_be_5:
                 # Only a client of MQTT 5.0 can refuse a message, with an error in PUBREC.
                 self._wrong(event, "delivery", delivery, "completed before its PUBREC")
         else:
             counts.completed += 1
 
     def _completed_at_qos0(self, event: Event) -> None:
-        book = self.context.book_of(event)
+        session = self.context.session_of(event)
         message = number_in(event, "message")
         self.context.counts.completed += 1
-        if not self._take_waiting(book, message):
-            self._nothing_waits(event, book, message)
+        if not self._take_waiting(session, message):
+            self._nothing_waits(event, session, message)
 
     def dropped(self, event: Event) -> None:
         """The message will not reach this session; or, in flight, not any more."""
-        book = self.context.book_of(event)
+        session = self.context.session_of(event)
         message, reason = number_in(event, "message"), str(event["reason"])
         counts = self.context.counts
         if reason == "expired":
@@ -153,50 +153,50 @@ class Delivering:
         else:
             counts.dropped += 1
         if reason.startswith("queue_"):
-            self.fan_out.entry(book, message)
+            self.fan_out.entry(session, message)
             return
-        if self._take_waiting(book, message):
+        if self._take_waiting(session, message):
             return
         run = self.fan_out.run
         if reason == "too_large" and run is not None and run.message == message:
-            self.fan_out.entry(book, message)
+            self.fan_out.entry(session, message)
             return
-        for delivery in book.outbound.values():
+        for delivery in session.outbound.values():
             if delivery.message == message and not (delivery.is_received or delivery.is_dropped):
                 delivery.is_dropped = True
                 return
         if reason == "too_large":
-            self.fan_out.entry(book, message)
+            self.fan_out.entry(session, message)
         else:
-            self._nothing_waits(event, book, message)
+            self._nothing_waits(event, session, message)
 
-    def _take_waiting(self, book: SessionBook, message: int) -> bool:
-        if book.queue and book.queue[0].message == message:
-            book.queue.popleft()
+    def _take_waiting(self, session: SessionState, message: int) -> bool:
+        if session.queue and session.queue[0].message == message:
+            session.queue.popleft()
             return True
         # After a break the front may have gone unseen.
-        for skipped, waiting in enumerate(book.queue):
+        for skipped, waiting in enumerate(session.queue):
             if waiting.epoch == self.context.epoch:
                 break
             if waiting.message == message:
-                self._skip_to(book, book.queue[skipped].position)
-                book.queue.popleft()
+                self._skip_to(session, session.queue[skipped].position)
+                session.queue.popleft()
                 return True
         return False
 
-    def _nothing_waits(self, event: Event, book: SessionBook, message: int) -> None:
+    def _nothing_waits(self, event: Event, session: SessionState, message: int) -> None:
         self.context.report(
             "delivery",
             f"{event['event']} of message {message}, which does not wait at the front of the queue",
-            epoch=book.epoch,
+            epoch=session.epoch,
             message=message,
-            session=book,
+            session=session,
         )
 
     def _in_flight(self, event: Event, law: str) -> InFlight | None:
-        book = self.context.book_of(event)
+        session = self.context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
-        delivery = book.outbound.get(packet_id)
+        delivery = session.outbound.get(packet_id)
         if delivery is not None and delivery.message == message:
             return delivery
         found = "nothing" if delivery is None else f"message {delivery.message}"
@@ -204,9 +204,9 @@ class Delivering:
             law,
             f"{event['event']} of message {message}, but {found} is in flight under packet "
             f"identifier {packet_id}",
-            epoch=book.epoch if delivery is None else delivery.epoch,
+            epoch=session.epoch if delivery is None else delivery.epoch,
             message=message,
-            session=book,
+            session=session,
         )
         return None
 
@@ -216,6 +216,6 @@ class Delivering:
             f"message {delivery.message}: {detail}",
             epoch=delivery.epoch,
             message=delivery.message,
-            session=self.context.book_of(event),
+            session=self.context.session_of(event),
             since=delivery.sequence,
         )

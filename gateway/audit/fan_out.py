@@ -7,9 +7,9 @@ subscribed, or a shared subscription handed on what a session that ends leaves b
 
 from dataclasses import dataclass, field
 
-from gateway.audit.books import SessionBook
 from gateway.audit.context import Context
-from gateway.audit.findings import Word
+from gateway.audit.findings import ExceptionVerdict
+from gateway.audit.session_state import SessionState
 
 MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 """Events that may stand between a release and its entries."""
@@ -27,7 +27,7 @@ class Run:
     sequence: int
     may_be_5: bool
     entries: dict[int, int] = field(default_factory=dict)
-    latest: SessionBook | None = None
+    latest: SessionState | None = None
     """The session of the latest entry."""
 
 
@@ -36,7 +36,7 @@ class Claim:
     """An entry that only the end of another session in the same batch can explain."""
 
     message: int
-    session: SessionBook
+    session: SessionState
     sequence: int
     segment: str
     detail: str
@@ -63,39 +63,39 @@ class FanOut:
         *,
         may_be_5: bool,
     ) -> None:
-        """A message goes out. `topic` is None where the receivers cannot be told from it."""
+        """A message goes out. `topic` is None where it does not decide the receivers."""
         self.context.counts.matched += matched
         sequence = self.context.sequence
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
-    def entry(self, book: SessionBook, message: int) -> None:
-        """A session gets the message: queued, started at once, or dropped."""
+    def entry(self, session: SessionState, message: int) -> None:
+        """A session gets the message: queued, started immediately, or dropped."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:
-            run.entries[book.number] = run.entries.get(book.number, 0) + 1
-            run.latest = book
+            run.entries[session.number] = run.entries.get(session.number, 0) + 1
+            run.latest = session
             return
         self.context.counts.late_entries += 1
         if message in self._retained_count or message in self._left:
             return
-        if self.context.is_whole and book.durable is None:
-            return  # that there is no such session has been said
+        if self.context.is_whole and session.durable is None:
+            return  # that there is no such session has been reported
         if not self.context.is_whole:
             self.context.report(
                 "fan_out",
                 f"an entry of message {message} whose release is not in the log",
                 epoch=-1,
                 message=message,
-                session=book,
+                session=session,
             )
             return
         detail = f"message {message} enters the session again, long after its release"
-        self._claim(message, book, detail)
+        self._claim(message, session, detail)
 
-    def _claim(self, message: int, book: SessionBook, detail: str) -> None:
+    def _claim(self, message: int, session: SessionState, detail: str) -> None:
         context = self.context
-        self._claims.append(Claim(message, book, context.sequence, context.segment, detail))
+        self._claims.append(Claim(message, session, context.sequence, context.segment, detail))
 
     # -- reasons for late entries
 
@@ -113,10 +113,10 @@ class FanOut:
             if not self._retained_count[before]:
                 del self._retained_count[before]
 
-    def session_ends(self, book: SessionBook) -> None:
+    def session_ends(self, session: SessionState) -> None:
         """Members of its shared subscriptions may get, in this batch, what it leaves."""
-        if any(name.startswith("$share/") for name in book.subscriptions):
-            self._left.update(one.message for one in book.unfinished())
+        if any(name.startswith("$share/") for name in session.subscriptions):
+            self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]
 
     def batch_over(self) -> None:
@@ -171,29 +171,29 @@ class FanOut:
             if count > allowed:
                 expected = "no subscription of its matched" if not allowed else f"{allowed} matched"
                 detail = f"{count} entries where {expected}"
-                self._say("violation", run, detail, number)
+                self._add("violation", run, detail, number)
 
     def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
         """A persistent session that subscribes has no entry."""
-        verdict: Word = "inconclusive"
+        verdict: ExceptionVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"
         elif run.may_be_5 and number == run.publisher:
             detail = (
                 "it did not come back to its publisher, which subscribes to it; the log does not "
-                "tell whether with the option no local"
+                "show whether with the option no local"
             )
         elif run.may_be_5 and not run.matched:
             detail = (
-                "it went to nobody although this session subscribes; it may have expired before "
-                "its release, which the log does not tell"
+                "it reached no session although this one subscribes; it may have expired before "
+                "its release, which the log does not show"
             )
         else:
             verdict = "violation"
             detail = "a subscription of this session matched, and it never reached its queue"
-        self._say(verdict, run, detail, number)
+        self._add(verdict, run, detail, number)
 
-    def _say(self, verdict: Word, run: Run, detail: str, number: int) -> None:
+    def _add(self, verdict: ExceptionVerdict, run: Run, detail: str, number: int) -> None:
         self.context.add(
             verdict,
             "fan_out",
@@ -208,7 +208,7 @@ class FanOut:
             "inconclusive",
             "fan_out",
             f"message {run.message} matched {run.matched} sessions and {entries} have an entry: "
-            "whether the others keep no record (clean sessions, QoS 0) cannot be told, because "
+            "whether the others keep no record (clean sessions, QoS 0) is not known, because "
             "the log is not whole",
             message=run.message,
             sequences=(run.sequence,),

@@ -8,9 +8,9 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.audit.books import Held, InFlight, SessionBook, Waiting
 from gateway.audit.context import Context
-from gateway.audit.ledger import Ledger
+from gateway.audit.log_check import LogCheck
+from gateway.audit.session_state import Held, InFlight, SessionState, Waiting
 from gateway.core.sessions.session import Session
 from gateway.store.recovery import recover
 
@@ -28,26 +28,26 @@ class Database:
     """Behind the last event that was judged."""
 
 
-def compare(ledger: Ledger, database: Database) -> None:
+def compare(check: LogCheck, database: Database) -> None:
     """The law `state`. Raises `OSError`, `sqlite3.Error`."""
-    context = ledger.context
+    context = check.context
     connection = database.connection
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
     if recovered.damage:
-        # Too long an audit beside too busy a broker, or damage: a start would tell which.
+        # Too long an audit beside too busy a broker, or damage: a start would show which.
         context.add(
             "inconclusive", "state", f"the journal behind the tables: {recovered.damage[0]}"
         )
         return
     numbers = {session.number: session for session in recovered.state.sessions.values()}
-    for book in context.sessions.values():
-        if book.durable is False:
+    for logged in context.sessions.values():
+        if logged.durable is False:
             continue
-        session = numbers.pop(book.number, None)
-        _compare_session(context, book, {} if session is None else _open_in(connection, session))
+        session = numbers.pop(logged.number, None)
+        _compare_session(context, logged, {} if session is None else _open_in(connection, session))
     for session in numbers.values():
-        book = SessionBook(session.number, session.client_id, True, True, -1)
-        _compare_session(context, book, _open_in(connection, session))
+        logged = SessionState(session.number, session.client_id, True, True, -1)
+        _compare_session(context, logged, _open_in(connection, session))
 
 
 def _open_in(connection: sqlite3.Connection, session: Session) -> Open:
@@ -67,12 +67,12 @@ def _open_in(connection: sqlite3.Connection, session: Session) -> Open:
     return found
 
 
-def _compare_session(context: Context, book: SessionBook, stored: Open) -> None:
-    told: dict[tuple[str, int], Held | Waiting | InFlight] = {}
-    told.update({("held", packet_id): held for packet_id, held in book.held.items()})
-    told.update({("in flight", packet_id): one for packet_id, one in book.outbound.items()})
-    told.update({("queue", waiting.position): waiting for waiting in book.queue})
-    for (where, number), one in told.items():
+def _compare_session(context: Context, logged: SessionState, stored: Open) -> None:
+    in_log: dict[tuple[str, int], Held | Waiting | InFlight] = {}
+    in_log.update({("held", packet_id): held for packet_id, held in logged.held.items()})
+    in_log.update({("in flight", packet_id): one for packet_id, one in logged.outbound.items()})
+    in_log.update({("queue", waiting.position): waiting for waiting in logged.queue})
+    for (where, number), one in in_log.items():
         found = stored.pop((where, number), None)
         if found == one.message:
             continue
@@ -85,18 +85,18 @@ def _compare_session(context: Context, book: SessionBook, stored: Open) -> None:
             + (f"has message {found} there" if found is not None else "does not have it")
             + ("" if is_firm else "; it may have ended where the log is not whole"),
             message=one.message,
-            session=book,
+            session=logged,
             sequences=(one.sequence,),
             segment="database",
         )
     if stored:
-        _beyond_the_log(context, book, stored)
+        _beyond_the_log(context, logged, stored)
 
 
-def _beyond_the_log(context: Context, book: SessionBook, stored: Open) -> None:
-    """The database holds more than the log tells of: one exception for a whole queue of it."""
+def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
+    """The database holds more than the log has: one exception for a whole queue of it."""
     (where, number), message = next(iter(stored.items()))
-    is_firm = book.epoch == context.epoch
+    is_firm = logged.epoch == context.epoch
     context.add(
         "violation" if is_firm else "inconclusive",
         "state",
@@ -104,6 +104,6 @@ def _beyond_the_log(context: Context, book: SessionBook, stored: Open) -> None:
         f"open, the first is message {message} ({where} {number})"
         + ("" if is_firm else "; they may be older than the log"),
         message=message,
-        session=book,
+        session=logged,
         segment="database",
     )

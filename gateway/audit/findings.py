@@ -4,11 +4,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
 Verdict = Literal["ok", "violation", "inconclusive"]
-Word = Literal["violation", "inconclusive"]
+ExceptionVerdict = Literal["violation", "inconclusive"]
 
 EXCEPTIONS_MAX: Final = 100_000
 """Exceptions kept by name, about 50 MB of them. Further ones are counted only: a log that is wrong
-in so many places is one story, and a small gateway must be able to tell it."""
+in so many places has one cause, and a small gateway must be able to report it."""
 
 LAWS: Final[dict[str, str]] = {
     "held_once": "a message is received once, and its identifier holds no other until PUBREL",
@@ -22,14 +22,14 @@ LAWS: Final[dict[str, str]] = {
     "state": "what the log leaves open stands in the database, and nothing else",
     "log": "the log is whole: no sequence missing, no segment damaged or replaced",
 }
-"""What each law says; docs/audit.md has the reasons."""
+"""What each law requires; docs/audit.md has the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class LawException:
     """One place where a law does not hold, or cannot be decided."""
 
-    verdict: Word
+    verdict: ExceptionVerdict
     law: str
     gateway: str
     store: str

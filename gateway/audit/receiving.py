@@ -1,8 +1,8 @@
 """From a publisher into the broker: received once, repeats suppressed, released once."""
 
-from gateway.audit.books import Held, Marks
 from gateway.audit.context import Context, Event
 from gateway.audit.fan_out import FanOut
+from gateway.audit.session_state import Held, Marks
 
 
 def number_in(event: Event, name: str) -> int:
@@ -28,10 +28,10 @@ class Receiving:
     def held(self, event: Event) -> None:
         """A QoS 2 PUBLISH came for the first time."""
         context = self.context
-        book = context.book_of(event)
+        session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
         context.counts.held += 1
-        before = book.held.get(packet_id)
+        before = session.held.get(packet_id)
         if before is not None:
             context.report(
                 "held_once",
@@ -39,11 +39,13 @@ class Receiving:
                 f"released or abandoned; now message {message} is held under it",
                 epoch=before.epoch,
                 message=before.message,
-                session=book,
+                session=session,
                 since=before.sequence,
             )
-        self._take(message, "held", book.number)
-        book.held[packet_id] = Held(message, str(event["topic"]), context.sequence, context.epoch)
+        self._take(message, "held", session.number)
+        session.held[packet_id] = Held(
+            message, str(event["topic"]), context.sequence, context.epoch
+        )
 
     def _take(self, message: int, how: str, session: int) -> None:
         if not self._taken.add(message):
@@ -65,44 +67,44 @@ class Receiving:
         context = self.context
         context.counts.released += 1
         held = self._held_of(event, "released_once")
-        book = context.book_of(event)
+        session = context.session_of(event)
         if held is not None:
-            del book.held[number_in(event, "packet_id")]
+            del session.held[number_in(event, "packet_id")]
         self.fan_out.begin(
-            book.number,
+            session.number,
             number_in(event, "message"),
             held.topic if held is not None else None,
             2,
             number_in(event, "matched"),
-            may_be_5=book.may_be_5,
+            may_be_5=session.may_be_5,
         )
 
     def abandoned(self, event: Event) -> None:
         """`await_rel_timeout` passed."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
-            del self.context.book_of(event).held[number_in(event, "packet_id")]
+            del self.context.session_of(event).held[number_in(event, "packet_id")]
 
     def _held_of(self, event: Event, law: str) -> Held | None:
         context = self.context
-        book = context.book_of(event)
+        session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
-        held = book.held.get(packet_id)
+        held = session.held.get(packet_id)
         if held is not None and held.message == message:
             return held
         if held is not None:
             found, epoch = f"message {held.message} is held under it", held.epoch
         elif message in self._taken:
-            found, epoch = "it was released or abandoned before", book.epoch
+            found, epoch = "it was released or abandoned before", session.epoch
         else:
-            found, epoch = "it was never held", book.epoch
+            found, epoch = "it was never held", session.epoch
         context.report(
             law,
             f"{event['event']} of message {message} under packet identifier {packet_id}, but "
             f"{found}",
             epoch=epoch,
             message=message,
-            session=book,
+            session=session,
         )
         return None
 
@@ -112,12 +114,12 @@ class Receiving:
         message, number = number_in(event, "message"), number_in(event, "session")
         context.counts.published += 1
         self._take(message, "published", number)
-        book = context.sessions.get(number)
+        session = context.sessions.get(number)
         self.fan_out.begin(
             number,
             message,
             str(event["topic"]) if event["origin"] != "gateway" else None,
             number_in(event, "qos"),
             number_in(event, "matched"),
-            may_be_5=book is None or book.may_be_5,
+            may_be_5=session is None or session.may_be_5,
         )

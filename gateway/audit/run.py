@@ -2,7 +2,7 @@
 database. It is read while the broker runs or when it has stopped; nothing is written.
 
 The tables are read in one transaction, begun when all segments have been judged (one that lasts
-would keep the broker's WAL growing), and the journal behind it: the journal tells all that the
+would keep the broker's WAL growing), and the journal behind it: the journal has all that the
 tables have, and from the tables on it leads to the moment at which it was read.
 """
 
@@ -16,8 +16,8 @@ from gateway.audit.segments import in_order, segments_below, stretch_of
 from gateway.audit.walk import Stretch, Walk
 from gateway.core.records.blob import DamagedBlob
 from gateway.core.records.events import decode
-from gateway.history.names import SegmentName
-from gateway.history.verify import DamagedSegment, UnknownVersion
+from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion
 from gateway.store.database import DATABASE_NAME, connect_read_only
 from gateway.store.formats import refuse_earlier_database, refuse_newer_database
 from gateway.store.journal_files import (
@@ -122,12 +122,12 @@ class Audit:
         try:
             batch = decode(blob)
         except DamagedBlob as damage:
-            if walk.ledger is None or sequence >= walk.ledger.next_sequence:
+            if walk.check is None or sequence >= walk.check.next_sequence:
                 walk.damaged("journal", f"the batch at sequence {sequence}: {damage}")
             return 0
         last = batch.first_sequence + len(batch.events) - 1
         is_exported = sequence <= exported_until and walk.is_behind(batch.store, last)
-        # If it was in a segment that is missing, that was told where the gap was met.
+        # If it was in a segment that is missing, the gap has been reported.
         if not walk.has_seen(batch.store, batch.boot, last) and not is_exported:
             for event in batch.events:
                 event["time"] = batch.time_ms
@@ -145,15 +145,15 @@ class Audit:
         return last + 1
 
     def _finish(self, walk: Walk, database: Database | None = None) -> None:
-        ledger = walk.end()
-        if ledger is None:
+        check = walk.end()
+        if check is None:
             return
-        ledger.finish(is_complete=database is not None)
+        check.finish(is_complete=database is not None)
         if database is None:
-            ledger.doubt("events behind it are missing", also_firm=False)
+            check.doubt("events behind it are missing", also_firm=False)
         else:
             self._progress(self.findings.counts.events, "the database")
-            compare(ledger, database)
+            compare(check, database)
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gateway.audit.walk import Stretch
-from gateway.history.names import SegmentName, segment_name_of
-from gateway.history.verify import load_segment
+from gateway.session_log.segments.names import SegmentName, segment_name_of
+from gateway.session_log.segments.verify import load_segment
 
 SUFFIX = ".jsonl.zst"
 

@@ -1,4 +1,4 @@
-"""A gateway's log from its first event to its last: which ledger gets what, and where it breaks.
+"""A gateway's log from its first event to its last: which check gets what, and where it breaks.
 
 Whatever keeps events from the laws is an exception of the law `log`, so that no verdict rests on
 what was not read.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gateway.audit.context import Event
 from gateway.audit.findings import Findings, LawException
-from gateway.audit.ledger import Ledger
+from gateway.audit.log_check import LogCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Walk:
     def __init__(self, findings: Findings, gateway: str) -> None:
         self.findings = findings
         self.gateway = gateway
-        self.ledger: Ledger | None = None
+        self.check: LogCheck | None = None
         self._store = ""
         self._boots: set[str] = set()
         self._before: Stretch | None = None
         self._is_broken = False
 
     def damaged(self, name: str, why: str) -> None:
-        """A segment or a blob that was not believed."""
-        self._say(name, f"{why}; nothing in it was believed: look for a good copy", ())
+        """Note a segment or a blob that cannot be used."""
+        self._add(name, f"{why}; nothing in it was used: look for a good copy", ())
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
@@ -63,8 +63,8 @@ class Walk:
         """Whether the walk has gone beyond a stretch of this database."""
         return (
             store == self._store
-            and self.ledger is not None
-            and last_sequence < self.ledger.next_sequence
+            and self.check is not None
+            and last_sequence < self.check.next_sequence
         )
 
     def take(self, stretch: Stretch) -> None:
@@ -76,68 +76,68 @@ class Walk:
         self._before = stretch
         self._boots.add(stretch.boot)
         self._is_broken = False
-        ledger = self.ledger
-        assert ledger is not None
-        skipped = max(0, ledger.next_sequence - stretch.first_sequence)
+        check = self.check
+        assert check is not None
+        skipped = max(0, check.next_sequence - stretch.first_sequence)
         events = stretch.events[skipped:] if skipped else stretch.events
-        ledger.take(events, stretch.first_sequence + skipped, stretch.name)
+        check.take(events, stretch.first_sequence + skipped, stretch.name)
 
-    def end(self) -> Ledger | None:
-        """The ledger of the latest database, None if there was nothing to read."""
-        if self._is_broken and self.ledger is not None:
-            self.ledger.break_here()
-        return self.ledger
+    def end(self) -> LogCheck | None:
+        """The check of the latest database, None if there was nothing to read."""
+        if self._is_broken and self.check is not None:
+            self.check.break_here()
+        return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
         """The first events of a database: the log's beginning, or the gateway got a new one."""
-        before = self.ledger
+        before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence
         if before is not None:
             before.finish(is_complete=False)
             before.doubt("its database was replaced by another one", also_firm=True)
-        self.ledger = Ledger(self.findings, self.gateway, stretch.store)
+        self.check = LogCheck(self.findings, self.gateway, stretch.store)
         self._store = stretch.store
-        self.ledger.context.sequence = first - 1
+        self.check.context.sequence = first - 1
         if self._is_broken or not (first == 1 or follows):
-            self._say(
+            self._add(
                 stretch.name,
                 f"the log begins at sequence {first}: events 1 to {first - 1} are not here"
                 if before is None
                 else f"the log of a new database begins at sequence {first}",
                 (first,),
             )
-            self.ledger.break_here()
+            self.check.break_here()
 
     def _continue(self, stretch: Stretch) -> None:
-        ledger = self.ledger
-        assert ledger is not None
-        expected, first = ledger.next_sequence, stretch.first_sequence
+        check = self.check
+        assert check is not None
+        expected, first = check.next_sequence, stretch.first_sequence
         if first > expected:
-            self._say(
+            self._add(
                 stretch.name,
                 f"events {expected} to {first - 1} are missing before it; if the gateway has them "
                 "(log/sent, log/sealed), audit again with them",
                 (expected, first - 1),
             )
         elif first < expected and stretch.boot not in self._boots:
-            self._say(
+            self._add(
                 stretch.name,
                 f"a new start of the broker counts from {first} again, after {expected - 1}: its "
                 "database lost its end (did the card lie about fsync?)",
                 (first,),
             )
-            ledger.context.sequence = first - 1
+            check.context.sequence = first - 1
         elif not self._is_broken and self._follows(stretch):
             return
         elif not self._is_broken:
-            self._say(
+            self._add(
                 stretch.name,
                 "the segment before it is not the one that its header names: one of them was "
                 "replaced, or is missing",
                 (first,),
             )
-        ledger.break_here()
+        check.break_here()
 
     def _follows(self, stretch: Stretch) -> bool:
         before = self._before
@@ -145,7 +145,7 @@ class Walk:
             return True
         return (before.segment + 1, before.sha256) == (stretch.segment, stretch.previous_sha256)
 
-    def _say(self, name: str, detail: str, sequences: tuple[int, ...]) -> None:
+    def _add(self, name: str, detail: str, sequences: tuple[int, ...]) -> None:
         self.findings.add(
             LawException(
                 "inconclusive",

@@ -113,11 +113,11 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
 
     set_up_spark()
 
-    from cloud_jobs.audit import run
-    from cloud_jobs.delta_tables import IngestError
+    from cloud_jobs.errors import IngestError
+    from cloud_jobs.main import audit as audit_of
 
     try:
-        return run(root, say)
+        return audit_of(root, say)
     except IngestError as error:
         raise CommandFailed(f"oncegate audit: {line_of(error)}") from error
 

@@ -51,7 +51,7 @@ def ingest(
 
     from rich.console import Console
 
-    from cloud_jobs.delta_tables import IngestError
+    from cloud_jobs.errors import IngestError
     from cloud_jobs.main import render, run
     from cloud_jobs.settings import IngestSettings
 

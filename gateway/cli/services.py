@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from api.settings import ApiSettings
     from gateway.configuration import Configuration
-    from gateway.history.settings import HistorySettings
+    from gateway.session_log.settings import SessionLogSettings
 
 SERVICES = frozenset({"broker", "bridge", "api", "upload"})
 """The verbs that return one, ready to run."""
@@ -112,14 +112,16 @@ class PreparedApi(Prepared):
 class PreparedUpload(Prepared):
     """The session log's exporter and uploader."""
 
-    settings: "HistorySettings"
+    settings: "SessionLogSettings"
 
     def run(self) -> int:
         from gateway.cli.processes import report_ready, serve_until_stopped
-        from gateway.history.main import LogInUse, serve
         from gateway.service import Service
+        from gateway.session_log.main import LogInUse, serve
+        from gateway.session_log.priority import lower_priority
         from gateway.store.journal_reader import JournalReader
 
+        lower_priority()
         journal = JournalReader(self.settings.data_dir)
         service = Service()
         serve_until_stopped(

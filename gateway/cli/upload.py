@@ -15,7 +15,7 @@ from gateway.cli.services import PreparedUpload
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
-    from gateway.history.settings import HistorySettings
+    from gateway.session_log.settings import SessionLogSettings
 
 
 def upload(
@@ -39,15 +39,17 @@ def upload(
         oncegate upload --target s3://my-bucket/gateways
     """
     configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
-    return PreparedUpload(settings=history_settings_of(configuration), verbose=verbose, quiet=quiet)
+    return PreparedUpload(
+        settings=session_log_settings_of(configuration), verbose=verbose, quiet=quiet
+    )
 
 
-def history_settings_of(configuration: "Configuration") -> "HistorySettings":
+def session_log_settings_of(configuration: "Configuration") -> "SessionLogSettings":
     """The session log's part of the configuration."""
     from gateway.configuration import gateway_id
-    from gateway.history.settings import HistorySettings
+    from gateway.session_log.settings import SessionLogSettings
 
-    return HistorySettings(
+    return SessionLogSettings(
         gateway=gateway_id(configuration),
         data_dir=configuration.gateway.data_dir,
         control_socket=configuration.gateway.control_socket,

@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
-from tests.audit.stories import STORIES, Log, Story
+from tests.laws.cases import CASES, Case, Log
 
 
 def land(directory: Path, *names: str) -> None:
-    for story in STORIES:
-        if story.name in names:
-            story.land(directory)
+    for case in CASES:
+        if case.name in names:
+            case.land(directory)
 
 
 @pytest.mark.parametrize(
-    ("story", "code", "word"),
+    ("case", "code", "word"),
     [
-        ("an honest life", 0, "OK"),
+        ("every message accounted for", 0, "OK"),
         ("delivered twice", 3, "VIOLATION"),
         ("a gap while held", 4, "INCONCLUSIVE"),
     ],
 )
 def test_the_verdict_stands_first_and_is_the_exit_code(
-    story: str, code: int, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    case: str, code: int, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    land(tmp_path, story)
+    land(tmp_path, case)
     assert run(["audit", "--segments", str(tmp_path)]) == code
     shown = capsys.readouterr()
     assert shown.out.startswith(word)
@@ -34,7 +34,7 @@ def test_the_verdict_stands_first_and_is_the_exit_code(
 
 
 def test_json_names_every_exception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    land(tmp_path, "delivered twice", "held and forgotten", "an honest life")
+    land(tmp_path, "delivered twice", "held and forgotten", "every message accounted for")
     assert run(["audit", "--segments", str(tmp_path), "--json"]) == 3
     result = json.loads(capsys.readouterr().out)
     assert result["verdict"] == "violation"
@@ -45,10 +45,10 @@ def test_json_names_every_exception(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_client_id_cannot_paint_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    story = next(one for one in STORIES if one.name == "held and forgotten")
+    case = next(one for one in CASES if one.name == "held and forgotten")
     hostile = {"client_id": "[red]\x1b[31m"}
-    log: Log = [[event | hostile for event in events or ()] for events in story.log]
-    Story(story.name, log).land(tmp_path)
+    log: Log = [[event | hostile for event in events or ()] for events in case.log]
+    Case(case.name, log).land(tmp_path)
     assert run(["audit", "--segments", str(tmp_path)]) == 3
     assert "\x1b" not in capsys.readouterr().out
 

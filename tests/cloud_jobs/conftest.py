@@ -1,17 +1,29 @@
-"""One Spark session for all tests of the room: starting one takes longer than most of them."""
+"""One Spark session, one ingestion and one audit for all tests of the room.
+
+A JVM takes longer to start than most tests run, and an ingestion of a hundred rows as long as one
+of a hundred thousand: what can be looked at by many tests is made once.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.types import StructType
 
+from cloud_jobs.audit.run import audited
 from cloud_jobs.main import ingest
-from cloud_jobs.report import IngestReport
+from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark_session import spark_session
+from cloud_jobs.spark.session import spark_session
+from cloud_jobs.tables.schemas import QUARANTINE
+from tests.cloud_jobs import landings
+from tests.laws.cases import CASES
 from tests.short_jvm import SHORT_JVM
 from tests.system.fixtures import gateway
 
@@ -34,8 +46,18 @@ SMALL = {
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.driver.defaultJavaOptions": SHORT_JVM,
+    "spark.driver.defaultJavaOptions": f"{SHORT_JVM} -Xmn400m",
 }
+SECONDS_MAX = 900
+"""Of a test: the first one that needs Spark waits for its start and for the ingestion."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs Spark: it is left out of `make check`, and its first test waits long."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.timeout(SECONDS_MAX))
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +87,52 @@ class Place:
 @pytest.fixture
 def place(spark: SparkSession, tmp_path: Path) -> Place:
     return Place(spark, tmp_path)
+
+
+@dataclass
+class Ingested:
+    """Three runs of the job: all landings and all cases of the laws, then what heals the landings,
+    then nothing new."""
+
+    place: Place
+    """Landing directory and tables after the three runs."""
+    first: IngestReport
+    one_batch: Path
+    """The tables after the first run. The second batch touches the same rows."""
+    healed: IngestReport
+    idle: IngestReport
+    foreign_topics: list[str]
+
+    def gaps(self, report: IngestReport, gateway: str) -> list[Gap]:
+        return [gap for gap in report.gaps if gap.gateway == gateway]
+
+    def before_the_second_batch(self, root: Path) -> Place:
+        """A copy of the tables after the first run; the landing directory is the same."""
+        other = Place(self.place.spark, root)
+        tables = shutil.copytree(self.one_batch, other.settings.tables)
+        other.settings = IngestSettings(source=self.place.settings.source, tables=tables)
+        return other
+
+
+@pytest.fixture(scope="session")
+def ingested(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ingested:
+    place = Place(spark, tmp_path_factory.mktemp("ingested"))
+    later, foreign_topics = landings.land_all(place.landing)
+    for case in CASES:
+        case.land(place.landing)
+    # The tables were begun by an earlier version.
+    earlier = QUARANTINE.fields[: QUARANTINE.fieldNames().index("refused")]
+    quarantine = spark.createDataFrame([], StructType(earlier)).write.format("delta")
+    quarantine.save(f"{place.settings.tables}/quarantine")
+    first = place.run()
+    one_batch = place.landing.parent / "one-batch"
+    shutil.copytree(place.settings.tables, one_batch)
+    landings.land(place.landing, *later)
+    return Ingested(place, first, one_batch, place.run(), place.run(), foreign_topics)
+
+
+@pytest.fixture(scope="session")
+def audit(ingested: Ingested) -> dict[str, Any]:
+    """The audit's result over these tables. Gateways do not touch each other: each has a log."""
+    place = ingested.place
+    return audited(place.spark, place.settings.tables, lambda _: None)

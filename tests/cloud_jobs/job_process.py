@@ -3,7 +3,7 @@
 python job_process.py SOURCE TABLES STEP
     in the JVM that PYSPARK_GATEWAY_PORT names; kills itself with SIGKILL when STEP is committed
 python job_process.py SOURCE TABLES
-    with a JVM of its own; prints what the job says
+    with a JVM of its own; prints the job's progress
 """
 
 from __future__ import annotations

@@ -1,28 +1,25 @@
-"""A job that dies, wherever it dies, leaves tables that the next run makes whole."""
+"""A job that dies, wherever it dies, leaves tables that the next run makes whole.
+
+Each test goes on from the tables that have one batch, with a second one landed, and must end with
+the tables of the runs that were not disturbed (`ingested`).
+"""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from cloud_jobs.batch import STEPS
-from cloud_jobs.delta_tables import Tables
-from cloud_jobs.main import ingest_batches
-from cloud_jobs.schemas import TABLES
-from cloud_jobs.settings import IngestSettings
-from tests.cloud_jobs import stories
-from tests.cloud_jobs.conftest import Place
+from cloud_jobs.ingest.batch import STEPS, last_finished
+from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import TABLES
+from tests.cloud_jobs.conftest import Ingested, Place
 from tests.short_jvm import SHORT_JVM
-
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROGRAM = Path(__file__).with_name("job_process.py")
 ROOT = Path(__file__).parents[2]
@@ -51,92 +48,84 @@ def process(place: Place, *arguments: str, **environment: str) -> subprocess.Pop
     )
 
 
-@dataclass
-class Landed:
-    """A batch that is in the tables, a second one that has landed, and how the tables end."""
-
-    place: Place
-    """Landing directory and tables, which have both batches."""
-    one_batch: Path
-    """The tables before the second one, which touches the same rows."""
-    ended: dict[str, list[str]]
-
-    def beside(self, root: Path) -> Place:
-        """The tables before the second batch once more; the landing directory is the same."""
-        other = Place(self.place.spark, root)
-        tables = shutil.copytree(self.one_batch, other.settings.tables)
-        other.settings = IngestSettings(source=self.place.settings.source, tables=tables)
-        return other
+class Killed(BaseException):
+    """In place of SIGKILL, for a job in this process: nothing of the job handles it."""
 
 
 @pytest.fixture(scope="module")
-def landed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Landed:
-    place = Place(spark, tmp_path_factory.mktemp("crash"))
-    landing, one_batch = place.landing, place.landing.parent / "one-batch"
-    stories.land(landing, stories.log_of("senml").seal(stories.senml_events()[-4:]))
-    stories.land_contradiction(landing)
-    later = [
-        *stories.land_damaged(landing),
-        *stories.land_halves(landing),
-        *stories.land_repeats(landing),
-        *stories.land_session(landing),
-    ]
-    place.run()
-    shutil.copytree(place.settings.tables, one_batch)
-    stories.land(landing, *later)
-    place.run()
-    return Landed(place, one_batch, snapshot(place))
+def ended(ingested: Ingested) -> dict[str, list[str]]:
+    """The tables of the runs that were not disturbed."""
+    return snapshot(ingested.place)
 
 
-def test_a_job_killed_after_any_step_and_run_again_gives_the_tables_of_one_that_was_not(
-    landed: Landed, tmp_path: Path
-) -> None:
-    killed = landed.beside(tmp_path)
-    gateway = killed.spark.sparkContext._gateway
+def silent(_: str) -> None:
+    return None
+
+
+def kill_in_this_process(place: Place, step: str) -> None:
+    """A job that ends when this step is committed. The JVM goes on, as it does on a cluster."""
+
+    def die_after(committed: str) -> None:
+        if committed == step:
+            raise Killed
+
+    with pytest.raises(Killed):
+        ingest_batches(
+            Tables(place.spark, place.settings.tables), place.settings, silent, die_after
+        )
+
+
+def kill_process(place: Place, step: str) -> None:
+    """The same with a process of its own, on this test's JVM, and SIGKILL."""
+    gateway = place.spark.sparkContext._gateway
     assert gateway is not None
     shared_jvm = {
         "PYSPARK_GATEWAY_PORT": str(gateway.gateway_parameters.port),
         "PYSPARK_GATEWAY_SECRET": gateway.gateway_parameters.auth_token,
         "PYSPARK_PIN_THREAD": "true",
     }
-    # A job killed after its last step, `sweep`, is one that has done everything.
-    for step in STEPS[:-1]:
-        with process(killed, step, **shared_jvm) as job:
-            _, errors = job.communicate()
-            assert job.returncode == -signal.SIGKILL, f"{step}: {errors}"
-    last = killed.run()
-    assert last.batches == 0
-    assert list(Path(killed.settings.tables, "_staging").iterdir()) == []
-    assert snapshot(killed) == landed.ended
+    with process(place, step, **shared_jvm) as job:
+        _, errors = job.communicate()
+        assert job.returncode == -signal.SIGKILL, f"{step}: {errors}"
 
 
-def test_a_job_killed_with_its_jvm_in_the_middle_of_a_step_is_finished_by_the_next_one(
-    landed: Landed, tmp_path: Path
-) -> None:
-    killed = landed.beside(tmp_path)
-    with process(killed, JDK_JAVA_OPTIONS=SHORT_JVM) as job:
+def kill_with_its_jvm(place: Place, line: str) -> None:
+    """The job as it is run on one machine; both processes are killed when it prints this line."""
+    with process(place, JDK_JAVA_OPTIONS=SHORT_JVM) as job:
         assert job.stdout is not None
-        for line in job.stdout:
-            if "sensor readings" in line:
+        for printed in job.stdout:
+            if line in printed:
                 os.killpg(job.pid, signal.SIGKILL)
         assert job.wait() == -signal.SIGKILL, job.stderr.read() if job.stderr else ""
-    report = killed.run()
-    assert report.batches == 1
-    assert snapshot(killed) == landed.ended
 
 
-def test_two_runs_at_once_without_a_lock_write_no_row_twice(landed: Landed, tmp_path: Path) -> None:
-    """On an object store there is no lock: the second run meets the first in the middle."""
-    both = landed.beside(tmp_path)
-    tables = Tables(both.spark, both.settings.tables)
+def test_jobs_that_are_killed_and_one_that_is_overtaken_end_with_the_tables_of_an_undisturbed_one(
+    ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
+) -> None:
+    """A job is killed after each step, and one in the middle of a step with its JVM.
 
-    def silent(_: str) -> None:
-        return None
+    On an object store there is no lock, so two runs can meet: all kills behind the step `events`
+    happen to other jobs, while one that has come as far is held up. It goes on when they have done
+    everything. A job killed after its last step, `sweep`, is one that has done everything.
+    """
+    place = ingested.before_the_second_batch(tmp_path)
+    tables = Tables(place.spark, place.settings.tables)
+    first, others = STEPS[: STEPS.index("readings")], STEPS[STEPS.index("readings") : -1]
 
-    def overtake(name: str) -> None:
-        if name == "events":
-            ingest_batches(tables, both.settings, silent, silent)
+    def be_overtaken(step: str) -> None:
+        if step != "events":
+            return
+        # What this one has written of `sensor_readings` is not committed.
+        kill_with_its_jvm(place, "sensor readings")
+        kill_process(place, others[0])
+        for other in others[1:]:
+            kill_in_this_process(place, other)
+        assert last_finished(tables) == 2
+        ingest_batches(tables, place.settings, silent, silent)
+        assert list(Path(place.settings.tables, "_staging").iterdir()) == []
 
-    ingest_batches(tables, both.settings, silent, overtake)
-    assert snapshot(both) == landed.ended
-    assert both.run().batches == 0
+    for step in first:
+        kill_in_this_process(place, step)
+    ingest_batches(tables, place.settings, silent, be_overtaken)
+    assert snapshot(place) == ended
+    assert ingest_batches(tables, place.settings, silent, silent)[0] == 2

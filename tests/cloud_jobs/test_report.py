@@ -40,10 +40,10 @@ def report_of(gaps: list[Gap], gaps_count: int, batches: int = 1) -> IngestRepor
     )
 
 
-def test_the_report_says_what_is_new_what_is_refused_and_what_is_missing() -> None:
+def test_the_report_has_what_is_new_what_is_refused_and_what_is_missing() -> None:
     gap = Gap("gw-1", "sequence", 7, 4001, 4009, "look for it on the gateway")
     text = shown(report_of([gap], 2))
-    for words in (
+    for shown_text in (
         "1,200 segments ingested",
         "1 in quarantine",
         "3 files do not end in .zst",
@@ -54,10 +54,10 @@ def test_the_report_says_what_is_new_what_is_refused_and_what_is_missing() -> No
         "look for it on the gateway",
         "1 more are not shown",
     ):
-        assert words in text
+        assert shown_text in text
 
 
-def test_a_log_without_gaps_is_said_to_have_none_and_an_idle_run_to_be_idle() -> None:
+def test_a_log_without_gaps_is_reported_as_such_and_an_idle_run_as_idle() -> None:
     text = shown(report_of([], 0, batches=0))
     assert "Nothing new has landed." in text
     assert "No gaps" in text

@@ -14,13 +14,14 @@ import orjson
 import pytest
 from backports import zstd
 
-from cloud_jobs import segment_file
-from gateway.history.lines import LineEncoder, Value
-from gateway.history.names import segment_name_of, segments_in
-from gateway.history.segment import SegmentHeader, SegmentWriter
-from gateway.history.settings import LINE_BYTES_MAX
-from gateway.history.verify import check_chain, load_segment
+from cloud_jobs.ingest import segment_file
+from gateway.session_log.segments.lines import LineEncoder, Value
+from gateway.session_log.segments.names import segment_name_of, segments_in
+from gateway.session_log.segments.verify import load_segment
+from gateway.session_log.segments.writer import SegmentHeader, SegmentWriter
+from gateway.session_log.settings import LINE_BYTES_MAX
 from tests.contract.segments import LogWriter, closed, held, opened, published, readings
+from tests.session_log.chains import check_chain
 
 GOLDEN = Path(__file__).parent / "golden"
 GOLDEN_SEGMENTS = [GOLDEN / str(name) for name in segments_in(GOLDEN)]

@@ -18,7 +18,7 @@ INSTRUMENTED = (
     "gateway.wire",
     "gateway.core",
     "gateway.store",
-    "gateway.history",
+    "gateway.session_log",
     "firmware_bridge",
 )
 

@@ -9,8 +9,8 @@ from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder as LineDecoder
 
 from gateway.core.sessions.connection import Connection
-from gateway.history.names import SegmentName
-from gateway.history.verify import DamagedSegment, Segment, segment_of
+from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.verify import DamagedSegment, Segment, segment_of
 from gateway.store.journal_files import JournalFile
 from gateway.store.journal_reading import JournalReading
 from gateway.store.medium import Contents

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from gateway.history.names import segments_in
-from gateway.history.targets import MARKER_NAME
-from tests.history.journals import Broker, MemoryJournal
-from tests.history.stage import Stage, settings_in, until
+from gateway.session_log.segments.names import segments_in
+from gateway.session_log.upload.targets import MARKER_NAME
 from tests.powercut.mounted_disk import MountedDisk
+from tests.session_log.journals import Broker, MemoryJournal
+from tests.session_log.stage import Stage, settings_in, until
 
 
 @pytest.fixture
 def cabinet(disk: MountedDisk, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """A gateway whose data directory is on the disk on which the other is mounted."""
-    monkeypatch.setattr("gateway.history.uploader.UPLOAD_RETRY_SECONDS", (0.02, 0.05))
+    monkeypatch.setattr("gateway.session_log.upload.uploader.UPLOAD_RETRY_SECONDS", (0.02, 0.05))
     data = disk.directory / "gateway"
     data.mkdir()
     stage = Stage(settings_in(data), MemoryJournal())

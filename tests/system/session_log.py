@@ -20,8 +20,8 @@ from backports import zstd
 from gateway.store.journal_files import FOLDER_NAME, journal_files, sequence_of
 from tests.system.broker_process import oncegate_command
 
-STOP_DEADLINE_SECONDS = 30.0
-EXPORT_DEADLINE_SECONDS = 60.0
+STOP_DEADLINE_SECONDS = 60.0
+EXPORT_DEADLINE_SECONDS = 120.0
 
 
 class Uploader:

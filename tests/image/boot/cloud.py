@@ -5,10 +5,10 @@ from pathlib import Path
 
 from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark_session import spark_session
-from tests.history.bucket import SECRET, Bucket
+from cloud_jobs.spark.session import spark_session
 from tests.image.boot.machine import HOST, HOST_PORT, Machine
 from tests.image.boot.subscriber import Reading
+from tests.session_log.bucket import SECRET, Bucket
 
 UPLOAD = f"""
 [upload]

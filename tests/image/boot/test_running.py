@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.history.bucket import Bucket, served_bucket
 from tests.image.boot.card import Card
 from tests.image.boot.cloud import UPLOAD, ingested, stop_and_upload
 from tests.image.boot.conftest import PASSWORD, SERVICES, USER, provisioning_file
 from tests.image.boot.machine import MQTT, Machine, block_stat, powered, sectors_written
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
+from tests.session_log.bucket import Bucket, served_bucket
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0

@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 from tests.api.chromium import open_tab
-from tests.history.bucket import served_bucket
 from tests.image.boot.card import Card
 from tests.image.boot.cloud import UPLOAD, ingested, stop_and_upload
 from tests.image.boot.conftest import PASSWORD, USER, provisioning_file
@@ -25,6 +24,7 @@ from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
 from tests.image.boot.updates import MOUNT, UPDATE, bundle_of, install, stick_with
+from tests.session_log.bucket import served_bucket
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0

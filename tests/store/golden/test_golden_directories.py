@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gateway.history.names import segments_in
-from gateway.history.verify import check_chain
+from gateway.session_log.segments.names import segments_in
 from gateway.store.formats import JOURNAL_IS_FILES
-from tests.history.stage import segments_of
+from tests.session_log.chains import check_chain
+from tests.session_log.stage import segments_of
 from tests.store.golden import version_5
 from tests.store.golden.programs import Programs
 from tests.system.mqtt_bytes import Kind, connect

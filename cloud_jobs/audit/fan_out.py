@@ -1,0 +1,223 @@
+"""The law `fan_out`: a message enters the queue of every persistent session that it matched, once.
+
+A release and its entries are one batch, and a batch has one time. Who must have an entry follows
+from the subscriptions that were in force, since `matched` also counts sessions of which nothing is
+recorded (clean ones, QoS 0).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.audit.findings import SESSION, STORE, finding, is_event
+
+RUN = (*STORE, "released_at")
+
+
+def releases_of(events: DataFrame) -> DataFrame:
+    """One row a release or publication: `released_at`, `message`, `time`, `topic`, `qos`,
+    `matched`, `publisher`."""
+    contents = (
+        events.where(is_event("message_held"))
+        .groupBy(*STORE, "message")
+        .agg(F.max("topic").alias("held_topic"))
+    )
+    in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")
+    is_first = F.row_number().over(in_turn) == 1
+    topic = F.when(is_event("message_released"), F.when(is_first, F.col("held_topic"))).when(
+        F.col("origin") != "gateway", F.col("topic")
+    )
+    out = events.where(is_event("message_released", "message_published"))
+    return out.join(contents, [*STORE, "message"], "left").select(
+        *STORE,
+        F.col("sequence").alias("released_at"),
+        "message",
+        "time",
+        topic.alias("topic"),
+        F.when(is_event("message_released"), 2).otherwise(F.col("qos")).alias("message_qos"),
+        "matched",
+        F.col("session").alias("publisher"),
+    )
+
+
+def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
+    """One row each time that a session got a message: queued, started immediately, or dropped."""
+    columns = (*SESSION, "message", "sequence", "time")
+    taken = places.where("use = 1").select(*columns)
+    was_queued = places.select(*SESSION, "message").distinct()
+    drops = events.where(is_event("message_dropped"))
+    full = drops.where(F.col("reason").isin("queue_full", "queue_bytes")).select(*columns)
+    large = drops.where("reason = 'too_large'").join(was_queued, [*SESSION, "message"], "left_anti")
+    return taken.unionByName(full).unionByName(large.select(*columns))
+
+
+def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Entries with the release they belong to (`released_at`), and those that came later."""
+    keys = releases.select(*STORE, "message", "time", "released_at")
+    joined = entries.join(keys, [*STORE, "message", "time"], "left")
+    belongs = F.col("sequence") > F.col("released_at")
+    with_run = joined.withColumn("released_at", F.when(belongs, F.col("released_at")))
+    one = with_run.groupBy(*SESSION, "message", "sequence", "time").agg(
+        F.max("released_at").alias("released_at")
+    )
+    return one.where("released_at IS NOT NULL"), one.where("released_at IS NULL")
+
+
+def _pattern() -> Column:
+    """The column `plain`, a filter, as a regular expression."""
+    levels = F.transform(
+        F.split("plain", "/", -1),
+        lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
+            F.concat(
+                F.lit("\\Q"), F.replace(level, F.lit("\\E"), F.lit("\\E\\\\E\\Q")), F.lit("\\E")
+            )
+        ),
+    )
+    whole = F.concat(F.lit("(?s)^"), F.array_join(levels, "/"), F.lit("$"))
+    any_rest = F.replace(whole, F.lit("/\\Q#\\E$"), F.lit("(/.*)?$"))
+    return F.replace(any_rest, F.lit("^\\Q#\\E$"), F.lit("^.*$"))
+
+
+def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
+    """From when until when each subscription was in force: SESSION, `filter`, `sequence`, `until`,
+    `granted`."""
+    in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
+    ends = events.where(is_event("session_ended")).groupBy(*SESSION)
+    ended = ends.agg(F.max("sequence").alias("ended"))
+    never = F.lit(2**62)
+    return (
+        changes.withColumn("changed", F.lead("sequence").over(in_order))
+        .where(is_event("subscribed"))
+        .join(ended, list(SESSION), "left")
+        .withColumn("until", F.least(F.coalesce("changed", never), F.coalesce("ended", never)))
+        .select(*SESSION, "filter", "sequence", "until", F.col("qos").alias("granted"))
+    )
+
+
+def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
+    """Which subscriptions were in force for each release: STORE, `released_at`, `session`,
+    `granted`, `is_shared`, `subscribed_at`."""
+    changes = events.where(is_event("subscribed", "unsubscribed"))
+    shared = F.col("filter").rlike("^\\$share/[^/+#]+/.")
+    plain = F.when(shared, F.regexp_replace("filter", "^\\$share/[^/]+/", "")).otherwise(
+        F.col("filter")
+    )
+    filters = (
+        changes.select(*STORE, "filter").distinct()
+        .withColumn("plain", plain)
+        .withColumn("is_shared", shared)
+    )  # fmt: skip
+    patterns = filters.withColumn("pattern", _pattern())
+    topics = releases.where("topic IS NOT NULL").select(*STORE, "topic").distinct()
+    hidden = F.col("topic").startswith("$") & ~F.col("plain").startswith("$")
+    pairs = (
+        topics.join(patterns, list(STORE))
+        .where(F.expr("topic RLIKE pattern") & ~hidden)
+        .select(*STORE, "topic", "filter", "is_shared")
+    )
+    in_force = (F.col("sequence") < F.col("released_at")) & (F.col("released_at") < F.col("until"))
+    return (
+        releases.join(pairs, [*STORE, "topic"])
+        .join(_in_force(changes, events), [*STORE, "filter"])
+        .where(in_force)
+        .withColumnRenamed("sequence", "subscribed_at")
+    )
+
+
+def wrong_runs(
+    releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
+) -> DataFrame:
+    """What is missing from, or too much in, the batches of releases.
+
+    `releases` has `broken`, whether something is missing from the log before it.
+    """
+    fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
+    last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
+    counted = in_runs.groupBy(*RUN).agg(F.count("*").alias("entries"))
+    runs = (
+        releases.join(counted, list(RUN), "left")
+        .join(last, list(STORE))
+        .join(fives.distinct().withColumn("may_be_5", F.lit(True)), [*STORE, "publisher"], "left")
+        .withColumn("entries", F.coalesce("entries", F.lit(0)))
+        .withColumn("may_be_5", F.coalesce("may_be_5", F.lit(False)))
+    )
+    text = F.concat(
+        F.lit("message "), "message", F.lit(" matched "), "matched", F.lit(" sessions and has "),
+        "entries", F.lit(" entries"),
+    )  # fmt: skip
+    no_session = F.lit(None).cast("long")
+    plain = runs.withColumn("session", no_session).withColumn("sequence", F.col("released_at"))
+    leaving = _sharers_leaving(events)
+    many = plain.where("entries > matched").join(leaving, [*STORE, "time"], "left_anti")
+    few = plain.where("broken AND entries < matched AND message_qos > 0")
+    why = F.concat(text, F.lit(": the log is not whole, so the others cannot be judged"))
+    found = finding(many, "fan_out", text, F.col("sequence")).unionByName(
+        finding(few, "fan_out", why, F.col("sequence"), "inconclusive")
+    )
+    whole = runs.where("NOT broken")
+    return found.unionByName(_missing(whole, matched, in_runs)).unionByName(
+        _uninvited(whole.where("entries <= matched"), matched, in_runs)
+    )
+
+
+def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
+    """Persistent sessions that subscribe at QoS 1 or 2 and have no entry."""
+    due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
+    due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
+    absent = due.join(in_runs, [*RUN, "session"], "left_anti").join(runs, list(RUN))
+    rows = absent.withColumn("sequence", F.col("released_at"))
+    is_cut = (F.col("time") == F.col("last_time")) & (F.col("entries") < F.col("matched"))
+    may = F.col("may_be_5") & ((F.col("matched") == 0) | (F.col("publisher") == F.col("session")))
+    text = F.concat(F.lit("message "), "message", F.lit(" never reached this session's queue"))
+    since = F.col("subscribed_at")
+    maybe = F.when(is_cut, "; the end of its batch is not here").otherwise(
+        "; it may have expired before its release, or the subscription may progress no local"
+    )
+    doubtful = rows.where(is_cut | may)
+    return finding(
+        rows.where(~(is_cut | may)), "fan_out", F.concat(text, F.lit(", which subscribes")), since
+    ).unionByName(finding(doubtful, "fan_out", F.concat(text, maybe), since, "inconclusive"))
+
+
+def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
+    """Sessions with more entries of one release than subscriptions that it matched."""
+    groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
+    ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
+    allowed = matched.groupBy(*RUN, "session").agg((groups + ordinary).alias("allowed"))
+    counts = in_runs.groupBy(*RUN, "session").agg(F.count("*").alias("count"))
+    rows = counts.join(runs.where("topic IS NOT NULL"), list(RUN)).join(
+        allowed, [*RUN, "session"], "left"
+    )
+    many = rows.where(F.col("count") > F.coalesce("allowed", F.lit(0)))
+    detail = F.concat(
+        F.lit("message "), "message", F.lit(" has "), "count", F.lit(" entries here, and "),
+        F.coalesce("allowed", F.lit(0)), F.lit(" subscriptions matched"),
+    )  # fmt: skip
+    return finding(
+        many.withColumn("sequence", F.col("released_at")), "fan_out", detail, F.col("released_at")
+    )
+
+
+def _sharers_leaving(events: DataFrame) -> DataFrame:
+    """The times of batches in which a member of a shared subscription ended."""
+    members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
+    ended = events.where(is_event("session_ended"))
+    return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")
+
+
+def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
+    """Entries behind their release without a reason: no retained message, nothing handed on."""
+    kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
+    opened = events.where(is_event("session_opened")).select(*SESSION).distinct()
+    rows = (
+        late.join(kept, [*STORE, "message"], "left_anti")
+        .join(_sharers_leaving(events).distinct(), [*STORE, "time"], "left_anti")
+        .join(opened, list(SESSION), "left_semi")
+    )
+    detail = F.concat(
+        F.lit("message "),
+        "message",
+        F.lit(" enters the session behind its release, is not retained and was not handed on"),
+    )
+    return finding(rows, "fan_out", detail, F.lit(0))

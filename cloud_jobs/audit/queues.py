@@ -1,0 +1,96 @@
+"""The law `delivery` over the queues of sessions: each position is used once, in order."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
+
+
+def positions(events: DataFrame) -> DataFrame:
+    """One row an entry of a queue: its first event, and the sequence of its start if any."""
+    rows = events.where(is_event("message_queued", "delivery_started"))
+    in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
+    return (
+        rows.withColumn("use", F.row_number().over(in_turn))
+        .withColumn("first_event", F.first("event").over(in_turn))
+        .withColumn("first_message", F.first("message").over(in_turn))
+        .withColumn("since", F.first("sequence").over(in_turn))
+        .withColumn("next_event", F.lead("event").over(in_turn))
+    )
+
+
+def wrong_positions(places: DataFrame) -> DataFrame:
+    """`delivery`: each position is taken once, in order, for one message."""
+    is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
+    is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
+    again = places.where(F.col("use") > 1).where(~is_good)
+    text = F.concat(F.lit("position "), "position", F.lit(" of the queue, message "), "message")
+    found = finding(
+        again, "delivery", F.concat(text, F.lit(", has had an entry before")), F.col("since")
+    )
+    in_turn = Window.partitionBy(*SESSION).orderBy("sequence")
+    entries = places.where("use = 1").withColumn("last", F.lag("position").over(in_turn))
+    entries = entries.withColumn("since", F.lag("sequence").over(in_turn))
+    expected = F.coalesce(F.col("last") + 1, F.lit(0))
+    odd = entries.where(F.col("position") != expected).join(
+        _entered_before(entries), [*SESSION, "sequence"], "left"
+    )
+    # An entry that was queued in a hole of the log can be started long behind it; where entries
+    # were made in a hole, the next one that is queued comes later than it was due.
+    is_start = is_event("delivery_started")
+    since = F.when(is_start, F.col("entered")).otherwise(F.col("since"))
+    verdict = F.when(is_start, "violation").otherwise(WHOLE_ONLY)
+    detail = F.concat(text, F.lit(" comes where "), expected.cast("string"), F.lit(" is due"))
+    return found.unionByName(finding(odd, "delivery", detail, since, verdict))
+
+
+def _entered_before(entries: DataFrame) -> DataFrame:
+    """By start: when, at the latest, an entry at or before its position was queued before it."""
+    queued = entries.where(is_event("message_queued")).select(
+        *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
+    )
+    starts = entries.where(is_event("delivery_started")).select(*SESSION, "position", "sequence")
+    return (
+        starts.join(queued, list(SESSION))
+        .where("front <= position AND queued_at < sequence")
+        .groupBy(*SESSION, "sequence")
+        .agg(F.max("queued_at").alias("entered"))
+    )
+
+
+def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
+    """Entries that were queued and not started, with how many of the same message left the queue
+    otherwise, and the start that passed them if one did."""
+    starts = places.where(is_event("delivery_started"))
+    furthest = starts.groupBy(*SESSION).agg(
+        F.max("position").alias("furthest"), F.max_by("sequence", "position").alias("passed_at")
+    )
+    queued = places.where("use = 1 AND event = 'message_queued' AND next_event IS NULL")
+    in_turn = Window.partitionBy(*SESSION, "message").orderBy("position")
+    gone = events.where(
+        (is_event("delivery_completed") & (F.col("packet_id") == 0))
+        | (is_event("message_dropped") & ~F.col("reason").isin("queue_full", "queue_bytes"))
+    )
+    removed = gone.groupBy(*SESSION, "message").agg(F.count("*").alias("removed"))
+    return (
+        queued.withColumn("nth", F.row_number().over(in_turn))
+        .join(removed, [*SESSION, "message"], "left")
+        .where(F.col("nth") > F.coalesce("removed", F.lit(0)))
+        .join(furthest, list(SESSION), "left")
+        .withColumn("is_passed", F.coalesce(F.col("position") < F.col("furthest"), F.lit(False)))
+    )
+
+
+def passed_over(left: DataFrame) -> DataFrame:
+    """`delivery`: what waits is not passed over."""
+    lost = left.where("is_passed").withColumn("since", F.col("sequence"))
+    detail = F.concat(
+        F.lit("message "),
+        "message",
+        F.lit(" waited and was passed over: neither delivered nor dropped"),
+    )
+    return finding(
+        lost.withColumn("sequence", F.col("passed_at")), "delivery", detail, F.col("since")
+    )

@@ -1,0 +1,247 @@
+"""The audit over the tables: the same laws as on the gateway, implemented a second time.
+
+Nothing is collected but counts and exceptions, and
+of those a bounded number. A finding is a violation only where the log is whole between the events
+that contradict each other; where something is missing between them it is inconclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cloud_jobs.audit import fan_out, identifiers, queues, sessions
+from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
+from cloud_jobs.audit.gaps import gaps_of
+from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
+from cloud_jobs.tables.delta_tables import Tables
+
+Progress = Callable[[str], None]
+
+_COLUMNS: Final = (
+    *STORE, "sequence", "time", "event", "session", "client_id", "message", "packet_id", "topic",
+    "qos", "matched", "origin", "position", "packet", "reason", "filter", "protocol", "detail",
+    "segment_name",
+)  # fmt: skip
+
+
+def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
+    """Audit the tables below a directory or URL; the result as JSON values. Raises IngestError."""
+    tables = Tables(spark, tables_root)
+    try:
+        return _audited(tables, progress)
+    except SPARK_FAILURES as error:
+        raise IngestError(
+            f"the tables in {tables_root} cannot be audited: {first_line_of(error)} (are they "
+            "those that `oncegate ingest` wrote?)"
+        ) from error
+
+
+def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
+    events = tables.read("events").select(*_COLUMNS).persist()
+    try:
+        progress("looking for what is missing")
+        lacks = lacks_of(tables, events).persist()
+        progress("walking over identifiers, queues and releases")
+        found = judged(findings_of(events, lacks), lacks).persist()
+        return _result(tables, events, found, lacks)
+    finally:
+        events.unpersist()
+
+
+def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
+    """Where the log is not whole: STORE, `at` (the first sequence behind the break), `detail`."""
+    segments = tables.read("segments")
+    stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
+                                                       "first_sequence").distinct()  # fmt: skip
+    gaps = gaps_of(segments, events.join(tables.read("events").select(
+        "gateway", "sequence", "from_sequence", "to_sequence"), ["gateway", "sequence"]
+    ).where(is_event("log_truncated")))  # fmt: skip
+    at = F.coalesce(F.col("to_sequence") + 1, "first_sequence", F.lit(0))
+    missing = F.when(
+        F.col("from_sequence").isNotNull(),
+        F.concat(F.lit("events "), "from_sequence", F.lit(" to "), "to_sequence",
+                 F.lit(" are missing: ")),
+    )  # fmt: skip
+    holes = gaps.join(stores, ["gateway", "segment"], "left").select(
+        "gateway",
+        F.coalesce("store", F.lit("")).alias("store"),
+        at.alias("at"),
+        F.concat(F.coalesce(missing, F.lit("")), "detail").alias("detail"),
+    )
+    damage = events.where(is_event("store_damaged")).select(
+        *STORE,
+        (F.col("sequence") + 1).alias("at"),
+        F.concat(F.lit("the data on disk were damaged and salvaged: "), "detail").alias("detail"),
+    )
+    refused = tables.read("quarantine").where("kind IN ('line', 'event')")
+    names = segments.select(F.col("name").alias("segment_name"), "store", "first_sequence")
+    lines = refused.join(names, "segment_name").select(
+        "gateway",
+        "store",
+        F.coalesce(F.col("sequence") + 1, F.col("first_sequence")).alias("at"),
+        F.concat(F.lit("in quarantine: "), "reason").alias("detail"),
+    )
+    return holes.unionByName(damage).unionByName(lines)
+
+
+def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
+    """Everything that contradicts a law, as if the log were whole."""
+    used = identifiers.uses_of(events).persist()
+    places = queues.positions(events).persist()
+    left = queues.waiting(places, events)
+    first_lack = lacks.groupBy(*STORE).agg(F.min("at").alias("first_lack"))
+    releases = fan_out.releases_of(events).join(first_lack, list(STORE), "left")
+    broken = F.coalesce(F.col("first_lack") <= F.col("released_at"), F.lit(False))
+    releases = releases.withColumn("broken", broken).drop("first_lack")
+    entries = fan_out.entries_of(events, places)
+    in_runs, late = fan_out.runs_of(releases, entries)
+    matched = fan_out.matches_of(
+        releases.drop("broken", "message", "time", "publisher", "matched"), events
+    )
+    runs = fan_out.wrong_runs(releases, matched, in_runs, events)
+    every = [
+        identifiers.wrong_identifiers(used, events),
+        identifiers.received_twice(events),
+        queues.wrong_positions(places),
+        queues.passed_over(left),
+        sessions.absent_sessions(events),
+        runs,
+        fan_out.unexplained(late, events),
+        still_open(used, left, events, lacks),
+    ]
+    return reduce(DataFrame.unionByName, every).select(*FINDING)
+
+
+def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
+    """What is open at the end and older than the last break: it may have ended unseen."""
+    ended = events.where(is_event("session_ended")).select(*SESSION)
+    last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
+    columns = (*SESSION, "message", "sequence", "law")
+    is_held = F.col("after") == "held"
+    taken = used.where("is_last AND after != 'free'").withColumn(
+        "law", F.when(is_held, "released_once").otherwise("delivery")
+    )
+    queued = left.where("NOT is_passed").withColumn("law", F.lit("delivery"))
+    rows = (
+        taken.select(*columns)
+        .unionByName(queued.select(*columns))
+        .join(ended, list(SESSION), "left_anti")
+        .join(last_lack, list(STORE))
+        .where("sequence < last_lack")
+    )
+    detail = F.concat(
+        F.lit("how message "), "message", F.lit(" ended is not known: events are missing")
+    )
+    return finding(rows, F.col("law"), detail, F.col("sequence"), "inconclusive")
+
+
+def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
+    """Findings with their verdict: a break between the two sequences makes them inconclusive."""
+    here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
+    between = (
+        (F.col("gateway") == F.col("of_gateway"))
+        & (F.col("store") == F.col("of_store"))
+        & (F.col("since") < F.col("at"))
+        & (F.col("at") <= F.col("sequence"))
+    )
+    doubtful = F.max("at").isNotNull()
+    whole_only = F.col("verdict") == WHOLE_ONLY
+    return (
+        found.join(here, between, "left")
+        .groupBy(*FINDING)
+        .agg(doubtful.alias("is_doubtful"))
+        .where(~(F.col("is_doubtful") & whole_only))
+        .withColumn(
+            "verdict",
+            F.when(F.col("is_doubtful"), "inconclusive")
+            .when(whole_only, "violation")
+            .otherwise(F.col("verdict")),
+        )
+        .select(*FINDING)
+        .unionByName(_of_the_log(lacks))
+    )
+
+
+def _of_the_log(lacks: DataFrame) -> DataFrame:
+    nothing = F.lit(None).cast("long")
+    rows = lacks.withColumn("message", nothing).withColumn("session", nothing)
+    rows = rows.withColumn("sequence", F.col("at"))
+    return finding(rows, "log", F.col("detail"), F.lit(0), "inconclusive")
+
+
+def _result(
+    tables: Tables, events: DataFrame, found: DataFrame, lacks: DataFrame
+) -> dict[str, Any]:
+    totals = {row["verdict"]: row["count"] for row in found.groupBy("verdict").count().collect()}
+    violations, doubts = totals.get("violation", 0), totals.get("inconclusive", 0)
+    counts = _counts(tables, events)
+    verdict = "violation" if violations else "ok"
+    if not violations and (doubts or not counts["events"]):
+        verdict = "inconclusive"
+    exceptions = _exceptions(events, found)
+    lacks.unpersist()
+    found.unpersist()
+    return {
+        "source": tables.root,
+        "verdict": verdict,
+        "violations": violations,
+        "inconclusive": doubts,
+        "counts": counts,
+        "exceptions": exceptions,
+        "exceptions_not_shown": violations + doubts - len(exceptions),
+        "seconds": 0.0,
+    }
+
+
+def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
+    """Violations first, each with the segment of its event and the client's id."""
+    chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
+    places = events.select(*STORE, "sequence", "segment_name")
+    names = events.where("session IS NOT NULL").groupBy(*SESSION)
+    clients = names.agg(F.max("client_id").alias("client_id"))
+    rows = (
+        chosen.join(places, [*STORE, "sequence"], "left")
+        .join(clients, list(SESSION), "left")
+        .orderBy(F.col("verdict").desc(), *STORE, "sequence")
+    )
+    named = ("verdict", "law", "gateway", "store", "detail", "message", "session", "client_id")
+    return [
+        {name: row[name] for name in named}
+        | {
+            "sequences": sorted({row["since"] or row["sequence"], row["sequence"]}),
+            "segment": row["segment_name"],
+        }
+        for row in rows.collect()
+    ]
+
+
+def _counts(tables: Tables, events: DataFrame) -> dict[str, int]:
+    def number_of(condition: Column) -> Column:
+        return F.count_if(condition)
+
+    expired = F.col("reason") == "expired"
+    is_new = F.col("position").isNotNull()
+    row = events.agg(
+        F.count("*").alias("events"),
+        number_of(is_event("message_held")).alias("held"),
+        number_of(is_event("duplicate_suppressed")).alias("duplicates_suppressed"),
+        number_of(is_event("message_released")).alias("released"),
+        number_of(is_event("message_abandoned")).alias("abandoned"),
+        number_of(is_event("message_published")).alias("published"),
+        F.coalesce(F.sum("matched"), F.lit(0)).alias("matched"),
+        F.count_distinct(
+            F.when(is_new, F.struct(*SESSION, "position"))
+        ).alias("entries"),
+        number_of(is_event("delivery_completed")).alias("completed"),
+        number_of(is_event("message_dropped") & ~expired).alias("dropped"),
+        number_of(is_event("message_dropped") & expired).alias("expired"),
+    ).first()  # fmt: skip
+    assert row is not None
+    segments = tables.read("segments").where("state = 'ingested'").count()
+    return {"segments": segments} | {name: int(value) for name, value in row.asDict().items()}

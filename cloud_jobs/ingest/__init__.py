@@ -1,0 +1,1 @@
+"""Landed segment files become rows: listed, verified, written batch by batch, each step once."""

@@ -1,0 +1,233 @@
+"""One numbered batch, step by step; every step can be repeated and none can be done twice.
+
+    stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
+    segments   what each file was found to be                                      segments
+    events     the good lines, each identity once                                  events
+    readings   what the delivered messages among them carried                      sensor_readings
+    sessions   what each session did in them                                       sessions
+    quarantine what was refused                                                    quarantine
+    settle     the segments' state is `ingested`                                   segments
+    finish     the batch's counts; the batch is done                               batches
+    sweep      the staging table is removed
+
+The staging commit fixes what is in a batch: files that change, vanish or land later do not matter
+to it. All other steps are functions of that commit and of the tables that the steps before wrote,
+and each write carries the batch's number as its application transaction. A run that died between
+any two steps (or within one) is continued by the next run: it finds the batch staged and not
+finished, and goes through all steps again; those that were committed are skipped by Delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest import (
+    deliveries,
+    events,
+    quarantine,
+    readings,
+    segment_states,
+    senml,
+    sessions,
+)
+from cloud_jobs.ingest.landing import Landed, read_and_verify
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import BATCHES
+
+STEPS: Final = (
+    "stage",
+    "segments",
+    "events",
+    "readings",
+    "sessions",
+    "quarantine",
+    "settle",
+    "finish",
+    "sweep",
+)
+
+
+def last_finished(tables: Tables) -> int:
+    """The number of the last batch whose every step is committed; 0 when there is none."""
+    row = tables.read("batches").agg(F.max("batch").alias("batch")).first()
+    return int(row["batch"]) if row is not None and row["batch"] is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch and where its rows go. `after_step` is called with each step that is committed."""
+
+    tables: Tables
+    number: int
+    progress: Callable[[str], None]
+    after_step: Callable[[str], None]
+
+    @property
+    def _staging(self) -> str:
+        return self.tables.path(f"_staging/{self.number:08d}")
+
+    def is_staged(self) -> bool:
+        return DeltaTable.isDeltaTable(self.tables.spark, self._staging)
+
+    def stage(self, files: list[Landed]) -> None:
+        """Read and verify the files; all their rows become durable in one commit, or none."""
+        rows = read_and_verify(self.tables.spark, files)
+        try:
+            # Mode `error`: the first commit of a table succeeds for one writer only.
+            rows.write.format("delta").mode("error").save(self._staging)
+        except AnalysisException as error:
+            if not self.is_staged():
+                raise
+            raise IngestError(
+                f"another ingest has just begun batch {self.number} in {self.tables.root}: "
+                "wait until it has ended, then run this one again"
+            ) from error
+        self.after_step("stage")
+
+    def complete(self) -> None:
+        """Do every step after `stage` that is not committed yet."""
+        try:
+            staged = self._read_staged().persist()
+            try:
+                self._derive(staged)
+            finally:
+                staged.unpersist()
+        except PySparkException:
+            # Without a lock a second run may have finished the batch and swept it away meanwhile.
+            if last_finished(self.tables) < self.number:
+                raise
+            self.progress(f"batch {self.number}: another run has finished it")
+        self.sweep()
+        self.after_step("sweep")
+
+    def _read_staged(self) -> DataFrame:
+        return self.tables.spark.read.format("delta").load(self._staging)
+
+    def _derive(self, staged: DataFrame) -> None:
+        tables, number = self.tables, self.number
+        self._commit_segments(staged)
+        candidates = events.events_of(staged, number)
+        known = tables.read("events").where(F.col("batch") != number)
+        self.progress(f"batch {number}: events")
+        ranges = events.ranges_of(candidates)
+        tables.append("events", events.new_events(candidates, known, ranges), batch=number)
+        self.after_step("events")
+        delivered = deliveries.delivered_in(tables.read("events"), number)
+        records = senml.records_of(delivered).persist()
+        try:
+            self._commit_readings(records)
+            self._commit_sessions()
+            self._commit_quarantine(staged, candidates, ranges, records)
+            self._settle()
+            self._finish(staged, records)
+        finally:
+            records.unpersist()
+
+    def _commit_segments(self, staged: DataFrame) -> None:
+        self.progress(f"batch {self.number}: segments")
+        known = self.tables.read("segments").where(F.col("batch") != self.number)
+        rows = segment_states.rows_of(staged, known, self.number)
+        self.tables.merge(
+            "segments",
+            rows,
+            on=segment_states.ON,
+            batch=self.number,
+            clauses=segment_states.merge_states,
+        )
+        self.after_step("segments")
+
+    def _commit_readings(self, records: DataFrame) -> None:
+        self.progress(f"batch {self.number}: sensor readings")
+        known = self.tables.read("sensor_readings").where(F.col("batch") != self.number)
+        rows = readings.new_readings(readings.readings_of(records, self.number), known)
+        self.tables.append("sensor_readings", rows, batch=self.number)
+        self.after_step("readings")
+
+    def _commit_sessions(self) -> None:
+        self.progress(f"batch {self.number}: sessions")
+        rows = sessions.sessions_in(self.tables.read("events"), self.number)
+        self.tables.merge(
+            "sessions", rows, on=sessions.ON, batch=self.number, clauses=sessions.merge_sessions
+        )
+        self.after_step("sessions")
+
+    def _commit_quarantine(
+        self, staged: DataFrame, candidates: DataFrame, ranges: Column, records: DataFrame
+    ) -> None:
+        self.progress(f"batch {self.number}: quarantine")
+        # Contradictions are looked for in the committed tables: the answer is then the same
+        # whether this is the first try or one after a crash.
+        mine = self.tables.read("segments").where(F.col("batch") == self.number)
+        conflicting = events.conflicting_events(candidates, self.tables.read("events"), ranges)
+        contradicting = readings.conflicting_readings(
+            readings.readings_of(records, self.number), self.tables.read("sensor_readings")
+        )
+        # Every refused segment keeps its row: whether its file has changed is looked up there.
+        rows = quarantine.refused_segments(staged, mine, self.number).unionByName(
+            quarantine.bounded(
+                quarantine.refused_lines(staged, self.number)
+                .unionByName(quarantine.refused_events(conflicting, self.number))
+                .unionByName(quarantine.refused_payloads(records, self.number))
+                .unionByName(quarantine.refused_readings(contradicting, self.number))
+            )
+        )
+        self.tables.append("quarantine", rows, batch=self.number)
+        self.after_step("quarantine")
+
+    def _settle(self) -> None:
+        self.tables.update(
+            "segments",
+            where=f"batch = {self.number} AND state = 'verified'",
+            values={"state": "'ingested'"},
+            batch=self.number,
+        )
+        self.after_step("settle")
+
+    def _finish(self, staged: DataFrame, records: DataFrame) -> None:
+        """Count what the batch did, in its own row: the commit that ends it."""
+        mine = F.col("batch") == self.number
+        segment_rows = self.tables.read("segments").where(mine)
+        refused = self.tables.read("quarantine").where(mine)
+        count = self.tables.counts(
+            {
+                "segments_ingested": segment_rows.where("state = 'ingested'"),
+                "segments_quarantined": segment_rows.where("state = 'quarantined'"),
+                "segments_duplicate": segment_rows.where("state = 'duplicate'"),
+                "lines": staged.where("line IS NOT NULL AND reason IS NULL"),
+                "events_new": self.tables.read("events").where(mine),
+                "quarantined": refused,
+                "records": records.where("wrong IS NULL"),
+                "readings_new": self.tables.read("sensor_readings").where(mine),
+                "sessions": self.tables.read("sessions").where(mine),
+            }
+        )
+        found = refused.groupBy("kind").agg(F.sum("refused").alias("refused")).collect()
+        refusals = {row["kind"]: row["refused"] for row in found}
+        count["batch"] = self.number
+        count["events_duplicate"] = count["lines"] - count["events_new"] - refusals.get("event", 0)
+        count["readings_duplicate"] = (
+            count["records"] - count["readings_new"] - refusals.get("reading", 0)
+        )
+        names = [field.name for field in BATCHES if field.name != "finished_at"]
+        row = self.tables.spark.range(1).select(
+            *(F.lit(count[name]).cast("long").alias(name) for name in names),
+            F.current_timestamp().alias("finished_at"),
+        )
+        self.tables.append("batches", row, batch=self.number)
+        self.after_step("finish")
+
+    def sweep(self) -> None:
+        """Remove the staging table of a finished batch; nothing happens when there is none."""
+        spark = self.tables.spark
+        jvm = spark.sparkContext._jvm
+        assert jvm is not None
+        path = jvm.org.apache.hadoop.fs.Path(self._staging)
+        path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)

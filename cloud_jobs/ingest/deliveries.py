@@ -1,0 +1,67 @@
+"""The messages whose delivery a batch completed.
+
+A message is delivered by `message_published`, or by `message_released` together with the
+`message_held` of the same gateway, store and message. The two may have landed in different
+segments and in different runs, in any order: the pair belongs to the batch that completed it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.limits import KEY_RANGES_MAX
+
+MESSAGE: Final = ("gateway", "store", "message")
+_CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
+
+
+def delivered_in(events: DataFrame, batch: int) -> DataFrame:
+    """Messages whose delivery became complete in this batch, with their contents where logged."""
+    carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
+    columns = [*MESSAGE, *_CONTENT, "boot", "sequence", "time", "clock", "day", "batch"]
+    published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
+    until_now = events.where(F.col("batch") <= batch)
+    held = until_now.where(F.col("event") == "message_held")
+    released = until_now.where(F.col("event") == "message_released")
+    # One side of the pair is of this batch; of the other, only messages as new as that are read.
+    recent = _messages_of(events.where(F.col("batch") == batch))
+    released_now = released.where(F.col("batch") == batch)
+    held_now = held.where(F.col("batch") == batch)
+    pairs = _pairs(held.where(recent), released_now).unionByName(
+        _pairs(held_now, released.where(F.col("batch") < batch).where(recent))
+    )
+    delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
+    once = Window.partitionBy(*MESSAGE).orderBy("sequence", "boot")
+    return delivered.withColumn("nth", F.row_number().over(once)).where("nth = 1").drop("nth")
+
+
+def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
+    """Join contents (held) with the time of delivery (released)."""
+    contents = held.select(*MESSAGE, *_CONTENT)
+    deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day", "batch")
+    return contents.join(deliveries, list(MESSAGE))
+
+
+def _messages_of(rows: DataFrame) -> Column:
+    """A filter that holds for every message held or released in `rows`: numbers rise, so the files
+    of older messages are skipped."""
+    halves = rows.where(F.col("event").isin("message_held", "message_released"))
+    least = (
+        halves.groupBy("gateway", "store")
+        .agg(F.min("message").alias("least"))
+        .limit(KEY_RANGES_MAX + 1)
+        .collect()
+    )
+    if len(least) > KEY_RANGES_MAX:
+        return F.lit(True)
+    condition = F.lit(False)
+    for row in least:
+        condition = condition | (
+            (F.col("gateway") == row["gateway"])
+            & (F.col("store") == row["store"])
+            & (F.col("message") >= row["least"])
+        )
+    return condition

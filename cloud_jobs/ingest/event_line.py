@@ -1,0 +1,83 @@
+"""One line of a segment: a JSON object whose fields have the types of the contract, or a reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from cloud_jobs.limits import TIME_MILLISECONDS_MAX
+from cloud_jobs.tables.event_fields import EVENT_FIELDS, KNOWN_EVENTS, FieldType
+
+_INTEGER_MAX: Final = 2**63 - 1
+_INTEGER_MIN: Final = -(2**63)
+_OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
+
+
+class BadLineError(ValueError):
+    """A line that is no event. `reason` is a word to count by, the text has what was expected."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+def _has_type(value: object, field_type: FieldType) -> bool:
+    if field_type == "integer":
+        return type(value) is int and _INTEGER_MIN <= value <= _INTEGER_MAX
+    return type(value) is (str if field_type == "string" else bool)
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def object_of_line(line: bytes) -> dict[str, object]:
+    """The JSON object in one line. Raises BadLineError."""
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise BadLineError("not_utf8", f"byte {error.start} of the line is not UTF-8") from error
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:
+            # A lone surrogate is no character: it could not be written to a table as it is.
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise BadLineError("not_json", f"the line is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadLineError("not_an_object", f"the line is a JSON {type(value).__name__}")
+    return value
+
+
+def check_event(event: dict[str, object]) -> None:
+    """Raise BadLineError unless each field of the contract has the contract's type."""
+    if not _has_type(event.get("sequence"), "integer"):
+        raise BadLineError("bad_field", "`sequence` is not an integer")
+    time = event.get("time")
+    if type(time) is not int or not 0 <= time <= TIME_MILLISECONDS_MAX:
+        raise BadLineError("bad_field", "`time` is no count of milliseconds before the year 10000")
+    if type(event.get("event")) is not str:
+        raise BadLineError("bad_field", "`event` is not a string")
+    if event["event"] not in KNOWN_EVENTS:
+        return
+    for name, value in event.items():
+        field_type = EVENT_FIELDS.get(name)
+        if field_type and value is not None and not _has_type(value, field_type):
+            raise BadLineError("bad_field", f"`{name}` of {event['event']} is not a {field_type}")
+
+
+def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
+    """The fields that have a column, and all others as JSON (None when there are none).
+
+    An event that this version does not know may use a known name with another type: that goes
+    with the others, so that nothing is lost and nothing is bent.
+    """
+    columns: dict[str, object] = {}
+    extra: dict[str, object] = {}
+    for name, value in event.items():
+        field_type = EVENT_FIELDS.get(name)
+        if name in _OWN_FIELDS or (field_type and (value is None or _has_type(value, field_type))):
+            columns[name] = value
+        else:
+            extra[name] = value
+    return columns, json.dumps(extra, sort_keys=True) if extra else None

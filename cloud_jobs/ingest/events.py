@@ -1,0 +1,78 @@
+"""From verified lines to events: typed, and each identity once, in a choice that can be
+repeated."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.limits import KEY_RANGES_MAX
+from cloud_jobs.tables.event_fields import EVENT_FIELDS
+from cloud_jobs.tables.schemas import EVENT_BODY, EVENTS
+
+KEY = ("gateway", "boot", "sequence")
+
+
+def events_of(staged: DataFrame, batch: int) -> DataFrame:
+    """The good lines of a batch with the columns of `events`; an identity may still come twice."""
+    lines = staged.where("line IS NOT NULL AND reason IS NULL")
+    parsed = lines.withColumn("parsed", F.from_json("body", EVENT_BODY))
+    day_began = F.min("parsed.time").over(Window.partitionBy("name"))
+    return parsed.withColumn("day_began", day_began).select(
+        *KEY,
+        F.col("parsed.event").alias("event"),
+        F.timestamp_millis("parsed.time").alias("time"),
+        "store",
+        F.lit(batch).cast("long").alias("batch"),
+        *(F.col(f"parsed.{name}").alias(name) for name in EVENT_FIELDS),
+        "extra",
+        "clock",
+        F.col("name").alias("segment_name"),
+        "segment",
+        "line",
+        F.to_date(F.timestamp_millis("day_began")).alias("day"),
+    )
+
+
+def first_of_each(candidates: DataFrame) -> DataFrame:
+    """One row an identity: of overlapping segments the one with the least number and name wins."""
+    order = Window.partitionBy(*KEY).orderBy("segment", "segment_name", "line")
+    ranked = candidates.withColumn("rank", F.row_number().over(order)).where("rank = 1")
+    return ranked.select(*EVENTS.fieldNames())
+
+
+def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
+    """The candidates that are not in the table yet, each identity once."""
+    known = events.where(ranges).select(*KEY)
+    return (
+        first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
+    )
+
+
+def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
+    """Candidates that differ from the event of the same identity in the table."""
+    contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
+    known = events.where(ranges).select(
+        *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")
+    )
+    both = candidates.withColumn("contents", F.struct(*contents)).join(known, list(KEY))
+    return both.where(~F.col("contents").eqNullSafe(F.col("known")))
+
+
+def ranges_of(candidates: DataFrame) -> Column:
+    """A filter that holds for every candidate's identity and lets Delta skip most other files."""
+    rows = (
+        candidates.groupBy("gateway")
+        .agg(F.min("sequence").alias("least"), F.max("sequence").alias("greatest"))
+        .limit(KEY_RANGES_MAX + 1)
+        .collect()
+    )
+    if len(rows) > KEY_RANGES_MAX:
+        return F.lit(True)
+    condition = F.lit(False)
+    for row in rows:
+        condition = condition | (
+            (F.col("gateway") == row["gateway"])
+            & F.col("sequence").between(row["least"], row["greatest"])
+        )
+    return condition

@@ -1,0 +1,182 @@
+"""What has landed, and which of it must be looked at.
+
+Listing reads no contents. A file is looked at when its name is not settled in `segments`, and
+again when it was in quarantine and its bytes are no longer those that were refused. The bytes are
+judged by one Python function, file by file: a zstd frame with a checksum to enforce, a hash over
+the lines and a bound on memory have no built-in function. All that comes after is built-in
+functions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest.segment_file import Line, verify
+from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX, SEGMENTS_PER_BATCH_MAX
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import SEGMENT_PART, STAGED, VERDICT
+
+SETTLED: Final = ("verified", "ingested", "duplicate")
+_GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """A file to look at."""
+
+    path: str
+    file_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The next batch's files, whether more wait, and how many files are no segments by their
+    name."""
+
+    files: list[Landed]
+    more: bool
+    ignored: int
+
+
+def _literal(path: str) -> str:
+    """A path that Hadoop's glob takes for itself: file names are not patterns."""
+    return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
+
+
+def _binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    return reader.load([_literal(path) for path in paths])
+
+
+def list_landed(tables: Tables, source: str) -> Listing:
+    """Files that must be looked at, in order of their names, at most one batch of them."""
+    try:
+        found = _binary_files(tables.spark, [source])
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        raise IngestError(
+            f"nothing to ingest: {source} does not exist; let the gateway upload something, "
+            "or name the directory that it uploads to"
+        ) from error
+    name = F.substring_index("path", "/", -1)
+    listed = found.select("path", F.col("length").alias("file_bytes"))
+    files = listed.unionByName(_empty_files(found)).withColumn("name", name)
+    # Uploaders write under another name first; such a file is no loss and not yet a segment.
+    segments = files.where(F.col("name").endswith(".zst"))
+    settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
+    open_files = segments.join(settled, "name", "left_anti")
+    refused = _refused(tables)
+    fresh = open_files.join(refused.select("name").distinct(), "name", "left_anti")
+    again = _changed(tables.spark, open_files.join(refused, "name", "left_semi"), refused)
+    chosen = fresh.unionByName(again).orderBy("name", "path").limit(SEGMENTS_PER_BATCH_MAX + 1)
+    rows = [Landed(row["path"], row["file_bytes"]) for row in chosen.collect()]
+    ignored = files.where(~F.col("name").endswith(".zst")).count()
+    more = len(rows) > SEGMENTS_PER_BATCH_MAX
+    return Listing(rows[:SEGMENTS_PER_BATCH_MAX], more, ignored)
+
+
+def _empty_files(found: DataFrame) -> DataFrame:
+    """Files of no bytes. Spark lists them and then leaves them out; they landed all the same."""
+    spark = found.sparkSession
+    # Listed names are URLs with three slashes, the column has Hadoop's paths with one.
+    listed = [(re.sub("^file:///", "file:/", unquote(url)),) for url in found.inputFiles()]
+    paths = spark.createDataFrame(listed, "path string")
+    empty = paths.join(found.select("path"), "path", "left_anti")
+    return empty.withColumn("file_bytes", F.lit(0).cast("long"))
+
+
+def _refused(tables: Tables) -> DataFrame:
+    segments = tables.read("quarantine").where("kind = 'segment'")
+    return segments.select(F.col("segment_name").alias("name"), "file_sha256", "file_bytes")
+
+
+def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> DataFrame:
+    """Refused names whose bytes are other ones now. Times are not trusted: a good copy may be as
+    long and as old as the bad one, so the bytes are hashed again (what is too large is not)."""
+    found = [row["path"] for row in candidates.select("path").collect()]
+    if not found:
+        return candidates
+    contents = _binary_files(spark, found).where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
+    hashes = contents.select("path", F.sha2("content", 256).alias("file_sha256"))
+    known = refused.withColumnRenamed("file_sha256", "known_sha256")
+    of_nothing = F.when(F.col("file_bytes") == 0, F.sha2(F.lit(b""), 256))
+    hashed = (
+        candidates.join(hashes, "path", "left")
+        .withColumn("file_sha256", F.coalesce("file_sha256", of_nothing))
+        .alias("found")
+    )
+    unchanged = hashed.join(
+        known.alias("known"),
+        F.expr(
+            "found.name = known.name AND found.file_bytes = known.file_bytes "
+            "AND found.file_sha256 <=> known.known_sha256"
+        ),
+        "left_anti",
+    )
+    return unchanged.select(*candidates.columns)
+
+
+def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
+    """The rows of STAGED for these files: each file is read once, and judged by its bytes."""
+    small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
+    # Not read: what is too large has no contents here, and what is empty has none anywhere.
+    unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
+    contents = spark.createDataFrame(
+        [(file.path, file.file_bytes, None if file.file_bytes else b"") for file in unread],
+        "path string, length long, content binary",
+    )
+    if small:
+        found = _binary_files(spark, small).select("path", "length", "content")
+        contents = contents.unionByName(found)
+    judge = F.udf(_judge, VERDICT, useArrow=False).asNondeterministic()
+    judged = contents.select("path", judge("path", "length", "content").alias("verdict"))
+    rows = judged.select("path", "verdict.*").withColumn("row", F.explode("rows"))
+    return rows.select("path", *SEGMENT_PART.fieldNames(), "row.*").select(*STAGED.fieldNames())
+
+
+def _judge(path: str, length: int, content: bytes | None) -> tuple[object, ...]:
+    """Judge one file, as VERDICT: the segment's columns, and its rows; the first is no line."""
+    verdict = verify(path.rsplit("/", 1)[-1], bytes(content) if content else content, length)
+    header, claimed = verdict.header, verdict.claimed
+    # Where an untrusted file belongs is known from its own name only.
+    known = header or claimed
+    good_lines = sum(line.reason is None for line in verdict.lines)
+    summary = (None, None, None, None, verdict.reason, verdict.detail, None)
+    return (
+        verdict.name,
+        verdict.file_bytes,
+        verdict.file_sha256,
+        verdict.uncompressed_bytes,
+        known.gateway if known else None,
+        known.boot if known else None,
+        header.store if header else None,
+        known.segment if known else None,
+        claimed.first_sequence if claimed else None,
+        claimed.last_sequence if claimed else None,
+        header.clock if header else None,
+        header.previous_sha256 if header else None,
+        good_lines + verdict.bad_lines,
+        verdict.bad_lines,
+        [summary, *(_row_of(line) for line in verdict.lines)],
+    )
+
+
+def _row_of(line: Line) -> tuple[object, ...]:
+    return (
+        line.number,
+        line.sequence,
+        line.body,
+        line.extra,
+        line.reason,
+        line.detail,
+        line.raw,
+    )

@@ -1,0 +1,169 @@
+"""What was refused: every row has the reason, and where it came from."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest.segment_file import MORE
+from cloud_jobs.limits import DETAIL_CHARACTERS_MAX, QUARANTINE_ROWS_MAX, RAW_CHARACTERS_MAX
+from cloud_jobs.tables.schemas import QUARANTINE
+
+
+def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
+    """Rows of `quarantine` from columns given by name; what is not given is null."""
+
+    def column(name: str) -> Column:
+        given = columns.get(name)
+        return F.lit(None) if given is None else F.col(given) if isinstance(given, str) else given
+
+    fixed = {"batch": F.lit(batch), "kind": F.lit(kind)}
+    bounded = {
+        "raw": F.substring(column("raw"), 1, RAW_CHARACTERS_MAX),
+        "detail": F.substring(column("detail"), 1, DETAIL_CHARACTERS_MAX),
+        "refused": F.lit(1) if columns.get("refused") is None else column("refused"),
+    }
+    chosen = fixed | bounded
+    return found.select(
+        *(
+            chosen.get(field.name, column(field.name)).cast(field.dataType).alias(field.name)
+            for field in QUARANTINE.fields
+        )
+    )
+
+
+def bounded(rows: DataFrame) -> DataFrame:
+    """The first QUARANTINE_ROWS_MAX rows of each kind and start of a gateway (and segment, where it
+    is known), and one that counts the rest: a flood of refusals must not fill the tables."""
+    group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
+    ordered = group.orderBy("sequence", "line", "raw")
+    ranked = (
+        rows.withColumn("nth", F.row_number().over(ordered))
+        .withColumn("last", F.max("sequence").over(group))
+        .withColumn(
+            "rest", F.sum("refused").over(ordered.rowsBetween(0, Window.unboundedFollowing))
+        )
+    )
+    stands_for_the_rest = (F.col("nth") > QUARANTINE_ROWS_MAX) & (F.col("rest") > F.col("refused"))
+    detail = F.concat(
+        F.format_number("rest", 0),
+        F.lit(" more refusals at events "),
+        "sequence",
+        F.lit(" to "),
+        "last",
+        F.lit("; the first of them: "),
+        F.coalesce("detail", "reason"),
+    )
+    summary = {
+        "reason": F.lit(MORE),
+        "detail": F.substring(detail, 1, DETAIL_CHARACTERS_MAX),
+        "sequence": F.col("last"),
+        "line": F.lit(None),
+        "raw": F.lit(None),
+        "refused": F.col("rest"),
+    }
+    return ranked.where(F.col("nth") <= QUARANTINE_ROWS_MAX + 1).select(
+        *(
+            F.when(stands_for_the_rest, summary.get(field.name, F.col(field.name)))
+            .otherwise(F.col(field.name))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in QUARANTINE.fields
+        )
+    )
+
+
+def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
+    """Files refused as a whole, but for those whose rows are known from another file."""
+    doubled = segments.where("state = 'duplicate'").select("name", "file_sha256")
+    refused = staged.where("line IS NULL AND reason IS NOT NULL")
+    return _rows(
+        refused.join(doubled, ["name", "file_sha256"], "left_anti").dropDuplicates(
+            ["name", "file_sha256", "file_bytes"]
+        ),
+        batch,
+        "segment",
+        reason="reason",
+        detail="detail",
+        segment_name="name",
+        gateway="gateway",
+        boot="boot",
+        file_sha256="file_sha256",
+        file_bytes="file_bytes",
+    )
+
+
+def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
+    lines = staged.where("line IS NOT NULL AND reason IS NOT NULL")
+    return _rows(
+        lines.dropDuplicates(["file_sha256", "line"]),
+        batch,
+        "line",
+        reason="reason",
+        detail="detail",
+        segment_name="name",
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        line="line",
+        raw="raw",
+        file_sha256="file_sha256",
+        file_bytes="file_bytes",
+        refused=F.when(F.col("reason") == MORE, F.col("body").cast("long")).otherwise(F.lit(1)),
+    )
+
+
+def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
+    detail = F.concat(F.lit("this event has other contents in "), F.col("known_segment"))
+    return _rows(
+        conflicting,
+        batch,
+        "event",
+        reason=F.lit("conflict"),
+        detail=detail,
+        segment_name="segment_name",
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        line="line",
+        raw=F.to_json("contents"),
+    )
+
+
+def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
+    """One row a delivered message that carries no SenML JSON, or a reading of another topic."""
+    wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
+    return _rows(
+        wrong,
+        batch,
+        "payload",
+        reason=F.when(F.col("is_elsewhere"), "topic").otherwise("not_senml"),
+        detail=F.concat(
+            "wrong",
+            F.lit(" (published by "),
+            F.coalesce("client_id", F.lit("the broker")),
+            F.lit(" to "),
+            "topic",
+            F.lit(")"),
+        ),
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        raw=F.coalesce("payload", "payload_base64"),
+    )
+
+
+def refused_readings(conflicting: DataFrame, batch: int) -> DataFrame:
+    return _rows(
+        conflicting,
+        batch,
+        "reading",
+        reason=F.lit("conflict"),
+        detail=F.concat(
+            F.lit("a reading with this identity has another value: "), F.col("identity")
+        ),
+        gateway="gateway",
+        boot="boot",
+        sequence="sequence",
+        raw=F.to_json("contents"),
+    )

@@ -1,0 +1,58 @@
+"""At most one run at a time on a local tables directory; a second one is refused immediately.
+
+This is a courtesy: what keeps two runs from harming each other is the application transaction of
+each write (cloud_jobs.tables.delta_tables), which also holds on object stores, where this lock does
+nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from cloud_jobs.errors import IngestError
+
+
+def _local_directory(tables: str) -> Path | None:
+    parts = urlsplit(tables)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    return None if parts.scheme else Path(tables)
+
+
+@contextmanager
+def only_run(tables: str) -> Iterator[None]:
+    """Hold the lock of a local tables directory. Raises IngestError when another process has it.
+
+    The kernel lets go of it when the process ends, however it ends.
+    """
+    directory = _local_directory(tables)
+    if directory is None:
+        yield
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        descriptor = os.open(directory / "_ingest.lock", flags, 0o640)
+    except OSError as error:
+        raise IngestError(
+            f"cannot write to the tables directory {directory} ({error.strerror}): "
+            "make it writable or name another one"
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "unknown"
+            raise IngestError(
+                f"another ingest (process {holder}) is writing to {directory}: wait until it ends"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,246 @@
+"""A segment file, verified before anything in it is used.
+
+    <gateway>.<boot>.<segment>.<first sequence>-<last sequence>.<sha256 of the file>.jsonl.zst
+
+    one zstd frame with a content checksum:
+        header line   format, version, gateway, boot, store, segment, clock, previous_sha256
+        event lines   sequence = first, first + 1, ... last
+        footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line
+
+`verify` never raises for what stands in a file: whatever the bytes are, the answer is a verdict
+with a reason that names the mend. Memory is bounded by the limits of cloud_jobs.limits. A segment
+is trusted as a whole or not at all; only in a trusted one a single malformed line is set aside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from cloud_jobs.ingest.event_line import (
+    BadLineError,
+    check_event,
+    columns_of_event,
+    object_of_line,
+)
+from cloud_jobs.ingest.frame import UntrustedSegmentError, decompressed
+from cloud_jobs.ingest.segment_name import SegmentName, name_of
+from cloud_jobs.limits import (
+    BAD_LINES_PER_SEGMENT_MAX,
+    DETAIL_CHARACTERS_MAX,
+    LINE_BYTES_MAX,
+    RAW_CHARACTERS_MAX,
+    SEGMENT_FILE_BYTES_MAX,
+    SEGMENT_LINES_MAX,
+)
+
+_GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}\Z", re.ASCII)
+_IDENTITY: Final = re.compile(r"[0-9a-f]{16}\Z", re.ASCII)
+_SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
+MORE: Final = "more"
+"""The reason in a row that stands for many."""
+
+_CLOCKS: Final = ("synchronised", "unsynchronised", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a segment."""
+
+    gateway: str
+    boot: str
+    store: str
+    segment: int
+    clock: str
+    previous_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line between header and footer. `reason` is None for a good one.
+
+    `number` counts lines of the file from 1, the header included. `sequence` is the place that
+    the line takes: a malformed line has one too. `body` is JSON of the fields that have a column.
+
+    Of many malformed lines the last row stands for the rest: `reason` is `MORE`, `body` their
+    number, `number` the first and `sequence` the last of them.
+    """
+
+    number: int
+    sequence: int
+    body: str | None
+    extra: str | None
+    reason: str | None = None
+    detail: str | None = None
+    raw: str | None = None
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What is known of one file. `reason` is None if the segment is trusted."""
+
+    name: str
+    file_sha256: str | None = None
+    file_bytes: int = 0
+    uncompressed_bytes: int | None = None
+    reason: str | None = None
+    detail: str | None = None
+    claimed: SegmentName | None = None
+    header: Header | None = None
+    lines: list[Line] = field(default_factory=list)
+    bad_lines: int = 0
+    """Malformed lines, those that have no row of their own included."""
+
+
+def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
+    """Judge one file. `content` is None when the file was too large to be read."""
+    verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
+    try:
+        if content is None or len(content) > SEGMENT_FILE_BYTES_MAX:
+            raise UntrustedSegmentError(
+                "too_large",
+                f"{file_bytes} bytes; a segment file has at most {SEGMENT_FILE_BYTES_MAX}",
+            )
+        verdict.file_sha256 = hashlib.sha256(content).hexdigest()
+        _read_trusted(verdict, content)
+    except UntrustedSegmentError as error:
+        verdict.reason = error.reason
+        verdict.detail = str(error)[:DETAIL_CHARACTERS_MAX]
+        verdict.lines, verdict.bad_lines = [], 0
+    return verdict
+
+
+def _read_trusted(verdict: Verdict, content: bytes) -> None:
+    text = decompressed(content)
+    verdict.uncompressed_bytes = len(text)
+    lines = _lines_of(text)
+    header = _header_of(lines[0])
+    first, last = _check_footer(text, lines)
+    assert verdict.file_sha256 is not None
+    right = SegmentName(
+        header.gateway, header.boot, header.segment, first, last, verdict.file_sha256
+    )
+    if verdict.claimed != right:
+        # The contents prove themselves, so the name is what is wrong, and the right one is known.
+        raise UntrustedSegmentError(
+            "renamed", f"the name is not that of the contents: name it {right}"
+        )
+    verdict.header = header
+    _judge_lines(verdict, lines[1:-1], first)
+
+
+def _judge_lines(verdict: Verdict, lines: list[bytes], first: int) -> None:
+    beyond: list[Line] = []
+    for index, line in enumerate(lines):
+        judged = _line_of(line, number=index + 2, sequence=first + index)
+        if judged.reason is not None:
+            verdict.bad_lines += 1
+            if verdict.bad_lines > BAD_LINES_PER_SEGMENT_MAX:
+                beyond[1:] = [judged]  # the first and the last of them
+                continue
+        verdict.lines.append(judged)
+    if beyond:
+        count = verdict.bad_lines - BAD_LINES_PER_SEGMENT_MAX
+        start, end = beyond[0], beyond[-1]
+        detail = (
+            f"{count:,} more malformed lines among events {start.sequence} to {end.sequence}; "
+            f"the first of them: {start.detail}"
+        )[:DETAIL_CHARACTERS_MAX]
+        verdict.lines.append(Line(start.number, end.sequence, str(count), None, MORE, detail))
+
+
+def _lines_of(text: bytes) -> list[bytes]:
+    if not text.endswith(b"\n"):
+        raise UntrustedSegmentError("footer", "the last line has no line end")
+    if text.count(b"\n") > SEGMENT_LINES_MAX:
+        raise UntrustedSegmentError(
+            "too_many_lines", f"more than {SEGMENT_LINES_MAX} lines, so that most are no events"
+        )
+    lines = text[:-1].split(b"\n")
+    if len(lines) < 3:
+        raise UntrustedSegmentError(
+            "count", f"{len(lines)} lines; a segment has a header, events and a footer"
+        )
+    return lines
+
+
+def _object_or_refuse(line: bytes, what: str) -> dict[str, object]:
+    try:
+        if len(line) > LINE_BYTES_MAX:
+            raise UntrustedSegmentError(what, f"the {what} is longer than {LINE_BYTES_MAX} bytes")
+        return object_of_line(line)
+    except BadLineError as error:
+        raise UntrustedSegmentError(what, f"the {what} is not readable: {error}") from error
+
+
+def _header_of(line: bytes) -> Header:
+    value = _object_or_refuse(line, "header")
+    if value.get("format") != "oncegate-session-log":
+        raise UntrustedSegmentError("header", "the header's `format` is not oncegate-session-log")
+    if type(value.get("version")) is not int or value["version"] != 1:
+        raise UntrustedSegmentError(
+            "version",
+            f"session log version {value.get('version')!r}; this job reads version 1: update it",
+        )
+    gateway = _matching(value, "gateway", _GATEWAY)
+    boot = _matching(value, "boot", _IDENTITY)
+    store = _matching(value, "store", _IDENTITY)
+    segment, clock = value.get("segment"), value.get("clock")
+    if type(segment) is not int or not 1 <= segment < 10**8:
+        raise UntrustedSegmentError("header", "the header's `segment` is no number from 1")
+    if not isinstance(clock, str) or clock not in _CLOCKS:
+        raise UntrustedSegmentError("header", f"the header's `clock` is none of {_CLOCKS}")
+    previous = None
+    if value.get("previous_sha256") is not None:
+        previous = _matching(value, "previous_sha256", _SHA256)
+    return Header(gateway, boot, store, segment, clock, previous)
+
+
+def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not pattern.match(text):
+        raise UntrustedSegmentError(
+            "header", f"the header's `{name}` is not what the format requires"
+        )
+    return text
+
+
+def _check_footer(text: bytes, lines: list[bytes]) -> tuple[int, int]:
+    """Hold the footer against the lines. Returns the first and the last sequence."""
+    footer = _object_or_refuse(lines[-1], "footer")
+    numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]
+    count, first, last = (value if type(value) is int else -1 for value in numbers)
+    if not 1 <= first <= last < 10**12:
+        raise UntrustedSegmentError("footer", f"the footer's range {first}-{last} is impossible")
+    if footer.get("sha256") != hashlib.sha256(text[: -1 - len(lines[-1])]).hexdigest():
+        raise UntrustedSegmentError(
+            "digest", "the lines are not those that the footer's sha256 saw"
+        )
+    if not count == last - first + 1 == len(lines) - 2:
+        raise UntrustedSegmentError(
+            "count",
+            f"{len(lines) - 2} events where the footer has {count} from {first} to {last}",
+        )
+    return first, last
+
+
+def _line_of(line: bytes, *, number: int, sequence: int) -> Line:
+    try:
+        if len(line) > LINE_BYTES_MAX:
+            raise BadLineError("line_too_long", f"{len(line)} bytes; at most {LINE_BYTES_MAX}")
+        event = object_of_line(line)
+        check_event(event)
+        columns, extra = columns_of_event(event)
+    except BadLineError as error:
+        raw = line[: RAW_CHARACTERS_MAX * 4].decode(errors="replace")[:RAW_CHARACTERS_MAX]
+        detail = str(error)[:DETAIL_CHARACTERS_MAX]
+        return Line(number, sequence, None, None, error.reason, detail, raw)
+    if event["sequence"] != sequence:
+        raise UntrustedSegmentError(
+            "sequence",
+            f"line {number} has sequence {event['sequence']} where {sequence} was expected",
+        )
+    return Line(number, sequence, json.dumps(columns, ensure_ascii=False), extra)

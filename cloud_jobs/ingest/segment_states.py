@@ -1,0 +1,52 @@
+"""The table `segments`: what each file was found to be, written before its rows are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from delta.tables import DeltaMergeBuilder
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest.landing import SETTLED
+from cloud_jobs.tables.schemas import SEGMENTS
+
+ON: Final = "old.name = new.name"
+
+
+def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
+    """One row a file name of the batch. Of two files with one name (in two directories) the trusted
+    one counts; a refused file whose bytes are those of a trusted segment is its duplicate."""
+    files = staged.where("line IS NULL")
+    best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
+    one = files.withColumn("nth", F.row_number().over(best)).where("nth = 1")
+    known = segments.where(F.col("state").isin("verified", "ingested")).select(
+        "file_sha256", "name"
+    )
+    trusted = one.where("reason IS NULL").select("file_sha256", "name")
+    owners = known.unionByName(trusted).groupBy("file_sha256").agg(F.min("name").alias("owner"))
+    judged = one.join(owners, "file_sha256", "left")
+    is_duplicate = F.col("reason").isNotNull() & F.col("owner").isNotNull()
+    state = (
+        F.when(is_duplicate, "duplicate")
+        .when(F.col("reason").isNotNull(), "quarantined")
+        .otherwise("verified")
+    )
+    detail = F.when(is_duplicate, F.concat(F.lit("the bytes of "), "owner"))
+    return judged.select(
+        "name",
+        state.alias("state"),
+        F.when(is_duplicate, "duplicate").otherwise(F.col("reason")).alias("reason"),
+        F.coalesce(detail, "detail").alias("detail"),
+        *(f.name for f in SEGMENTS.fields[4:-2]),
+        F.lit(batch).cast("long").alias("batch"),
+        F.current_timestamp().alias("verified_at"),
+    )
+
+
+def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+    """A settled segment stays as it is; one in quarantine takes the newer verdict."""
+    settled = ", ".join(f"'{state}'" for state in SETTLED)
+    return builder.whenMatchedUpdateAll(
+        condition=f"old.state NOT IN ({settled})"
+    ).whenNotMatchedInsertAll()

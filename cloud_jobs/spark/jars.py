@@ -1,0 +1,96 @@
+"""Delta Lake's jars: which ones, that they are the right bytes, and that they are fetched once.
+
+The first start asks Spark's own resolver for them (Maven Central); what it fetched is checked
+against the hashes here, as the Python requirement files do it for wheels, and every later start
+hands the files to Spark directly, without a resolver and without a network. Of several first
+starts together, one fetches and the others wait: the resolver expects to be alone in its directory.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = "io.delta:delta-spark_4.2_2.13:4.4.0"
+
+EXCLUDES: Final = ",".join(
+    # PySpark ships all of these itself; a second copy on the class path can only do harm.
+    f"{group}:*"
+    for group in (
+        "com.fasterxml.jackson.*",
+        "com.github.luben",
+        "com.google.*",
+        "commons-pool",
+        "io.airlift",
+        "javax.*",
+        "org.apache.*",
+        "org.locationtech.*",
+        "org.roaringbitmap",
+        "org.slf4j",
+        "org.xerial.*",
+    )
+)
+
+JARS: Final = {
+    "io.delta_delta-kernel-api-4.4.0.jar": (
+        "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11"
+    ),
+    "io.delta_delta-kernel-defaults-4.4.0.jar": (
+        "225c975199e4718b38ee5b7e6da7f19e9585024262b2cec2656b32151a856b0b"
+    ),
+    "io.delta_delta-kernel-unitycatalog-4.4.0.jar": (
+        "cea22dfb4ac562b3cd27bf652697750e8336009d73fb06631363aaaad5345ffa"
+    ),
+    "io.delta_delta-spark_4.2_2.13-4.4.0.jar": (
+        "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead"
+    ),
+    "io.delta_delta-storage-4.4.0.jar": (
+        "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"
+    ),
+    "io.unitycatalog_unitycatalog-client-0.6.0.jar": (
+        "48257499a86b801a3e2372cec55ac226ca1c1c7eabe5c118e7302f29a1fdbc19"
+    ),
+    "io.unitycatalog_unitycatalog-hadoop-0.6.0.jar": (
+        "c47b63c961c87102b9e1d63809a0915ba4c86b7652f57c8d39ca3a05b441a150"
+    ),
+}
+"""File name as Spark's resolver leaves it, and sha256."""
+
+
+def cache_directory(chosen: Path | None) -> Path:
+    """Where the jars and Spark's log live: as chosen, or in the user's cache directory."""
+    if chosen is not None:
+        return chosen.expanduser().absolute()
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "oncegate" / "spark"
+
+
+def fetched_jars(cache: Path) -> list[Path] | None:
+    """The jars when all are there with the right bytes, else None (a half-fetched set is not
+    used)."""
+    paths = [cache / "jars" / name for name in JARS]
+    for path, sha256 in zip(paths, JARS.values(), strict=True):
+        if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            return None
+    return paths
+
+
+@contextmanager
+def jars_or_the_fetching(cache: Path) -> Iterator[list[Path] | None]:
+    """The jars, or None for the one process that may fetch them, for as long as the block lasts.
+
+    The kernel lets go of that right when the process ends, however it ends.
+    """
+    jars = fetched_jars(cache)
+    if jars is not None:
+        yield jars
+        return
+    with (cache / "fetch.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # The process that had the lock before has fetched them, unless that failed.
+        yield fetched_jars(cache)

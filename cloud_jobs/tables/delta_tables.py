@@ -1,0 +1,142 @@
+"""The job's Delta tables, and the one way to write to them.
+
+Each write belongs to a numbered batch and carries the application transaction (`txnAppId` =
+oncegate-ingest/<table>/<step>, `txnVersion` = batch). Delta records it in the very commit that
+adds the rows and skips a write whose version it has seen: a step done twice is a step done once,
+whichever run does it the second time, and two writers of one version conflict instead of both
+succeeding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final
+
+from delta.exceptions import DeltaConcurrentModificationException
+from delta.tables import DeltaMergeBuilder, DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.limits import CONFLICT_RETRIES_MAX
+from cloud_jobs.tables.schemas import PARTITIONS, TABLES
+
+APPLICATION: Final = "oncegate-ingest"
+_APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
+_VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables under one root."""
+
+    spark: SparkSession
+    root: str
+
+    def path(self, name: str) -> str:
+        return f"{self.root.rstrip('/')}/{name}"
+
+    def create(self) -> None:
+        """Make the tables that are not there, and add the columns that came later to those of an
+        earlier version, behind their own. Raises IngestError when one has other columns."""
+        for name, schema in TABLES.items():
+            if not DeltaTable.isDeltaTable(self.spark, self.path(name)):
+                builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name))
+                builder = builder.addColumns(schema).partitionedBy(*PARTITIONS.get(name, ()))
+                builder.execute()
+            found = [(field.name, field.dataType) for field in self.read(name).schema]
+            expected = [(field.name, field.dataType) for field in schema]
+            if found and found == expected[: len(found)]:
+                self._add_columns(name, expected[len(found) :])
+            else:
+                raise IngestError(
+                    f"the table {self.path(name)} was written by another version of this job: "
+                    "give another tables directory (everything is ingested again into it)"
+                )
+
+    def _add_columns(self, name: str, columns: list[tuple[str, DataType]]) -> None:
+        """Rows that are there have null in them."""
+        if columns:
+            added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
+            path = self.path(name).replace("`", "``")
+            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+
+    def read(self, name: str) -> DataFrame:
+        return self.spark.read.format("delta").load(self.path(name))
+
+    def counts(self, rows: Mapping[str, DataFrame]) -> dict[str, int]:
+        """The number of rows of each, in one query: a query costs more than a count."""
+        labelled = [
+            frame.select(F.lit(name).alias("name"), F.lit(1).alias("one"))
+            for name, frame in rows.items()
+        ]
+        found = reduce(DataFrame.unionByName, labelled).groupBy("name").count().collect()
+        return dict.fromkeys(rows, 0) | {row["name"]: row["count"] for row in found}
+
+    def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
+        """Add a batch's rows to a table, once however often this is called."""
+        contract = rows.select(*TABLES[name].fieldNames())
+
+        def write() -> None:
+            writer = contract.write.format("delta").mode("append")
+            writer = writer.option("txnAppId", f"{APPLICATION}/{name}")
+            writer.option("txnVersion", batch).save(self.path(name))
+
+        self._commit(name, write)
+
+    def merge(
+        self,
+        name: str,
+        rows: DataFrame,
+        *,
+        on: str,
+        batch: int,
+        clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
+    ) -> None:
+        """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
+        contract = rows.select(*TABLES[name].fieldNames())
+
+        def write() -> None:
+            table = DeltaTable.forPath(self.spark, self.path(name))
+            with self._transaction(name, "merge", batch):
+                clauses(table.alias("old").merge(contract.alias("new"), on)).execute()
+
+        self._commit(name, write)
+
+    def update(self, name: str, *, where: str, values: dict[str, str], batch: int) -> None:
+        """Set columns (SQL expressions) of the rows `where` holds, once."""
+
+        def write() -> None:
+            table = DeltaTable.forPath(self.spark, self.path(name))
+            with self._transaction(name, "update", batch):
+                table.update(F.expr(where), {key: F.expr(value) for key, value in values.items()})
+
+        self._commit(name, write)
+
+    @contextmanager
+    def _transaction(self, name: str, step: str, batch: int) -> Iterator[None]:
+        # MERGE and UPDATE take the transaction from the session, not from an option.
+        self.spark.conf.set(_APP_CONF, f"{APPLICATION}/{name}/{step}")
+        self.spark.conf.set(_VERSION_CONF, str(batch))
+        try:
+            yield
+        finally:
+            self.spark.conf.unset(_APP_CONF)
+            self.spark.conf.unset(_VERSION_CONF)
+
+    def _commit(self, name: str, write: Callable[[], None]) -> None:
+        for attempt in range(1, CONFLICT_RETRIES_MAX + 1):
+            try:
+                return write()
+            except DeltaConcurrentModificationException as error:
+                # The other writer may have committed this very batch: then the next try is skipped.
+                if attempt == CONFLICT_RETRIES_MAX:
+                    raise IngestError(
+                        f"another writer keeps changing the table {self.path(name)}: "
+                        "wait until the other ingest has ended, then run this one again"
+                    ) from error
+        return None

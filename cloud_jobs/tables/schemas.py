@@ -1,0 +1,203 @@
+"""The tables' columns: name, type and meaning, in the order in which they stand in the tables.
+
+Every transform ends in a `select` of one of these lists, so that a column that is missing,
+doubled or of another type fails where it is made and not where it is read. The keys stand first:
+Delta keeps the least and greatest value of a file's first 32 columns, and skips files by them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from cloud_jobs.tables.event_fields import EVENT_FIELDS
+
+_TYPES: Final[dict[str, DataType]] = {
+    "integer": LongType(),
+    "string": StringType(),
+    "boolean": BooleanType(),
+    "double": DoubleType(),
+    "time": TimestampType(),
+    "date": DateType(),
+}
+
+
+def _schema_of(columns: str) -> StructType:
+    """A schema from lines of `type name name ...`."""
+    fields = []
+    for line in columns.strip().splitlines():
+        type_name, *names = line.split()
+        fields += [StructField(name, _TYPES[type_name]) for name in names]
+    return StructType(fields)
+
+
+SEGMENT_PART: Final = _schema_of(
+    """
+    string  name
+    integer file_bytes
+    string  file_sha256
+    integer uncompressed_bytes
+    string  gateway boot store
+    integer segment first_sequence last_sequence
+    string  clock previous_sha256
+    integer lines bad_lines
+    """
+)
+LINE_PART: Final = _schema_of(
+    """
+    integer line sequence
+    string  body extra reason detail raw
+    """
+)
+VERDICT: Final = StructType([*SEGMENT_PART.fields, StructField("rows", ArrayType(LINE_PART))])
+"""What the verifier gives back for a file, as tuples in this order."""
+
+STAGED: Final = StructType([*SEGMENT_PART.fields, *_schema_of("string path"), *LINE_PART.fields])
+"""A batch's own table: one row a file (`line` is null), then one row a line of it."""
+
+SEGMENTS: Final = _schema_of(
+    """
+    string  name state reason detail gateway boot
+    integer segment first_sequence last_sequence
+    string  file_sha256 previous_sha256 store clock path
+    integer file_bytes uncompressed_bytes lines bad_lines batch
+    time    verified_at
+    """
+)
+"""One row a file name. `state` is `verified` (its rows are on the way), `ingested`,
+`quarantined` (see `reason`; looked at again when its bytes change) or `duplicate`."""
+
+QUARANTINE: Final = _schema_of(
+    """
+    integer batch
+    string  kind reason detail segment_name gateway boot
+    integer sequence line
+    string  raw file_sha256
+    integer file_bytes refused
+    """
+)
+"""What was refused, and why. `kind` is `segment`, `line`, `event` (the same identity with
+other contents), `payload` (a delivered message that is no SenML JSON, or whose topic is not its
+reading's) or `reading` (the same identity with another value). Rows of `event`, `payload` and
+`reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row stands
+for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
+them."""
+
+EVENT_BODY: Final = StructType(
+    [
+        StructField("time", LongType()),
+        StructField("event", StringType()),
+        *(StructField(name, _TYPES[kind]) for name, kind in EVENT_FIELDS.items()),
+    ]
+)
+"""The JSON that the verifier passes on for each good line."""
+
+EVENTS: Final = StructType(
+    [
+        *_schema_of(
+            """
+            string  gateway boot
+            integer sequence
+            string  event
+            time    time
+            string  store
+            integer batch
+            """
+        ).fields,
+        *(StructField(name, _TYPES[kind]) for name, kind in EVENT_FIELDS.items()),
+        *_schema_of(
+            """
+            string  extra clock segment_name
+            integer segment line
+            date    day
+            """
+        ).fields,
+    ]
+)
+"""One row an event. `day` partitions: the UTC day of the first event of its segment, so that one
+segment makes one partition whatever times a broken clock wrote into its lines."""
+
+READINGS: Final = _schema_of(
+    """
+    string  gateway identity
+    integer batch
+    string  device
+    integer device_boot device_sequence
+    string  name
+    time    time
+    double  value
+    string  string_value
+    boolean boolean_value
+    string  data_value
+    double  sum
+    string  unit topic quantity store
+    integer message position
+    string  boot
+    integer sequence
+    time    delivered_at
+    date    day
+    string  clock
+    integer board_start
+    """
+)
+"""One row a SenML record of a delivered message. (gateway, boot, sequence) is the event that
+delivered it; `identity` is what it was deduplicated on, within its gateway. `clock` is how good the
+gateway's time was then (`synchronised`, `unsynchronised`, `unknown`): `delivered_at` is by that
+clock, and so is `time` where the sensor has none of its own. `board_start` is n, from 1, where a
+board gave the numbers of an earlier start again (flashed again, or replaced): `device_boot` is then
+the board's own number plus 2^32 * n."""
+
+SESSIONS: Final = _schema_of(
+    """
+    string  gateway store
+    integer session
+    string  client_id
+    boolean clean
+    integer protocol keep_alive_seconds
+    string  address
+    time    opened connected closed
+    string  close_reason
+    time    ended
+    string  end_reason state
+    integer connect_sequence close_sequence end_sequence
+    integer first_sequence last_sequence
+    integer events connects disconnects subscribes messages_held messages_released
+    integer messages_published duplicates_suppressed messages_queued deliveries_started
+    integer deliveries_resent deliveries_completed messages_dropped batch
+    """
+)
+"""One row a session. `opened` is its first connect, `connected` and `closed` the latest ones,
+`ended` when its state was discarded; `state` is `connected`, `away` or `ended`."""
+
+BATCHES: Final = _schema_of(
+    """
+    integer batch segments_ingested segments_quarantined segments_duplicate events_new
+    integer events_duplicate quarantined readings_new readings_duplicate sessions
+    time    finished_at
+    """
+)
+"""One row a finished batch: its last step. A batch that is staged and not here is finished
+first."""
+
+PARTITIONS: Final[dict[str, tuple[str, ...]]] = {"events": ("day",), "sensor_readings": ("day",)}
+
+TABLES: Final[dict[str, StructType]] = {
+    "segments": SEGMENTS,
+    "events": EVENTS,
+    "sensor_readings": READINGS,
+    "sessions": SESSIONS,
+    "quarantine": QUARANTINE,
+    "batches": BATCHES,
+}

@@ -1,0 +1,102 @@
+"""What the log leaves open at a moment: held messages, queues, deliveries in flight, by session.
+
+Everything here corresponds to something on the gateway's disk at that moment, so memory is bounded
+by what the gateway itself had to keep; a message is forgotten when its last life is closed. `epoch`
+is after which break of the log something became known: what is older than the latest break may
+have changed unseen, and nothing is concluded from it alone.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+PAGE_NUMBERS: Final = 1 << 16
+"""Message numbers in one page of marks: 8 KiB."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A QoS 2 message between PUBREC and its release."""
+
+    message: int
+    topic: str
+    sequence: int
+    epoch: int
+
+
+@dataclass(slots=True)
+class Waiting:
+    """An entry of a queue."""
+
+    position: int
+    message: int
+    qos: int
+    sequence: int
+    epoch: int
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A delivery that was started and not completed."""
+
+    position: int
+    message: int
+    qos: int
+    sequence: int
+    epoch: int
+    is_received: bool = False
+    is_dropped: bool = False
+
+
+@dataclass(slots=True)
+class SessionState:
+    """One session as the log has it."""
+
+    number: int
+    client_id: str
+    durable: bool | None
+    may_be_5: bool
+    """A client of MQTT 5.0 has, or may have, used it: what 5.0 alone allows may be its doing."""
+    epoch: int
+    next_position: int | None = 0
+    """None: not known, the session is older than the log."""
+    entered_from: int | None = 0
+    """Entries from this position on were made where the log is whole; what is started from before
+    it may have been queued in a hole. None: not known yet."""
+    subscriptions: dict[str, int] = field(default_factory=dict)
+    held: dict[int, Held] = field(default_factory=dict)
+    queue: deque[Waiting] = field(default_factory=deque)
+    outbound: dict[int, InFlight] = field(default_factory=dict)
+
+    def lose_track(self) -> None:
+        """The log has a hole, or begins, where entries of the queue may have been made."""
+        self.next_position = None
+        self.entered_from = None
+
+    def unfinished(self) -> list[Waiting | InFlight]:
+        """What another member of a shared subscription may get when this session ends."""
+        return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
+
+
+class Marks:
+    """A set of numbers that come almost without holes: one bit each, in pages."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, bytearray] = {}
+
+    def add(self, number: int) -> bool:
+        """Add a number; return False if it was there."""
+        page, rest = divmod(number, PAGE_NUMBERS)
+        bits = self._pages.get(page)
+        if bits is None:
+            bits = self._pages[page] = bytearray(PAGE_NUMBERS // 8)
+        index, mask = rest >> 3, 1 << (rest & 7)
+        if bits[index] & mask:
+            return False
+        bits[index] |= mask
+        return True
+
+    def __contains__(self, number: int) -> bool:
+        page, rest = divmod(number, PAGE_NUMBERS)
+        bits = self._pages.get(page)
+        return bits is not None and bool(bits[rest >> 3] & 1 << (rest & 7))

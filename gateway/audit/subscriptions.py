@@ -1,0 +1,85 @@
+"""Who has to get a message: persistent sessions, by the subscriptions that the log recorded.
+
+`matched` also counts clean sessions and those that were granted QoS 0, of which the log records
+nothing. So it is the subscriptions that decide whether an entry is missing; `matched` bounds how
+many there may be. This is its own implementation of the rules, on purpose: the topic tree of the
+core is what is being judged.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.audit.session_state import SessionState
+from gateway.wire.topics import is_shared_filter, matches, validate_shared_filter
+
+TOPICS_CACHED_MAX: Final = 10_000
+"""Topics whose receivers are remembered until a subscription changes."""
+
+
+@dataclass(slots=True)
+class Receivers:
+    """Whom a topic reaches."""
+
+    granted: dict[int, int] = field(default_factory=dict)
+    """The highest QoS that the filters of each session grant, shared subscriptions apart."""
+    shared: dict[int, int] = field(default_factory=dict)
+    """In how many groups of shared subscriptions that the topic reaches each session is."""
+
+
+def group_of(topic_filter: str) -> tuple[str, str]:
+    """The name and the filter of a shared subscription; an empty name for any other."""
+    if not is_shared_filter(topic_filter) or validate_shared_filter(topic_filter) is not None:
+        return "", topic_filter
+    _, name, rest = topic_filter.split("/", 2)
+    return name, rest
+
+
+class Subscriptions:
+    """All recorded subscriptions, and whom a topic reaches through them."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, dict[int, int]] = {}
+        self._cache: dict[str, Receivers] = {}
+
+    def subscribe(self, session: SessionState, topic_filter: str, qos: int) -> None:
+        """Add or replace a subscription."""
+        session.subscriptions[topic_filter] = qos
+        self._sessions.setdefault(topic_filter, {})[session.number] = qos
+        self._cache.clear()
+
+    def unsubscribe(self, session: SessionState, topic_filter: str) -> None:
+        """Remove a subscription if it is there."""
+        session.subscriptions.pop(topic_filter, None)
+        members = self._sessions.get(topic_filter)
+        if members is not None:
+            members.pop(session.number, None)
+            if not members:
+                del self._sessions[topic_filter]
+        self._cache.clear()
+
+    def end(self, session: SessionState) -> None:
+        """Remove all subscriptions of a session."""
+        for topic_filter in list(session.subscriptions):
+            self.unsubscribe(session, topic_filter)
+
+    def receivers_of(self, topic: str) -> Receivers:
+        """Whom a message to `topic` reaches."""
+        found = self._cache.get(topic)
+        if found is None:
+            if len(self._cache) >= TOPICS_CACHED_MAX:
+                self._cache.clear()
+            found = self._cache[topic] = self._find(topic)
+        return found
+
+    def _find(self, topic: str) -> Receivers:
+        receivers = Receivers()
+        for topic_filter, sessions in self._sessions.items():
+            name, plain = group_of(topic_filter)
+            if not matches(plain, topic):
+                continue
+            for number, qos in sessions.items():
+                if name:
+                    receivers.shared[number] = receivers.shared.get(number, 0) + 1
+                else:
+                    receivers.granted[number] = max(qos, receivers.granted.get(number, 0))
+        return receivers

@@ -1,0 +1,33 @@
+"""The free space of the disk that the session log leaves to the broker."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gateway.session_log.settings import FREE_BYTES_MAX, FREE_SHARE
+
+
+def check_free_space(directory: Path, bytes_min: int | None) -> None:
+    """Raise `OSError` (ENOSPC) where the disk has less than ``bytes_min`` free; None: its share."""
+    disk = os.statvfs(directory)
+    if bytes_min is None:
+        bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
+    bytes_free = disk.f_bavail * disk.f_frsize
+    if bytes_free < bytes_min:
+        raise OSError(
+            errno.ENOSPC, f"{bytes_free} bytes are free, {bytes_min} are kept free", str(directory)
+        )
+
+
+def is_on_disk_of(url: str, directory: Path) -> bool:
+    """Whether a target is a directory in the same file system: nothing is gained by filling it."""
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return False
+    path = Path(unquote(parts.path))
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path.stat().st_dev == directory.stat().st_dev

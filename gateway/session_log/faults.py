@@ -1,0 +1,65 @@
+"""What fails at the moment: one log line when a fault begins, one when it is over."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import sqlite3
+import time
+
+from gateway.files.disk_errors import is_full
+
+_log = logging.getLogger(__name__)
+
+
+class Fault:
+    """One thing that can fail, and the sentence that the status shows while it does."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._kind = ""
+        self.sentence: str | None = None
+        self.since_ms: int | None = None
+
+    def begin(self, sentence: str, kind: str) -> None:
+        """Show the fault, and log it where it is new.
+
+        ``kind`` names the cause: a new sentence of the same kind changes the status only.
+        """
+        if self.since_ms is None:
+            self.since_ms = time.time_ns() // 1_000_000
+        if self.sentence is None or kind != self._kind:
+            _log.error("%s fails: %s", self._what, sentence)
+        self.sentence, self._kind = sentence, kind
+
+    def show(self, sentence: str) -> None:
+        """Change what the status shows; the caller has logged it."""
+        if self.since_ms is None:
+            self.since_ms = time.time_ns() // 1_000_000
+        self.sentence = sentence
+
+    def end(self) -> None:
+        """Show no fault, and log the end of one."""
+        if self.sentence is not None:
+            _log.info("%s works again", self._what)
+        self.sentence = self.since_ms = None
+
+    def begin_with(self, problem: OSError | sqlite3.Error) -> None:
+        """Begin with an exception's own sentence and kind."""
+        self.begin(sentence_of(problem), kind_of(problem))
+
+
+def sentence_of(problem: Exception) -> str:
+    """Return what a person needs to know about a failure, with the mend."""
+    if is_full(problem):
+        return f"{problem}: free space or make the partition larger"
+    if isinstance(problem, OSError) and problem.errno == errno.EROFS:
+        return f"{problem}: remount the partition writable, or replace the card"
+    if isinstance(problem, sqlite3.Error):
+        return f"the journal cannot be read: {problem}"
+    return str(problem) or type(problem).__name__
+
+
+def kind_of(problem: Exception) -> str:
+    """Return what names the cause of a failure, without its details."""
+    return f"{type(problem).__name__} {getattr(problem, 'errno', None)}"

@@ -1,0 +1,119 @@
+"""The process `oncegate upload`: exporter, uploader and the control link to the broker."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.files.durable import make_folder
+from gateway.files.lock import LockTaken, ProcessLock
+from gateway.session_log.control_link import ControlLink, Record
+from gateway.session_log.export.exporter import Exporter
+from gateway.session_log.export.journal_pages import Journal
+from gateway.session_log.segments.chain import Head
+from gateway.session_log.settings import SessionLogSettings
+from gateway.session_log.upload.redaction import shown_target
+from gateway.session_log.upload.uploader import Uploader
+
+_log = logging.getLogger(__name__)
+
+
+class LogInUse(RuntimeError):
+    """Another process exports to this data directory; the message says which."""
+
+
+def _nothing() -> None:
+    """Take no notice, for a caller that needs none."""
+
+
+async def serve(
+    settings: SessionLogSettings,
+    journal: Journal,
+    stop: asyncio.Event,
+    ready: Callable[[], None] = _nothing,
+    alive: Callable[[], None] = _nothing,
+) -> None:
+    """Export and upload until ``stop``; returns when all is sealed and reported.
+
+    ``journal`` is called on this thread, with `OSError` and `sqlite3.Error` as its failures.
+    ``ready`` is called when this process has the log's lock, ``alive`` whenever the exporter has
+    taken a step, also one that failed: to try again is its work.
+    Raises `LogInUse`, and `OSError` where the data directory cannot be used at all.
+    """
+    make_folder(settings.data_dir)
+    make_folder(settings.log_dir)
+    with _only_one(settings.log_dir):
+        _log.info("the session log goes to %s", shown_target(settings.target))
+        session_log = _SessionLog(settings, journal, alive)
+        ready()
+        await session_log.run(stop)
+
+
+class _SessionLog:
+    """Wires the three together; they stop one after the other, each with its work done."""
+
+    def __init__(
+        self, settings: SessionLogSettings, journal: Journal, alive: Callable[[], None]
+    ) -> None:
+        self._settings = settings
+        self._uploader = Uploader(settings)
+        self._exporter = Exporter(
+            settings, journal, on_sealed=self._sealed, make_room=self._make_room, on_step=alive
+        )
+        self._link = ControlLink(
+            settings.control_socket, status=self._status, on_broker=self._exporter.survey_soon
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        sealing_ended, uploading_ended = asyncio.Event(), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            exporting = group.create_task(self._exporter.run(stop))
+            uploading = group.create_task(self._uploader.run(sealing_ended))
+            group.create_task(self._link.run(uploading_ended))
+            await exporting
+            sealing_ended.set()
+            await uploading
+            uploading_ended.set()
+
+    def _sealed(self, head: Head) -> None:
+        self._link.sealed(head)
+        self._uploader.wake()
+
+    def _make_room(self) -> None:
+        """The disk is full: what the target already has goes first."""
+        self._uploader.prune_all()
+
+    def _status(self) -> Record:
+        uploader = self._uploader
+        faults = [self._exporter.fault, uploader.fault, uploader.unreadable]
+        sentences = [fault.sentence for fault in faults if fault.sentence is not None]
+        since = [fault.since_ms for fault in faults if fault.since_ms is not None]
+        head = self._exporter.head
+        return {
+            "target": shown_target(self._settings.target),
+            "open": self._exporter.open_segment,
+            "sealed": uploader.sealed,
+            "sent": uploader.sent,
+            "last_sealed_sequence": head.last_sequence if head is not None else 0,
+            "last_upload_ms": uploader.last_upload_ms,
+            "failing_since_ms": min(since, default=None),
+            "error": "; ".join(sentences) or None,
+        }
+
+
+@contextmanager
+def _only_one(log_dir: Path) -> Iterator[None]:
+    """Refuse a second exporter: it would write a second chain. Raises LogInUse."""
+    with ProcessLock(log_dir / "lock") as lock:
+        try:
+            lock.take()
+        except LockTaken as taken:
+            raise LogInUse(
+                f"process {taken.holder or '?'} already exports to {log_dir}: stop it, or give "
+                "this one another data directory"
+            ) from taken
+        lock.note_holder()
+        yield

@@ -1,0 +1,81 @@
+"""The process `oncegate upload` comes behind the broker, for the processor and for the disk.
+
+It has the journal's time, which is hours; a client waits for the broker's next commit. These values
+stand in the unit of systemd as well (image/systemd/oncegate-upload.service), because a service may
+not change its own priority there; a process that has them already changes nothing.
+
+The I/O priority is the lowest of the class best-effort, not the class idle: a commit of the broker
+can wait for what this process has written, because both share the file system's own journal, and
+what is idle can be kept waiting for seconds. Of the kernel's schedulers, BFQ honours it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import sys
+from typing import Final
+
+NICENESS: Final = 10
+"""From -20 to 19. At 10 a process gets a tenth of the processor time of one at 0."""
+
+IO_CLASS_BEST_EFFORT: Final = 2
+IO_LEVEL: Final = 7
+"""Of the class best-effort, from 0 (first) to 7 (last)."""
+
+_CLASS_SHIFT: Final = 13
+_WHO_PROCESS: Final = 1
+_THIS_THREAD: Final = 0
+# linux/ioprio.h has no function in the C library: ioprio_set and ioprio_get by machine.
+_CALLS: Final = {"x86_64": (251, 252), "aarch64": (30, 31), "armv7l": (314, 315)}
+
+_log = logging.getLogger(__name__)
+
+
+def lower_priority() -> None:
+    """Take the priorities of this module for the calling thread and those that it starts.
+
+    What the system does not allow is logged: the process works without it.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        missing = NICENESS - os.getpriority(os.PRIO_PROCESS, _THIS_THREAD)
+        if missing > 0:
+            os.nice(missing)
+        if io_priority_of(_THIS_THREAD) != (IO_CLASS_BEST_EFFORT, IO_LEVEL):
+            _set_io_priority(IO_CLASS_BEST_EFFORT, IO_LEVEL)
+    except OSError as problem:
+        _log.warning("the uploader cannot lower its priority: %s", problem)
+
+
+def io_priority_of(thread: int) -> tuple[int, int]:
+    """The class and the level of a thread's I/O priority; 0 is the calling thread.
+
+    Raises OSError.
+    """
+    priority = _call(_calls()[1], _WHO_PROCESS, thread, 0)
+    return priority >> _CLASS_SHIFT, priority & ((1 << _CLASS_SHIFT) - 1)
+
+
+def _set_io_priority(io_class: int, level: int) -> None:
+    _call(_calls()[0], _WHO_PROCESS, _THIS_THREAD, io_class << _CLASS_SHIFT | level)
+
+
+def _calls() -> tuple[int, int]:
+    machine = os.uname().machine
+    # A 32-bit program on a 64-bit kernel has the numbers of its own kind.
+    if machine == "aarch64" and sys.maxsize < 1 << 32:
+        machine = "armv7l"
+    if machine not in _CALLS:
+        raise OSError(f"the I/O priority of {machine} is not known here")
+    return _CALLS[machine]
+
+
+def _call(number: int, *arguments: int) -> int:
+    result = ctypes.CDLL(None, use_errno=True).syscall(number, *arguments)
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return int(result)

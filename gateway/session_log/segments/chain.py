@@ -1,0 +1,214 @@
+"""Where the chain of segments stands: the newest sealed segment, kept durably.
+
+The files show it as long as they are on the device; `log/chain.json` keeps it when they have been
+uploaded and pruned. It is written after a segment has been sealed, so the file is never
+behind the state by more than the segment a crash cut off, and the two are checked against each
+other at every start. Whatever is in doubt is exported again: an event that stands in two segments
+has one identity `(gateway, boot, sequence)` and is dropped by the reader, one in none is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import make_folder, replace_durably
+from gateway.session_log.faults import sentence_of
+from gateway.session_log.segments.damage import is_set_aside, set_aside
+from gateway.session_log.segments.names import SegmentName, segments_in
+from gateway.session_log.segments.newer_format import NewerFormat
+from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion, load_segment
+from gateway.session_log.settings import BOOTS_KEPT, CHAIN_TRIES_MAX, HEADS_KEPT
+
+_log = logging.getLogger(__name__)
+
+_FORMAT = "oncegate-log-chain"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A sealed segment as the one after it must know it."""
+
+    gateway: str
+    boot: str
+    segment: int
+    last_sequence: int
+    sha256: str
+
+
+class Chain:
+    """The heads of the newest segments, newest last, and the boots whose events were exported."""
+
+    def __init__(self, log_dir: Path, gateway: str) -> None:
+        self._log_dir = log_dir
+        self._gateway = gateway
+        self._heads: list[Head] = []
+        self.boots: list[str] = []
+        self._unreadable_tries = 0
+
+    @property
+    def head(self) -> Head | None:
+        return self._heads[-1] if self._heads else None
+
+    @property
+    def next_segment(self) -> int:
+        head = self.head
+        return head.segment + 1 if head is not None and head.gateway == self._gateway else 1
+
+    @property
+    def previous_sha256(self) -> str | None:
+        head = self.head
+        return head.sha256 if head is not None and head.gateway == self._gateway else None
+
+    @property
+    def last_sequence(self) -> int:
+        """The last sequence sealed; a gateway that gets a new id goes on with its events."""
+        return self.head.last_sequence if self.head is not None else 0
+
+    def load(self) -> None:
+        """Read state and files, set damaged newest segments aside, repair the state.
+
+        Raises `OSError`.
+        """
+        for directory in ("open", "sealed", "sent"):
+            make_folder(self._log_dir / directory)
+        self._heads, self.boots = [], []
+        self._load_state()
+        known = self.head
+        for path in (self._log_dir / "open").iterdir():
+            path.unlink()
+        sealed = self._own(self._log_dir / "sealed")
+        while sealed and not self._is_whole(sealed[-1]):
+            self._heads = [head for head in self._heads if head.segment < sealed[-1].segment]
+            sealed.pop()
+        files = sorted(self._own(self._log_dir / "sent") + sealed, key=lambda name: name.segment)
+        for name in files:
+            self._take(name)
+        if self.head != known:
+            self._save()
+
+    def advance(self, name: SegmentName) -> None:
+        """The segment was sealed. Raises `OSError`: it is sealed all the same."""
+        self._add(name)
+        self._save()
+
+    def _own(self, directory: Path) -> list[SegmentName]:
+        return [name for name in segments_in(directory) if name.gateway == self._gateway]
+
+    def _is_whole(self, name: SegmentName) -> bool:
+        """Whether a listed segment is, or was when the uploader moved it away in the meantime."""
+        path = self._log_dir / "sealed" / str(name)
+        try:
+            load_segment(path)
+        except FileNotFoundError:
+            # What was whole went to log/sent, and may be pruned by now; the rest to log/damaged.
+            is_sent = (self._log_dir / "sent" / str(name)).exists()
+            return is_sent or not is_set_aside(self._log_dir, path)
+        except UnknownVersion:
+            # Its checksum is right; what is in it is for the version that wrote it.
+            return True
+        except DamagedSegment as problem:
+            damage = str(problem)
+        except OSError as problem:
+            if not is_unreadable(problem):
+                raise
+            damage = sentence_of(problem)
+        else:
+            return True
+        with suppress(FileNotFoundError):
+            set_aside(self._log_dir, path)
+        _log.error(
+            "segment %d was damaged after it was sealed and is in log/damaged: %s; "
+            "its events are exported again as far as the journal has them",
+            name.segment,
+            damage,
+        )
+        return False
+
+    def _take(self, name: SegmentName) -> None:
+        """Let a file correct the state: it is there, so it was sealed."""
+        head = self.head
+        if head is None or head.gateway != self._gateway or name.segment > head.segment:
+            self._add(name)
+        elif name.segment == head.segment and name.sha256 != head.sha256:
+            _log.error(
+                "segment %d has sha256 %s, log/chain.json says %s: the file is believed",
+                name.segment,
+                name.sha256,
+                head.sha256,
+            )
+            self._heads.pop()
+            self._add(name)
+
+    def _add(self, name: SegmentName) -> None:
+        head = Head(name.gateway, name.boot, name.segment, name.last_sequence, name.sha256)
+        self._heads = [*self._heads, head][-HEADS_KEPT:]
+        self.boots = [*(boot for boot in self.boots if boot != name.boot), name.boot]
+        self.boots = self.boots[-BOOTS_KEPT:]
+
+    def _load_state(self) -> None:
+        path = self._log_dir / "chain.json"
+        try:
+            heads, boots = _state_of(path, path.read_bytes())
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError) as damage:
+            is_newer = isinstance(damage, NewerFormat)
+            if is_newer or (isinstance(damage, OSError) and not self._is_given_up(damage)):
+                raise
+            set_aside(self._log_dir, path)
+            _log.error(
+                "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
+                "segments on this device, or begins again where there are none",
+                damage,
+            )
+            return
+        self._heads, self.boots = heads, boots
+
+    def _is_given_up(self, problem: OSError) -> bool:
+        """Whether the medium has failed so often that waiting does not mend it."""
+        self._unreadable_tries += 1
+        return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
+
+    def _save(self) -> None:
+        state = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "heads": [asdict(head) for head in self._heads],
+            "boots": self.boots,
+        }
+        text = orjson.dumps(state)
+        data = text + b"\n" + hashlib.sha256(text).hexdigest().encode("ascii") + b"\n"
+        path = self._log_dir / "chain.json"
+        replace_durably(path, data, partial=path.with_suffix(".partial"))
+
+
+def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
+    """The state in ``data``, two lines: JSON and its sha256.
+
+    Raises `NewerFormat`, and `ValueError`, `KeyError` or `TypeError` where it is anything else.
+    """
+    text, _, rest = data.partition(b"\n")
+    if rest != hashlib.sha256(text).hexdigest().encode("ascii") + b"\n":
+        raise ValueError("its checksum does not match")
+    state = orjson.loads(text)
+    if state["format"] != _FORMAT:
+        raise ValueError(f"format {state['format']} is not known")
+    if state["version"] != _VERSION:
+        raise NewerFormat(path, state["version"], _VERSION)
+    heads = [Head(**head) for head in state["heads"]]
+    boots = list(state["boots"])
+    texts = [text for head in heads for text in (head.gateway, head.boot, head.sha256)] + boots
+    numbers = [number for head in heads for number in (head.segment, head.last_sequence)]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a text in it is none")
+    if not all(type(number) is int and number > 0 for number in numbers):
+        raise ValueError("a number in it is none")
+    return heads, boots

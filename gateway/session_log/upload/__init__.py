@@ -1,0 +1,1 @@
+"""From log/sealed to the target that the configuration names, and then to log/sent."""

@@ -1,0 +1,39 @@
+"""Work that may hang longer than the process should live."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+
+
+async def in_daemon_thread(work: Callable[[], None]) -> None:
+    """Run ``work`` beside the loop and raise what it raises.
+
+    Cancelling gives up waiting, and a process that ends does not wait either: the threads of
+    `asyncio.to_thread` are joined at the end, through minutes of a network that does not answer.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def settle(problem: BaseException | None) -> None:
+        if ended.done():
+            return
+        if problem is None:
+            ended.set_result(None)
+        else:
+            ended.set_exception(problem)
+
+    def run() -> None:
+        problem: BaseException | None = None
+        try:
+            work()
+        except BaseException as raised:  # noqa: BLE001 - it is raised again, on the loop's side
+            problem = raised
+        # The loop may be closed: then nothing waits for the result.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, problem)
+
+    threading.Thread(target=run, name="upload", daemon=True).start()
+    await ended

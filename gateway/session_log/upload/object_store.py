@@ -1,0 +1,108 @@
+"""A bucket or container (S3, GCS, Azure, HTTP PUT) as a target, through obstore.
+
+Credentials come from the process's environment (AWS_*, GOOGLE_*, AZURE_*), never from a file that
+this room writes, and never leave it. One segment is one PUT: whole or not there. It is safe to
+repeat, because a name carries the sha256 of its bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+from obstore.store import from_url
+
+from gateway.session_log.settings import CONNECT_SECONDS_MAX, UPLOAD_SECONDS_MAX
+from gateway.session_log.upload.daemon_thread import in_daemon_thread
+from gateway.session_log.upload.redaction import shown_error
+from gateway.session_log.upload.target_error import TargetError
+
+if TYPE_CHECKING:
+    # Names that obstore has for type checkers only.
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+
+OBJECT_SCHEMES = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https"})
+
+# The uploader has its own, longer backoff: the library only bridges one lost packet.
+_RETRIES: RetryConfig = {"max_retries": 1, "retry_timeout": timedelta(seconds=30)}
+_CLIENT: ClientConfig = {
+    "timeout": timedelta(seconds=UPLOAD_SECONDS_MAX),
+    "connect_timeout": timedelta(seconds=CONNECT_SECONDS_MAX),
+    "user_agent": "oncegate",
+}
+
+_Failures = (BaseError, OSError, ValueError)
+
+
+class ObjectStoreTarget:
+    def __init__(self, url: str) -> None:
+        self._store = _store_of(url)
+
+    async def put(self, name: str, data: bytes) -> None:
+        # Not obstore's own coroutines: their runtime's threads may still touch Python while the
+        # interpreter ends, and abort it (seen in every sixth process that ended after a request).
+        await in_daemon_thread(partial(self._put, name, data))
+
+    def _put(self, name: str, data: bytes) -> None:
+        try:
+            if self._has(name, data):
+                return
+            result = obstore.put(self._store, name, data, use_multipart=False, mode="overwrite")
+            if _is_md5_of(data, result.get("e_tag")):
+                return
+            size = self._size(name)
+        except _Failures as problem:
+            raise _target_error(problem) from problem
+        # A device that may write but not read (a good rule for a device) cannot look: then the
+        # PUT's own success is what there is.
+        if size is not None and size != len(data):
+            raise TargetError(
+                f"{name} has {size} bytes at the target, {len(data)} were sent", "size"
+            )
+
+    def _has(self, name: str, data: bytes) -> bool:
+        """Whether these very bytes are there already: after a crash between PUT and log/sent."""
+        if self._size(name) != len(data):
+            return False
+        return bytes(obstore.get(self._store, name).bytes()) == data
+
+    def _size(self, name: str) -> int | None:
+        """Bytes at the target; None where nothing is there or nothing may be seen."""
+        try:
+            meta = obstore.head(self._store, name)
+        except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError):
+            return None
+        return meta["size"]
+
+
+def _store_of(url: str) -> ObjectStore:
+    # Without TLS only where that is configured: in the URL, or as object stores' users know it.
+    is_plain = url.startswith("http:") or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
+    client: ClientConfig = {**_CLIENT, "allow_http": is_plain}
+    try:
+        if url.startswith(("s3:", "s3a:")):
+            # The server refuses bytes that changed on the way.
+            return from_url(
+                url,
+                client_options=client,
+                retry_config=_RETRIES,
+                config={"checksum_algorithm": "sha256"},
+            )
+        return from_url(url, client_options=client, retry_config=_RETRIES)
+    except _Failures as problem:
+        raise _target_error(problem) from problem
+
+
+def _target_error(problem: Exception) -> TargetError:
+    return TargetError(shown_error(problem), type(problem).__name__)
+
+
+def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
+    """Many stores give the MD5 of a simple PUT as its ETag; others give anything."""
+    digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    return e_tag is not None and e_tag.strip('"').lower() == digest

@@ -1,0 +1,99 @@
+"""Where sealed segments go. A target takes a file's bytes under its name, once or many times.
+
+`put` returns when the target has exactly these bytes under this name and will keep them; putting
+the same segment again changes nothing. It raises `TargetError` otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from gateway.files.durable import fsync_file, fsync_folder, make_folder, replace_durably
+from gateway.session_log.faults import kind_of, sentence_of
+from gateway.session_log.upload.object_store import OBJECT_SCHEMES, ObjectStoreTarget
+from gateway.session_log.upload.redaction import shown_target
+from gateway.session_log.upload.target_error import TargetError
+
+MARKER_NAME = ".oncegate-target"
+"""A file that an operator makes in a directory to say that this one is meant, whatever disk it is
+on."""
+
+
+class Target(Protocol):
+    async def put(self, name: str, data: bytes) -> None: ...
+
+
+class DirectoryTarget:
+    """A directory: a USB disk, a network mount, or the place where a test or `ingest` looks.
+
+    obstore's own directory store does not fsync; a segment that a power cut may take back must not
+    be moved to log/sent.
+
+    A mount point whose disk is not there is a directory of the disk below it. So one on the disk of
+    the data directory or of the system is taken only where it lies in the data directory, as the
+    default does, or holds the marker: what is there is not mounted over, and may hold a disk's
+    worth of segments that the disk then hides.
+    """
+
+    def __init__(self, directory: Path, data_dir: Path) -> None:
+        self._directory = directory
+        self._data_dir = data_dir
+
+    async def put(self, name: str, data: bytes) -> None:
+        try:
+            await asyncio.to_thread(self._put, name, data)
+        except OSError as problem:
+            raise TargetError(sentence_of(problem), kind_of(problem)) from problem
+
+    def _put(self, name: str, data: bytes) -> None:
+        if not self._directory.parent.is_dir():
+            # Making all of it would fill the card under a mount point whose disk is not there.
+            raise TargetError(
+                f"{self._directory.parent} does not exist: mount the disk, make the directory or "
+                "change [upload] target",
+                "no directory",
+            )
+        self._refuse_if_not_meant()
+        make_folder(self._directory)
+        path = self._directory / name
+        if path.is_file() and path.read_bytes() == data:
+            # It may stand there from a run that was cut before it could fsync.
+            fsync_file(path)
+            fsync_folder(self._directory)
+            return
+        replace_durably(path, data, partial=self._directory / f".{name}.partial")
+
+    def _refuse_if_not_meant(self) -> None:
+        """Raise `TargetError` where this is probably the place at which a disk is to be mounted."""
+        directory = self._directory
+        if directory.resolve().is_relative_to(self._data_dir.resolve()):
+            return
+        place = directory if directory.is_dir() else directory.parent
+        own = {self._data_dir.stat().st_dev, Path("/").stat().st_dev}
+        if place.stat().st_dev not in own or (directory / MARKER_NAME).exists():
+            return
+        raise TargetError(
+            f"{directory} is on the gateway's own disk: mount the disk that is meant; or, if this "
+            f"directory is meant, make a file {MARKER_NAME} in it",
+            "own disk",
+        )
+
+
+def target_of(url: str, data_dir: Path) -> Target:
+    """The target that a URL names. Raises `TargetError` where it names none."""
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        path = Path(unquote(parts.path))
+        if parts.netloc not in {"", "localhost"} or not path.is_absolute():
+            raise TargetError(f"{shown_target(url)}: write file:///absolute/directory", "url")
+        return DirectoryTarget(path, data_dir)
+    if parts.scheme in OBJECT_SCHEMES:
+        return ObjectStoreTarget(url)
+    raise TargetError(
+        f"{shown_target(url)}: the scheme {parts.scheme!r} is not known, use file, "
+        + ", ".join(sorted(OBJECT_SCHEMES)),
+        "url",
+    )

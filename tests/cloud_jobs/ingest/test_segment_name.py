@@ -1,0 +1,19 @@
+"""A segment's name, and what is none."""
+
+from __future__ import annotations
+
+import hashlib
+
+from cloud_jobs.ingest.segment_name import name_of
+from tests.contract.segments import numbered, opened, sealed
+
+
+def test_a_name_is_read_only_when_it_is_exactly_a_segments_name() -> None:
+    segment = sealed(numbered([opened()], 5), first_sequence=5)
+    name = segment.name
+    read = name_of(name)
+    assert read is not None
+    assert str(read) == name
+    assert read.sha256 == hashlib.sha256(segment.content).hexdigest()
+    for other in (name + "\n", name.upper(), name[1:].replace("w", "_"), "x" + name[:-4], ""):
+        assert name_of(other) is None

@@ -1,0 +1,77 @@
+"""The jars are used when all of them have the right bytes, and fetched again when not."""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+import threading
+from pathlib import Path
+
+import pytest
+
+from cloud_jobs.spark import jars as delta_jars
+from cloud_jobs.spark.jars import JARS, cache_directory, fetched_jars, jars_or_the_fetching
+
+
+def test_jars_are_used_only_when_all_are_there_with_the_right_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = {"a.jar": b"a", "b.jar": b"b"}
+    hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    monkeypatch.setattr(delta_jars, "JARS", hashes)
+    (tmp_path / "jars").mkdir()
+    assert fetched_jars(tmp_path) is None
+    for name, content in contents.items():
+        (tmp_path / "jars" / name).write_bytes(content)
+    assert fetched_jars(tmp_path) == [tmp_path / "jars" / name for name in contents]
+    (tmp_path / "jars" / "b.jar").write_bytes(b"half")
+    assert fetched_jars(tmp_path) is None
+
+
+def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta_jars, "JARS", {"a.jar": hashlib.sha256(b"a").hexdigest()})
+    jar = tmp_path / "jars" / "a.jar"
+    found: queue.SimpleQueue[list[Path] | None] = queue.SimpleQueue()
+
+    def start() -> None:
+        with jars_or_the_fetching(tmp_path) as jars:
+            found.put(jars)
+
+    with jars_or_the_fetching(tmp_path) as jars:
+        assert jars is None
+        second = threading.Thread(target=start)
+        second.start()
+        with pytest.raises(queue.Empty):
+            found.get(timeout=0.2)
+        jar.parent.mkdir()
+        jar.write_bytes(b"a")
+        # A start that comes now needs no permission to use what is there.
+        start()
+        assert found.get() == [jar]
+    second.join()
+    assert found.get() == [jar]
+
+
+def test_where_fetching_failed_the_next_start_may_try(tmp_path: Path) -> None:
+    for _ in range(2):
+        with jars_or_the_fetching(tmp_path) as jars:
+            assert jars is None
+
+
+def test_every_jar_has_a_version_and_a_sha256() -> None:
+    for name, sha256 in JARS.items():
+        assert name.endswith(("-4.4.0.jar", "-0.6.0.jar"))
+        assert len(bytes.fromhex(sha256)) == 32
+
+
+def test_the_cache_is_where_it_was_chosen_or_in_the_users_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cache_directory(tmp_path) == tmp_path
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_directory(None) == tmp_path / "oncegate" / "spark"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory(None) == tmp_path / ".cache" / "oncegate" / "spark"

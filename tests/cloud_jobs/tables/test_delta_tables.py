@@ -1,0 +1,46 @@
+"""The tables of other versions, and writes that are repeated."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import TABLES
+from tests.cloud_jobs.conftest import Ingested, Place
+
+
+def test_a_table_of_an_earlier_version_is_given_the_columns_that_came_later(
+    ingested: Ingested,
+) -> None:
+    rows = ingested.place.rows("quarantine", "kind = 'segment'")
+    assert {row.refused for row in rows} == {1}
+
+
+def test_a_table_of_another_version_is_refused_and_left_alone(place: Place) -> None:
+    place.spark.range(1).write.format("delta").save(f"{place.settings.tables}/segments")
+    with pytest.raises(IngestError, match="another version of this job"):
+        place.run()
+    assert len(place.rows("segments")) == 1
+
+
+def test_a_write_that_is_repeated_for_its_batch_adds_nothing(place: Place) -> None:
+    tables = Tables(place.spark, place.settings.tables)
+    name, schema = "batches", TABLES["batches"]
+    place.spark.createDataFrame([], schema).write.format("delta").save(tables.path(name))
+    counts = range(1, len(schema) - 1)
+    row = [(7, *counts, datetime(2026, 11, 23, tzinfo=UTC))]
+    rows = place.spark.createDataFrame(row, schema)
+    for batch in (7, 7, 6, 8):
+        tables.append(name, rows, batch=batch)
+    assert len(place.rows(name)) == 2
+    for batch in (1, 1, 2):
+        values = {"quarantined": "quarantined + 1"}
+        tables.update(name, where="true", values=values, batch=batch)
+    assert {found.quarantined for found in place.rows(name)} == {row[0][6] + 2}
+    assert tables.counts({"all": tables.read(name), "none": tables.read(name).where("false")}) == {
+        "all": 2,
+        "none": 0,
+    }

@@ -1,0 +1,34 @@
+"""What a run's report shows is what stands in the tables."""
+
+from __future__ import annotations
+
+import json
+
+from tests.cloud_jobs.conftest import Ingested
+
+
+def test_the_golden_segments_become_the_rows_that_the_contract_promises(ingested: Ingested) -> None:
+    rows = ingested.place.rows
+    readings = rows("sensor_readings", "gateway = 'gw-golden'")
+    values = {(row.quantity, row.value, row.string_value, row.boolean_value) for row in readings}
+    assert values == {
+        ("temperature", 21.5, None, None),
+        ("door", None, None, True),
+        ("state", None, "ok", None),
+    }
+    (gateway,) = (one for one in ingested.first.gateways if one.gateway == "gw-golden")
+    assert (gateway.boots, gateway.first_sequence, gateway.last_sequence) == (2, 1, 61)
+    assert (gateway.events, gateway.segments) == (55, 5)
+    (gap,) = ingested.gaps(ingested.first, "gw-golden")
+    assert (gap.from_sequence, gap.to_sequence) == (41, 46)
+    assert "log_truncated" in gap.detail
+    (later,) = rows("events", "event = 'published_by_a_later_version'")
+    assert json.loads(later.extra) == {"reason": 7, "spread": {"a": [1, 2.5, None, "x"]}}
+    assert later.client_id == "naïve 客户"
+    states = {row.client_id: row.state for row in rows("sessions", "gateway = 'gw-golden'")}
+    assert states == {
+        "oncegate-bridge": "away",
+        "page": "ended",
+        "naïve 客户": "ended",
+        "phone": "away",
+    }
