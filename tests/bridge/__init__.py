@@ -1,1 +1,1 @@
-"""The bridge: framings as pure functions, then real terminals, real brokers and a real kill."""
+"""The bridge: protocols as pure functions, then real terminals, real brokers and a real kill."""

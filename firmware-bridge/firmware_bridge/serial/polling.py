@@ -18,8 +18,11 @@ from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import SerialLink
 from gateway.keys.serial_line import Line
 
-# A late answer is over when the line has been silent for this long: 19 characters at 9,600 baud.
+# What was not asked for is over when the line has been silent for this long: 19 characters at
+# 9,600 baud.
 QUIET_SECONDS = 0.02
+# A line with noise on it that does not end is asked all the same.
+NOISE_SECONDS_MAX = 0.2
 
 
 class Polling:
@@ -50,14 +53,21 @@ class Polling:
         while True:
             step = self._poller.next_step(_now())
             if isinstance(step, Pause):
-                await self._discard(link, step.seconds)
+                pause = step.seconds
+                await self._discard(link, "unasked", seconds=pause, at_most_seconds=pause)
             else:
                 await self._ask(link, step)
             await self._intake.wait_until_taken(can_wait=False)
+            # A poller whose pauses are none must not keep the others and MQTT from being served.
+            await asyncio.sleep(0)
 
     async def _ask(self, link: SerialLink, request: Request) -> None:
         if self._read_pending(link):
             self.tally.foreign["unasked"] += 1
+            # More of it may be on its way, in a driver or on the line.
+            await self._discard(
+                link, "unasked", seconds=QUIET_SECONDS, at_most_seconds=NOISE_SECONDS_MAX
+            )
         outcome: Frame | Damage = Damage("unsent")
         if link.write(request.data):
             outcome = await self._answer_to(request, link)
@@ -67,7 +77,8 @@ class Polling:
             self.tally.damaged[outcome.reason] += 1
         self._poller.end(outcome, _now())
         if isinstance(outcome, Damage):
-            await self._discard_late(link, request.late_seconds_max)
+            late = request.late_seconds_max
+            await self._discard(link, "late", seconds=late, at_most_seconds=2 * late)
 
     async def _answer_to(self, request: Request, link: SerialLink) -> Frame | Damage:
         answer = b""
@@ -81,23 +92,17 @@ class Polling:
             if outcome is not None:
                 return outcome
 
-    async def _discard(self, link: SerialLink, seconds: float) -> None:
-        """Discard for so long what comes."""
-        deadline = _now() + seconds
-        while True:
-            if await self._read_until(deadline, link):
-                self.tally.foreign["unasked"] += 1
-            if _now() >= deadline:
-                return
-
-    async def _discard_late(self, link: SerialLink, seconds: float) -> None:
-        """Discard for so long, and then until the line is silent, twice as long at the most."""
-        deadline = _now() + seconds
-        at_most = deadline + seconds
+    async def _discard(
+        self, link: SerialLink, what: str, *, seconds: float, at_most_seconds: float
+    ) -> None:
+        """Discard what comes for so long, and then until the line is silent."""
+        begun = _now()
+        deadline = begun + seconds
         while _now() < deadline:
             if await self._read_until(deadline, link):
-                self.tally.foreign["late"] += 1
-                deadline = min(max(deadline, _now() + QUIET_SECONDS), at_most)
+                self.tally.foreign[what] += 1
+                silent = max(deadline, _now() + QUIET_SECONDS)
+                deadline = min(silent, begun + at_most_seconds)
 
     async def _read_until(self, deadline: float, link: SerialLink) -> bytes:
         """The next bytes; none where none have come at the deadline, of the event loop's clock."""

@@ -322,33 +322,63 @@ async def test_readings_that_find_no_room_are_counted_and_leave_a_gap(
     assert shown["dropped"]["outbox_full"] + shown["readings"] == 600
 
 
-async def test_a_request_that_the_line_does_not_take_is_counted_and_tried_again(
-    terminal: Terminal, tmp_path: Path
-) -> None:
-    async with running(Bench(tmp_path / "outbox.db")) as bench:
-        link = SerialLink(str(terminal.link), Line())
-        sequences: Counter[str] = Counter()
-        settings = meters(NORTH, answer_timeout=SHORT)
-        intake = Intake(
-            port_with(terminal, settings),
-            bench.outbox,
-            lambda device: sequences.update([device]) or sequences[device],
-            PortStatus("meters", "meters", str(terminal.link)),
-        )
-        asking = Polling(settings, Line(), intake)
+@contextlib.asynccontextmanager
+async def asking_on(
+    terminal: Terminal, link: SerialLink, settings: Meters
+) -> AsyncIterator[tuple[Polling, PortStatus]]:
+    """A poller at work on a line that the test has prepared."""
+    sequences: Counter[str] = Counter()
+
+    def next_sequence(device: str) -> int:
+        sequences[device] += 1
+        return sequences[device]
+
+    async with running(Bench(terminal.link.parent / "outbox.db")) as bench:
+        status = PortStatus("meters", "meters", link.path)
+        port = port_with(terminal, settings)
+        asking = Polling(settings, Line(), Intake(port, bench.outbox, next_sequence, status))
         task = asyncio.create_task(asking.run(link))
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            while asking.tally.damaged["unsent"] < 2:
-                # The kernel makes room again for a while, by moving what was written.
-                while link.write(b"x" * 1000):
-                    pass
-                await asyncio.sleep(0.01)
-            sent = b""
-            while not sent.endswith(b"?01\n"):
-                sent += await terminal.read()
-            terminal.send(answer_of(1, 10))
-            while not intake.status.frames:  # noqa: ASYNC110 - it has no event
-                await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        link.close()
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                yield asking, status
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            link.close()
+
+
+async def test_what_was_on_the_line_before_a_request_is_no_part_of_its_answer(
+    terminal: Terminal,
+) -> None:
+    link = SerialLink(str(terminal.link), Line())
+    # More than one read of the port has, and more than the kernel gives at a time.
+    before = asyncio.create_task(terminal.write(b"noise " * 3000 + b"\n" + answer_of(1, 666)))
+    await asyncio.sleep(0.05)
+    async with asking_on(terminal, link, meters(NORTH)) as (asking, status):
+        line = MeterLine(terminal)
+        await line.answer(10)
+        await line.request()
+        await before
+        values = [each["value"] for each in status.devices["north"].quantities.values()]
+        assert (values, status.frames) == ([10], 1)
+        assert asking.tally.foreign["unasked"] > 1
+        assert not asking.tally.damaged
+
+
+async def test_a_request_that_the_line_does_not_take_is_counted_and_tried_again(
+    terminal: Terminal,
+) -> None:
+    link = SerialLink(str(terminal.link), Line())
+    settings = meters(NORTH, answer_timeout=SHORT)
+    async with asking_on(terminal, link, settings) as (asking, status):
+        while asking.tally.damaged["unsent"] < 2:
+            # The kernel makes room again for a while, by moving what was written.
+            while link.write(b"x" * 1000):
+                pass
+            await asyncio.sleep(0.01)
+        sent = b""
+        while not sent.endswith(b"?01\n"):
+            sent += await terminal.read()
+        terminal.send(answer_of(1, 10))
+        while not status.frames:  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.01)
