@@ -22,6 +22,7 @@ from tests.system.whole_gateway import WholeGateway
 
 REPLAY_DEADLINE_SECONDS = 60.0
 DAMAGED_EVERY = 10
+LINES_MAX = 250
 
 
 def sentences_of(recording: bytes) -> list[str]:
@@ -38,21 +39,28 @@ def _other_digit(digit: re.Match[bytes]) -> bytes:
 
 
 def _with_damage(recording: bytes) -> tuple[bytes, int]:
-    """The recording with one digit changed in every tenth line, and how many those are."""
-    lines = recording.split(b"\r\n")[:200]
-    chosen = range(0, len(lines), DAMAGED_EVERY)
+    """The recording with one digit changed in every tenth sentence, and how many those are."""
+    lines = recording.splitlines(keepends=True)
+    whole = [index for index, line in enumerate(lines) if sentences_of(line)]
+    chosen = whole[::DAMAGED_EVERY]
     for index in chosen:
         lines[index] = re.sub(rb"\d", _other_digit, lines[index], count=1)
-    return b"\r\n".join(lines) + b"\r\n", len(chosen)
+    return b"".join(lines), len(chosen)
 
 
 @pytest.fixture
 def recordings() -> dict[str, bytes]:
-    """The recordings beside the checkout, by the name of their port."""
+    """The beginnings of the recordings beside the checkout, by the name of their port.
+
+    They have every kind of sentence; tests/bridge/test_captures.py replays the whole recordings.
+    """
     folder = Path(__file__).resolve().parents[3] / "shared" / "captures" / "nmea"
     if not folder.is_dir():
         pytest.skip("the recordings of real receivers are not beside this checkout")
-    return {path.stem.lower(): path.read_bytes() for path in sorted(folder.iterdir())}
+    return {
+        path.stem.lower(): b"".join(path.read_bytes().splitlines(keepends=True)[:LINES_MAX])
+        for path in sorted(folder.iterdir())
+    }
 
 
 @pytest.fixture
