@@ -13,7 +13,7 @@ from gateway.access.decoys import decoy_keys_of
 from gateway.access.passwords import PasswordFile
 from gateway.access.scram import METHOD, ScramExchange
 from gateway.access.scram_keys import ScramKeys
-from gateway.core.rules.authenticate import AuthenticationAnswer
+from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
 from gateway.threads import give_way
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 from gateway.access.saslprep import Unprepared, prepared_of
 from gateway.access.scram_keys import KEY_BYTES, ScramKeys, bytes_of
-from gateway.core.rules.authenticate import AuthenticationAnswer
+from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import (
     BAD_USER_NAME_OR_PASSWORD,
     CONTINUE_AUTHENTICATION,

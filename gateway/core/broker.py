@@ -9,15 +9,14 @@ from typing import Final
 
 from gateway.core.changes import Changes
 from gateway.core.core import Core
-from gateway.core.effects import HandOver, PageRequest
+from gateway.core.effects import AuthenticationAnswer, HandOver, PageRequest
 from gateway.core.limits import Limits
 from gateway.core.output import Withheld
 from gateway.core.records.batch import Batch
 from gateway.core.records.kinds import ClockQuality, CloseReason, EndReason, Observation, StartKind
 from gateway.core.records.recorder import Recorder
-from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.core.rules.composition import Rules
-from gateway.core.rules.permissions import AccessRules, Permissions
+from gateway.core.rules.permissions import AccessRules
 from gateway.core.sessions.connection import Connection, ConnectionShare
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
@@ -49,7 +48,7 @@ class Broker:
         authenticates: bool,
         methods: list[str],
     ) -> None:
-        core = Core(state, recorder, limits, Permissions(authenticates))
+        core = Core(state, recorder, limits, authenticates, methods)
         self.effects = core.effects
         self.limits = limits
         self._permissions = core.permissions
@@ -63,7 +62,7 @@ class Broker:
         self.timers = core.timers
         self._time = core.time
         self._output = core.output
-        self.rules = Rules(core, authenticates, methods)
+        self.rules = Rules(core)
         """Not for other rooms."""
 
     # -- a run

@@ -18,12 +18,21 @@ class Core:
     """
 
     def __init__(
-        self, state: State, recorder: Recorder, limits: Limits, permissions: Permissions
+        self,
+        state: State,
+        recorder: Recorder,
+        limits: Limits,
+        authenticates: bool,
+        methods: list[str],
     ) -> None:
         self.state = state
         self.recorder = recorder
         self.limits = limits
-        self.permissions = permissions
+        self.authenticates = authenticates
+        """There are passwords to check user names against."""
+        self.methods = methods
+        """Methods of enhanced authentication that the authenticator knows."""
+        self.permissions = Permissions(authenticates)
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time

@@ -1,7 +1,11 @@
-"""What the event loop has to do for the core. The rules collect it, the event loop takes it."""
+"""What the event loop has to do for the core, and what it answers.
+
+The rules collect requests, the event loop takes them and calls the broker with each answer. A user
+name with a password takes one login request. Enhanced authentication (5.0 section 4.12) takes as
+many as its method wants: each AUTH of the client is one.
+"""
 
 from gateway.core.limits import QUEUE_PAGE_MESSAGES
-from gateway.core.rules.authenticate import AuthenticationRequest
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery
 from gateway.core.sessions.session import Session
@@ -31,6 +35,46 @@ class HandOver:
         self.started = started
         self.contents = [delivery.message_number for delivery in started]
         self.keys = dict(session.keys)
+
+
+class AuthenticationRequest:
+    """One question. `method` None: check `username` and `password`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        username: str,
+        password: bytes,
+        method: str | None,
+        data: bytes,
+        is_first: bool,
+    ) -> None:
+        self.connection = connection
+        self.username = username
+        self.password = password
+        self.method = method
+        self.data = data
+        """Authentication data of CONNECT or AUTH."""
+        self.is_first = is_first
+        """The exchange begins again with this question."""
+
+
+class AuthenticationAnswer:
+    """What the authenticator answers to a request.
+
+    `reason_code` 0: accepted; 0x18: the client has to answer `data`; 0x80 and above: refused.
+    """
+
+    def __init__(
+        self, reason_code: int, data: bytes | None, username: str | None, detail: str = ""
+    ) -> None:
+        self.reason_code = reason_code
+        self.data = data
+        self.username = username
+        """Who the client is, when it was accepted."""
+        self.detail = detail
+        """What was wrong with a client that was refused: for the log, and for the reason string
+        when it was connected already."""
 
 
 class Effects:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gateway.access import scram_keys
 from gateway.access.scram import MESSAGE_BYTES_MAX, ScramExchange
 from gateway.access.scram_keys import ScramKeys, ScramKeysError, keys_of
-from gateway.core.rules.authenticate import AuthenticationAnswer
+from gateway.core.effects import AuthenticationAnswer
 from tests.access.scram_client import ScramClient
 
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.sessions.connection import ConnectionState
 from gateway.wire.packets import (
     Auth,
@@ -24,7 +24,7 @@ METHOD = "RIDDLE"
 @pytest.fixture
 def harness(tmp_path: Path) -> Harness:
     harness = Harness(tmp_path)
-    harness.broker.rules.connecting.methods = [METHOD]
+    harness.broker.rules.core.methods = [METHOD]
     return harness
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.effects import AuthenticationAnswer
 from gateway.core.limits import FORWARDED_BYTES_MAX, SLOW_READER_SECONDS, Limits
-from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -53,7 +53,7 @@ def test_topics_may_have_as_many_levels_as_an_operator_allows(tmp_path: Path) ->
 def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watched(
     harness: Harness,
 ) -> None:
-    harness.broker.rules.connecting.authenticates = True
+    harness.broker.rules.core.authenticates = True
     client = harness.open_connection()
     client.send(Connect(4, "c", False, 1, None, "user", b"password"))
     harness.now += 5  # a queue of passwords to check

@@ -61,7 +61,7 @@ def test_who_has_not_said_connect_counts_as_well(narrow: Harness) -> None:
 def test_packets_behind_a_connect_whose_password_is_checked_count_as_they_will_weigh(
     narrow: Harness,
 ) -> None:
-    narrow.broker.rules.connecting.authenticates = True
+    narrow.broker.rules.core.authenticates = True
     clients = [narrow.open_connection() for _ in range(4)]
     for client in clients:
         client.send(Connect(4, "c", True, 0, None, "user", b"password"))

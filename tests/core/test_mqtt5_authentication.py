@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.wire.packets import (
     Auth,
     Connack,
@@ -24,7 +24,7 @@ METHOD = "SCRIPTED"
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[Harness]:
     made = Harness(tmp_path)
-    made.broker.rules.connecting.methods = [METHOD]
+    made.broker.rules.core.methods = [METHOD]
     yield made
     made.close()
 

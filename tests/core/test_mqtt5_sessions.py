@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.effects import AuthenticationAnswer
 from gateway.core.limits import Limits
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.authenticate import AuthenticationAnswer
 from gateway.wire.packets import Connack, Connect, Disconnect, Puback, Publish, Subscription
 from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import (
@@ -300,7 +300,7 @@ def test_a_session_from_before_there_were_users_goes_to_the_first_who_names_it(
 
 def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:
     """Connect the client `c` of a user, whose password is right."""
-    harness.broker.rules.connecting.authenticates = True
+    harness.broker.rules.core.authenticates = True
     client = harness.open_connection(5)
     never = properties(session_expiry_interval_seconds=NEVER)
     client.send(Connect(5, "c", clean, 0, None, username, b"secret", never))

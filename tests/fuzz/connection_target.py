@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from gateway.core.rules.authenticate import AuthenticationAnswer
+from gateway.core.effects import AuthenticationAnswer
 from gateway.core.sessions.connection import ConnectionState
 from gateway.core.violation import CONTINUE_AUTHENTICATION
 from gateway.wire.encoder import encode

@@ -7,8 +7,8 @@ A power cut brings back what was committed. What a peer had been told by then mu
 from pathlib import Path
 from typing import Final
 
+from gateway.core.effects import AuthenticationRequest
 from gateway.core.limits import Limits
-from gateway.core.rules.authenticate import AuthenticationRequest
 from gateway.core.sessions.connection import ConnectionState
 from gateway.core.sessions.message import DeliveryState
 from gateway.core.sessions.session import Session
@@ -66,8 +66,8 @@ class World(Harness):
 
     def recovered_from_files(self) -> None:
         """Compare what is there after a start with what peers had been told before the cut."""
-        self.broker.rules.connecting.authenticates = True
-        self.broker.rules.connecting.methods = [METHOD]
+        self.broker.rules.core.authenticates = True
+        self.broker.rules.core.methods = [METHOD]
         for peer in self.relied:
             self._check_kept(peer, self.broker.state.sessions)
         self.relied = []

@@ -1,47 +1,144 @@
-"""What the core asks the shell about a client's credentials, and what the shell answers.
+"""Authentication (section 5.0 4.12, and passwords): questions to the authenticator, its answers.
 
-A user name with a password takes one question. Enhanced authentication (5.0 section 4.12) takes as
-many as its method wants: each AUTH of the client is one.
+A client that waits for an answer is let in, refused or asked for more when it has come.
 """
 
-from gateway.core.sessions.connection import Connection
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.rules.admit import Admitting
+from gateway.core.rules.refuse import Refusing
+from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.violation import (
+    BAD_AUTHENTICATION_METHOD,
+    BAD_USER_NAME_OR_PASSWORD,
+    CONTINUE_AUTHENTICATION,
+    NOT_AUTHORIZED,
+    REAUTHENTICATE,
+    SERVER_BUSY,
+    Violation,
+    protocol_violation,
+    too_large,
+)
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Auth, Connect, Properties
+
+REFUSAL_REASONS: Final = {
+    BAD_USER_NAME_OR_PASSWORD: "bad_user_name_or_password",
+    SERVER_BUSY: "server_busy",
+}
+"""How what the authenticator refuses is counted; anything else is `not_authorized`."""
 
 
-class AuthenticationRequest:
-    """One question. `method` None: check `username` and `password`."""
+class Authenticating:
+    """From credentials to a client that is let in."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        username: str,
-        password: bytes,
-        method: str | None,
-        data: bytes,
-        is_first: bool,
+    def __init__(self, core: Core, refusing: Refusing, admitting: Admitting) -> None:
+        self.core = core
+        self.output = core.output
+        self.effects = core.effects
+        self.refusing = refusing
+        self.admitting = admitting
+
+    def check_password(self, connection: Connection, packet: Connect, username: str) -> None:
+        """Ask whether a user has the password of a CONNECT."""
+        connection.state = ConnectionState.AUTHENTICATING
+        connection.connect = packet
+        password = packet.password or b""
+        self.effects.logins.append(
+            AuthenticationRequest(connection, username, password, None, b"", True)
+        )
+
+    def begin_enhanced(
+        self, connection: Connection, packet: Connect, properties: Properties | None
     ) -> None:
-        self.connection = connection
-        self.username = username
-        self.password = password
-        self.method = method
-        self.data = data
-        """Authentication data of CONNECT or AUTH."""
-        self.is_first = is_first
-        """The exchange begins anew with this question."""
+        """Begin the exchange that the method of a CONNECT wants."""
+        if connection.authentication_method not in self.core.methods:
+            # [MQTT5-4.12.0-1]
+            self.refusing.refuse(connection, BAD_AUTHENTICATION_METHOD, "bad_authentication_method")
+            return
+        connection.connect = packet
+        data = None if properties is None else properties.authentication_data
+        self._ask(connection, data or b"", True)
 
+    def _ask(self, connection: Connection, data: bytes, is_first: bool) -> None:
+        if connection.state is not ConnectionState.CONNECTED:
+            connection.state = ConnectionState.AUTHENTICATING
+        connection.checking = True
+        self.effects.logins.append(
+            AuthenticationRequest(
+                connection, "", b"", connection.authentication_method, data, is_first
+            )
+        )
 
-class AuthenticationAnswer:
-    """What the authenticator says.
+    def receive_auth(self, connection: Connection, packet: Auth) -> Violation | None:
+        """AUTH continues an exchange, or begins re-authentication."""
+        properties = packet.properties
+        method = None if properties is None else properties.authentication_method
+        if connection.authentication_method is None or method != connection.authentication_method:
+            # [MQTT5-4.12.0-5], [MQTT5-4.12.0-6]
+            return protocol_violation(
+                f"AUTH with method {method!r}, expected {connection.authentication_method!r}"
+            )
+        is_first = packet.reason_code == REAUTHENTICATE
+        if connection.checking or is_first != (
+            connection.state is ConnectionState.CONNECTED and not connection.reauthenticating
+        ):
+            return protocol_violation(f"AUTH with reason code {packet.reason_code} out of turn")
+        if is_first:
+            connection.reauthenticating = True
+        data = None if properties is None else properties.authentication_data
+        self._ask(connection, data or b"", is_first)
+        return None
 
-    `reason_code` 0: accepted; 0x18: the client has to answer `data`; 0x80 and above: refused.
-    """
+    def authenticated(
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
+    ) -> Violation | None:
+        """Go on with the answer to an AuthenticationRequest."""
+        connection.checking = False
+        if connection.state is ConnectionState.CONNECTED:
+            return self._reauthenticated(connection, answer)
+        packet = connection.connect
+        if connection.state is not ConnectionState.AUTHENTICATING or packet is None:
+            return None
+        if answer.reason_code == CONTINUE_AUTHENTICATION:
+            connection.state = ConnectionState.AWAITING_AUTH
+            return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
+        if answer.reason_code:
+            reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
+            self.refusing.refuse(connection, answer.reason_code, reason, answer.detail)
+            return None
+        connection.connect = None
+        connection.username = answer.username
+        return self.admitting.admit(connection, packet, answer.data, now)
 
-    def __init__(
-        self, reason_code: int, data: bytes | None, username: str | None, detail: str = ""
-    ) -> None:
-        self.reason_code = reason_code
-        self.data = data
-        self.username = username
-        """Who the client is, when it was accepted."""
-        self.detail = detail
-        """What was wrong with a client that was refused: for the log, and for the reason string
-        when it was connected already."""
+    def _reauthenticated(
+        self, connection: Connection, answer: AuthenticationAnswer
+    ) -> Violation | None:
+        if answer.reason_code == CONTINUE_AUTHENTICATION:
+            return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
+        connection.reauthenticating = False
+        if answer.reason_code:
+            # [MQTT5-4.12.1-2]; DISCONNECT knows no 0x86 (5.0 table 3-10)
+            code = SERVER_BUSY if answer.reason_code == SERVER_BUSY else NOT_AUTHORIZED
+            reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
+            return Violation(reason, code, answer.detail or "re-authentication failed")
+        if answer.username != connection.username:
+            return Violation("not_authorized", NOT_AUTHORIZED, "re-authentication as another user")
+        return self._send_auth(connection, 0, answer.data)
+
+    def _send_auth(
+        self, connection: Connection, reason_code: int, data: bytes | None
+    ) -> Violation | None:
+        properties = Properties()
+        properties.authentication_method = connection.authentication_method
+        properties.authentication_data = data
+        auth = encode(Auth(reason_code, properties), 5)
+        if 0 < connection.maximum_packet_size_bytes < len(auth):
+            return too_large("AUTH", len(auth), connection.maximum_packet_size_bytes)
+        if connection.state is ConnectionState.CONNECTED:
+            self.output.send_at_once(connection, auth)
+        else:
+            self.output.push(connection, auth)
+        return None

@@ -3,6 +3,8 @@
 from gateway.core.core import Core
 from gateway.core.rules.acknowledge import Acknowledging
 from gateway.core.rules.admission import Admission
+from gateway.core.rules.admit import Admitting
+from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
@@ -12,6 +14,7 @@ from gateway.core.rules.packets import Packets
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.receive import Receiving
+from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.restart import Restart
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import Redistribution
@@ -23,7 +26,7 @@ from gateway.core.rules.timeouts import Timeouts
 class Rules:
     """What the broker calls, and what that calls."""
 
-    def __init__(self, core: Core, authenticates: bool, methods: list[str]) -> None:
+    def __init__(self, core: Core) -> None:
         self.core = core
         self.deliverer = Deliverer(core)
         self.system_messages = SystemMessages(core)
@@ -41,11 +44,14 @@ class Rules:
         self.disconnecting = Disconnecting(
             core, self.deliverer, self.publisher, self.redistribution, self.retained_replay
         )
-        self.connecting = Connecting(
-            core, self.disconnecting, self.full_disk, authenticates, methods
-        )
+        self.refusing = Refusing(core, self.disconnecting)
+        self.admitting = Admitting(core, self.refusing, self.disconnecting, self.full_disk)
+        self.authenticating = Authenticating(core, self.refusing, self.admitting)
+        self.connecting = Connecting(core, self.refusing, self.authenticating, self.admitting)
         self.packets = Packets(
             core,
+            self.refusing,
+            self.authenticating,
             self.connecting,
             self.disconnecting,
             self.publisher,
@@ -58,14 +64,15 @@ class Rules:
             core,
             self.admission.incoming,
             self.packets,
-            self.connecting,
+            self.refusing,
+            self.authenticating,
             self.disconnecting,
             self.subscribing,
             self.full_disk,
         )
         self.timeouts = Timeouts(
             core,
-            self.connecting,
+            self.admitting,
             self.disconnecting,
             self.deliverer,
             self.qos2_receive,

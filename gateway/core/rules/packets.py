@@ -4,11 +4,13 @@ from typing import cast
 
 from gateway.core.core import Core
 from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import FullDisk
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
@@ -36,6 +38,8 @@ class Packets:
     def __init__(
         self,
         core: Core,
+        refusing: Refusing,
+        authenticating: Authenticating,
         connecting: Connecting,
         disconnecting: Disconnecting,
         publisher: Publisher,
@@ -47,6 +51,8 @@ class Packets:
         self.limits = core.limits
         self.statistics = core.statistics
         self.output = core.output
+        self.refusing = refusing
+        self.authenticating = authenticating
         self.connecting = connecting
         self.disconnecting = disconnecting
         self.publisher = publisher
@@ -105,7 +111,7 @@ class Packets:
         elif kind == kinds.DISCONNECT:
             return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
         elif kind == kinds.AUTH:
-            return self.connecting.receive_auth(connection, cast(Auth, packet))
+            return self.authenticating.receive_auth(connection, cast(Auth, packet))
         else:
             return protocol_violation(f"{kinds.KIND_NAMES[kind]} is not a packet a client sends")
         return None
@@ -115,7 +121,7 @@ class Packets:
     ) -> Violation | None:
         self.statistics.packets_received[packet.kind] += 1
         if connection.state is ConnectionState.AWAITING_AUTH and packet.kind == kinds.AUTH:
-            return self.connecting.receive_auth(connection, cast(Auth, packet))
+            return self.authenticating.receive_auth(connection, cast(Auth, packet))
         if connection.state is ConnectionState.AWAITING_AUTH and packet.kind == kinds.DISCONNECT:
             # [MQTT5-3.1.2-30]
             return self.disconnecting.receive_disconnect(connection, cast(Disconnect, packet), now)
@@ -127,7 +133,7 @@ class Packets:
             return protocol_violation("a second CONNECT on one connection")
         if self.places_missing(connection) > 0:
             self.connecting.take_terms(connection, cast(Connect, packet))
-            self.connecting.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
+            self.refusing.refuse(connection, SERVER_UNAVAILABLE, "max_connections")
             return None
         return self.connecting.receive_connect(connection, cast(Connect, packet), now)
 

@@ -1,7 +1,7 @@
 """Who may connect, publish, subscribe and receive: a pure question each, asked in one place each.
 
 =========  ==========================================================================
-connect    `Connecting._refusal_of_access`, once the client is authenticated; its will too
+connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too
 publish    `Admission.refusal_of`, for each PUBLISH
 will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
 subscribe  `Subscribing._refusal_of`, for each filter

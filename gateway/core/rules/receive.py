@@ -7,13 +7,14 @@ event loop gives it its next slice.
 from typing import Final
 
 from gateway.core.core import Core
+from gateway.core.effects import AuthenticationAnswer
 from gateway.core.incoming import Incoming
 from gateway.core.records.kinds import CloseReason, Observation
-from gateway.core.rules.authenticate import AuthenticationAnswer
-from gateway.core.rules.connect import Connecting
+from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import FullDisk
 from gateway.core.rules.packets import Packets
+from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 from gateway.core.timers import Timer, TimerKind
@@ -35,7 +36,8 @@ class Receiving:
         core: Core,
         incoming: Incoming,
         packets: Packets,
-        connecting: Connecting,
+        refusing: Refusing,
+        authenticating: Authenticating,
         disconnecting: Disconnecting,
         subscribing: Subscribing,
         full_disk: FullDisk,
@@ -47,7 +49,8 @@ class Receiving:
         self.work = core.state.work
         self.incoming = incoming
         self.packets = packets
-        self.connecting = connecting
+        self.refusing = refusing
+        self.authenticating = authenticating
         self.disconnecting = disconnecting
         self.subscribing = subscribing
         self.full_disk = full_disk
@@ -119,7 +122,7 @@ class Receiving:
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
         """Go on with what a client sent while its credentials were checked."""
-        violation = self.connecting.authenticated(connection, answer, now)
+        violation = self.authenticating.authenticated(connection, answer, now)
         if connection.state not in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED):
             self.incoming.received(connection, 0, completed=True)
         if violation is not None:
@@ -168,7 +171,7 @@ class Receiving:
             if malformed.reason == UNSUPPORTED_PROTOCOL:
                 # [MQTT-3.1.2-2]
                 connection.version = 4  # the answer every client has known since 3.1
-                self.connecting.refuse(
+                self.refusing.refuse(
                     connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol"
                 )
             else:

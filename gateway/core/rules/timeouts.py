@@ -3,7 +3,7 @@
 from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
-from gateway.core.rules.connect import Connecting
+from gateway.core.rules.admit import Admitting
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.qos2_receive import Qos2Receive
@@ -19,7 +19,7 @@ class Timeouts:
     def __init__(
         self,
         core: Core,
-        connecting: Connecting,
+        admitting: Admitting,
         disconnecting: Disconnecting,
         deliverer: Deliverer,
         qos2_receive: Qos2Receive,
@@ -28,7 +28,7 @@ class Timeouts:
         self.limits = core.limits
         self.statistics = core.statistics
         self.timers = core.timers
-        self.connecting = connecting
+        self.admitting = admitting
         self.disconnecting = disconnecting
         self.deliverer = deliverer
         self.qos2_receive = qos2_receive
@@ -50,7 +50,7 @@ class Timeouts:
                 self.statistics.count_error("connect_timeout")
                 self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
         elif timer.kind is TimerKind.KEEP_ALIVE:
-            if not self.connecting.watch_keep_alive(connection, timer, now):
+            if not self.admitting.watch_keep_alive(connection, timer, now):
                 self.statistics.count_error("keep_alive")
                 self.disconnecting.end(connection, CloseReason.KEEP_ALIVE, now)
         elif timer.kind is TimerKind.SLOW_READER:

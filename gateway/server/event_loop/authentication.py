@@ -10,7 +10,7 @@ from collections.abc import Callable
 from gateway.access.authentication import PASSWORD_CHECKS_MAX, Authenticator, Exchange
 from gateway.access.passwords import PasswordFile
 from gateway.core.broker import Broker
-from gateway.core.rules.authenticate import AuthenticationAnswer, AuthenticationRequest
+from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 

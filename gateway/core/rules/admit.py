@@ -1,0 +1,243 @@
+"""A client is let in: takeover, its session, its will, CONNACK (sections 3.1.4 and 3.2).
+
+One client identifier has one connection: a second CONNECT closes the first immediately, and what
+was withheld for the first never reaches the second.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.full_disk import DISK_FULL, FullDisk
+from gateway.core.rules.permissions import CONNECT_REFUSED, WILL_REFUSED
+from gateway.core.rules.refuse import Refusing
+from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.sessions.message import Will
+from gateway.core.sessions.session import EXPIRY_NEVER, Session
+from gateway.core.timers import Timer, TimerKind
+from gateway.core.violation import (
+    NOT_AUTHORIZED,
+    QUOTA_EXCEEDED,
+    SERVER_UNAVAILABLE,
+    Violation,
+    too_large,
+)
+from gateway.wire.encoder import encode
+from gateway.wire.message_properties import forwarded_of
+from gateway.wire.packets import Connack, Connect, Properties
+from gateway.wire.values import topic_field_of
+
+KEEP_ALIVE_FACTOR: Final = 1.5
+"""[MQTT-3.1.2-24] silence of one and a half times the keep-alive ends the connection."""
+
+
+class Admitting:
+    """From a client that may connect to a connection with a session."""
+
+    def __init__(
+        self, core: Core, refusing: Refusing, disconnecting: Disconnecting, full_disk: FullDisk
+    ) -> None:
+        self.core = core
+        self.state = core.state
+        self.recorder = core.recorder
+        self.output = core.output
+        self.limits = core.limits
+        self.permissions = core.permissions
+        self.statistics = core.statistics
+        self.timers = core.timers
+        self.refusing = refusing
+        self.disconnecting = disconnecting
+        self.deliverer = disconnecting.deliverer
+        self.full_disk = full_disk
+
+    def admit(
+        self, connection: Connection, packet: Connect, data: bytes | None, now: float
+    ) -> Violation | None:
+        refusal = self._refusal_of_access(connection, packet)
+        if refusal:
+            self.refusing.refuse(connection, NOT_AUTHORIZED, refusal)
+            return None
+        before = self.state.sessions.get(packet.client_id) if packet.client_id else None
+        if before is None and len(self.state.sessions) >= self.limits.max_sessions:
+            self.refusing.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
+            return None
+        if (
+            before is None
+            and self.limits.disk_full
+            and self.full_disk.refuses(packet, connection.session_expiry_seconds)
+        ):
+            self.refusing.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
+            return None
+        if before is not None and self._belongs_to_another(before, connection):
+            self.refusing.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
+            return None
+        if before is not None and before.connection is not None:
+            # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
+            self.disconnecting.end(before.connection, CloseReason.TAKEOVER, now)
+            before = self.state.sessions.get(packet.client_id)
+        if before is not None and packet.clean_start:
+            # [MQTT-3.1.2-6], [MQTT5-3.1.4-4]
+            self.disconnecting.end_session(before, EndReason.CLEAN_START, now)
+            before = None
+        connection.state = ConnectionState.CONNECTED
+        # Keep-alive counts from here: the time a password check took is not the client's silence.
+        connection.last_received = now
+        connection.connected_at = now
+        self._grant(connection, packet)
+        session = self._session_of(connection, packet, before)
+        self.statistics.connected(session, connection, before is not None)
+        connack = self._connack(session, connection, packet, before is not None, data)
+        if 0 < connection.maximum_packet_size_bytes < len(connack):
+            return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
+        self._set_will(session, packet)
+        pending = self.disconnecting.end_is_pending(session.client_id)
+        if session.durable or pending or session.will is not None:
+            self.output.withhold(connection, connack)
+        else:
+            self.output.push(connection, connack)
+            connection.greeted = True
+        self._set_timers(session, connection, now)
+        if before is not None:
+            self.deliverer.resume(session, now)
+        return None
+
+    def _refusal_of_access(self, connection: Connection, packet: Connect) -> str:
+        """Return how it is counted that rules forbid a client or its will, or nothing."""
+        permissions = self.permissions
+        if not permissions.restricted:
+            return ""
+        if permissions.refuses_connect(connection, packet.client_id):
+            return CONNECT_REFUSED
+        will = packet.will
+        if will is not None and permissions.refuses_will(connection, packet.client_id, will.topic):
+            return WILL_REFUSED
+        return ""
+
+    def _belongs_to_another(self, session: Session, connection: Connection) -> bool:
+        """Return whether a session, and the messages that wait in it, are another user's.
+
+        One that has no owner yet, because there were no users when it was opened, goes to the
+        first who names it while its client is away.
+        """
+        if not self.core.authenticates or session.username == connection.username:
+            return False
+        return session.username is not None or session.connection is not None
+
+    def _grant(self, connection: Connection, packet: Connect) -> None:
+        """Set what the client gets of what it asked for: keep-alive and session expiry."""
+        connection.keep_alive_seconds = packet.keep_alive_seconds
+        longest = self.limits.max_keep_alive_seconds
+        if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
+            # [MQTT5-3.1.2-21] the client has to use the server keep alive
+            connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
+        if packet.protocol_level < 5:
+            connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
+        longest_expiry = self.limits.max_session_expiry_seconds
+        if longest_expiry is not None:
+            connection.session_expiry_seconds = min(
+                connection.session_expiry_seconds, int(longest_expiry)
+            )
+
+    def _session_of(
+        self, connection: Connection, packet: Connect, before: Session | None
+    ) -> Session:
+        if before is not None:
+            session = before
+            if session.will is not None:
+                # [MQTT5-3.1.3-9] the client is back before its will was due
+                self.recorder.will_cleared(session, WillClearReason.REPLACED)
+            session.protocol = packet.protocol_level
+            session.expiry_seconds = connection.session_expiry_seconds
+            session.connection = connection
+            self.recorder.session_resumed(session, connection)
+        else:
+            number = self.state.next_session_number
+            # [MQTT-3.1.3-6], [MQTT5-3.1.3-6] an empty client identifier gets a unique one
+            client_id = packet.client_id or f"auto-{self.recorder.boot.hex()}-{number}"
+            session = Session(number, client_id, connection.session_expiry_seconds > 0)
+            session.protocol = packet.protocol_level
+            session.expiry_seconds = connection.session_expiry_seconds
+            session.connection = connection
+            self.recorder.session_opened(session, connection)
+        if self.core.authenticates and connection.username not in (None, session.username):
+            assert connection.username is not None
+            self.recorder.session_owned(session, connection.username)
+            if self.permissions.restricted:
+                self.state.tree.forget_all_routes()
+        if self.permissions.restricted and session.listener != connection.listener:
+            self.state.tree.forget_all_routes()  # what it may receive may depend on it
+        session.listener = connection.listener
+        connection.session = session
+        return session
+
+    def _set_will(self, session: Session, packet: Connect) -> None:
+        will = packet.will
+        if will is None:
+            return
+        made = Will(will.topic, topic_field_of(will.topic), will.payload, will.qos, will.retain)
+        properties = will.properties
+        if properties is not None:
+            made.delay_seconds = properties.will_delay_interval_seconds or 0
+            if properties.message_expiry_interval_seconds is not None:
+                made.expiry_seconds = properties.message_expiry_interval_seconds
+            made.forwarded = forwarded_of(properties)
+        self.recorder.will_set(session, made)
+
+    def _connack(
+        self,
+        session: Session,
+        connection: Connection,
+        packet: Connect,
+        present: bool,
+        data: bytes | None,
+    ) -> bytes:
+        if connection.version < 5:
+            # [MQTT-3.2.2-2], [MQTT-3.2.2-3]; MQTT 3.1 has no such flag
+            return encode(Connack(present and connection.version > 3, 0), connection.version)
+        properties = Properties()
+        asked = 0
+        if packet.properties is not None:
+            asked = packet.properties.session_expiry_interval_seconds or 0
+        if session.expiry_seconds != asked:
+            properties.session_expiry_interval_seconds = session.expiry_seconds
+        connection.receive_maximum_granted = self.limits.max_awaiting_rel
+        if self.limits.max_awaiting_rel < 65_535:
+            properties.receive_maximum = self.limits.max_awaiting_rel
+        if self.limits.maximum_qos < 2:
+            properties.maximum_qos = self.limits.maximum_qos  # [MQTT5-3.2.2-9]
+        if not self.limits.retain_available:
+            properties.retain_available = False
+        properties.maximum_packet_size_bytes = self.limits.max_packet_size_bytes
+        if self.limits.max_topic_alias:
+            properties.topic_alias_maximum = self.limits.max_topic_alias
+        if not packet.client_id:
+            properties.assigned_client_identifier = session.client_id  # [MQTT5-3.2.2-16]
+        if connection.keep_alive_seconds != packet.keep_alive_seconds:
+            properties.server_keep_alive_seconds = connection.keep_alive_seconds
+        properties.authentication_method = connection.authentication_method
+        properties.authentication_data = data
+        return encode(Connack(present, 0, properties), 5)
+
+    def _set_timers(self, session: Session, connection: Connection, now: float) -> None:
+        if connection.keep_alive_seconds:
+            self.watch_keep_alive(connection, Timer(TimerKind.KEEP_ALIVE, connection, None), now)
+        if self.limits.retry_interval_seconds is not None and connection.version < 5:
+            # [MQTT5-4.4.0-1] in 5.0 nothing is resent but on reconnect
+            due = now + self.limits.retry_interval_seconds
+            self.timers.add(due, Timer(TimerKind.RETRY, connection, None))
+        if self.limits.await_rel_timeout_seconds is not None and not session.await_rel_scheduled:
+            session.await_rel_scheduled = True
+            due = now + self.limits.await_rel_timeout_seconds
+            self.timers.add(due, Timer(TimerKind.AWAIT_REL, None, session))
+
+    def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
+        """Return whether the client still counts as alive, and look again later if so."""
+        silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+        due = connection.last_received + silence_seconds
+        if not connection.heard:
+            due = now + silence_seconds
+        if due <= now:
+            return False
+        self.timers.add(due, timer)
+        return True

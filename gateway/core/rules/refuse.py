@@ -1,0 +1,54 @@
+"""CONNACK with a code other than 0, and the close behind it (sections 3.2.2.3 and 5.0 3.2.2.2)."""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.sessions.connection import Connection
+from gateway.core.violation import (
+    BAD_USER_NAME_OR_PASSWORD,
+    CLIENT_IDENTIFIER_NOT_VALID,
+    NOT_AUTHORIZED,
+    QUOTA_EXCEEDED,
+    SERVER_UNAVAILABLE,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Connack
+
+RETURN_CODES: Final = {
+    UNSUPPORTED_PROTOCOL_VERSION: 1,
+    CLIENT_IDENTIFIER_NOT_VALID: 2,
+    SERVER_UNAVAILABLE: 3,
+    QUOTA_EXCEEDED: 3,
+    BAD_USER_NAME_OR_PASSWORD: 4,
+    NOT_AUTHORIZED: 5,
+}
+"""CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
+
+
+class Refusing:
+    """Ends a connection whose client is not let in."""
+
+    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+        self.output = core.output
+        self.statistics = core.statistics
+        self.disconnecting = disconnecting
+
+    def refuse(
+        self, connection: Connection, reason_code: int, reason: str, detail: str = ""
+    ) -> None:
+        """Answer CONNACK with a code other than 0 and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7]."""
+        self.statistics.count_error(reason)
+        why = f"{reason}: {detail}" if detail else reason
+        self.statistics.note(f"connection from {connection.address} refused: {why}")
+        self.statistics.connections_refused += 1
+        version = connection.version if connection.version in (3, 4, 5) else 4
+        code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
+        # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 with every refusal
+        connack = encode(Connack(False, code), version)
+        if not 0 < connection.maximum_packet_size_bytes < len(connack):
+            # [MQTT5-3.1.2-24] what is too large is not sent, and the close is the answer
+            self.output.push(connection, connack)
+        self.output.close(connection)
+        self.disconnecting.forget(connection)
