@@ -18,7 +18,8 @@ from gateway.server.limits import apply_limits, space_limits_of
 from gateway.server.status.status import Identity
 from gateway.space.inventory import disk_of
 from gateway.store.journal import FILE_BYTES
-from gateway.store.store import Opened, Store
+from gateway.store.opening import Opened
+from gateway.store.store import Store
 
 logger = logging.getLogger(__name__)
 

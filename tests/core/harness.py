@@ -192,7 +192,7 @@ class Harness:
         self.flush()
 
     def _write_chunks(self, count: int) -> set[Session] | None:
-        checkpoint = self.store._checkpoint
+        checkpoint = self.store._checkpoints._checkpoint
         for _ in range(count):
             if checkpoint is not None and checkpoint.step():
                 return checkpoint.changes.sessions
@@ -259,7 +259,7 @@ class Harness:
     def rows(self, *tables: str) -> dict[str, int]:
         """Return the number of rows of tables."""
         return {
-            table: self.store._writer.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+            table: self.store._files.writer.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
             for table in tables or ("inbound", "outbound", "queue", "messages")
         }
 

@@ -108,10 +108,10 @@ def test_what_lived_and_died_between_two_checkpoints_never_becomes_a_row(
 ) -> None:
     subscriber = harness.subscriber("s", "t", 2)
     harness.checkpoint()
-    before = harness.store._writer.total_changes
+    before = harness.store._files.writer.total_changes
     publish_many(harness, harness.connect("p"), 50, qos=2)
     assert len(answer_all(harness, subscriber)) == 50
-    rows = harness.store._writer.total_changes - before - len(harness.blobs)
+    rows = harness.store._files.writer.total_changes - before - len(harness.blobs)
     assert rows <= 0
     harness.checkpoint()
     assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}

@@ -18,7 +18,7 @@ from gateway.core.rules import deliver, retained
 from gateway.core.sessions.session import Session
 from gateway.server.commit import batch_writer, checkpoints
 from gateway.server.host import clock
-from gateway.store import checkpoint, journal, store
+from gateway.store import checkpoint, checkpointing, journal, opening, store
 from tests.simulation.virtual_loop import VirtualLoop
 
 
@@ -78,12 +78,13 @@ def virtual() -> Iterator[None]:
             (clock, "quality", lambda: _loop().timeline.clock.quality),
             (store, "time", SLICES),
             (checkpoints, "time", SLICES),
-            (store, "secrets", Secrets),
+            (opening, "secrets", Secrets),
+            (checkpointing, "time", SLICES),
             (Session, "__hash__", lambda session: session.number),
             # Small enough to be reached.
-            (store, "CHECKPOINT_CHANGES", 12),
-            (store, "CHECKPOINT_IDLE_SECONDS", 4.0),
-            (store, "CHECKPOINT_BYTES", 6_000),
+            (checkpointing, "CHECKPOINT_CHANGES", 12),
+            (checkpointing, "CHECKPOINT_IDLE_SECONDS", 4.0),
+            (checkpointing, "CHECKPOINT_BYTES", 6_000),
             (journal, "DROP_FILES_MAX", 2),
             (batch_writer, "QUICK_COMMITS", 2),
             (checkpoint, "CHUNK_ROWS", 3),

@@ -21,7 +21,8 @@ from typing import Any
 from gateway.store import database
 from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
 from gateway.store.no_room import NoRoom
-from gateway.store.store import Opened, Store
+from gateway.store.opening import Opened
+from gateway.store.store import Store
 from gateway.store.unsynced import FILE_NAMES
 from tests.simulation.virtual_loop import Timeline
 
@@ -70,8 +71,8 @@ class SimulatedStore(Store):
         if fails and not kept:
             self._pending = None
             self.disk.forget_ahead(self)
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
+            if self._files.writer.in_transaction:
+                self._files.writer.execute("ROLLBACK")
         else:
             self.lacks_room &= self._pending is None
             super().fsync_commit()
@@ -95,8 +96,10 @@ class SimulatedStore(Store):
     def set_room(self, *, full: bool) -> None:
         """Let the file grow, or not by another page."""
         self.is_full = full
-        pages = self._writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES
-        self._writer.execute(f"PRAGMA max_page_count={pages}")
+        pages = (
+            self._files.writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES
+        )
+        self._files.writer.execute(f"PRAGMA max_page_count={pages}")
 
 
 _TABLE_FILES = (database.DATABASE_NAME, f"{database.DATABASE_NAME}-wal")

@@ -176,7 +176,7 @@ def _checkpoint_counts_too_early(right: Any) -> object:
 def _blobs_dropped_too_early(right: Any) -> object:
     def opened(self: Store, *arguments: Any) -> object:
         found = right(self, *arguments)
-        self._covered = found.recovered.next_sequence
+        self._checkpoints.covered = found.recovered.next_sequence
         return found
 
     return opened

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.store.checkpoint import CHUNK_BYTES, CHUNK_ROWS, DELETED_MESSAGES, Checkpoint
-from gateway.store.store import CHECKPOINT_BYTES, REPLAY_BYTES_MAX
+from gateway.store.checkpointing import CHECKPOINT_BYTES, REPLAY_BYTES_MAX
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness
 

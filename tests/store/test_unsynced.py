@@ -109,7 +109,7 @@ def test_what_follows_a_torn_part_does_not_count(
     for topic in ("a", "b", "c"):
         retain(publisher, topic)
         write_part(harness)
-        file = harness.store._unsynced._files[harness.broker.batch.batch_number % 2]
+        file = harness.store._files.unsynced._files[harness.broker.batch.batch_number % 2]
         path = file.path
         ends.append(file.at)
     data = bytearray(path.read_bytes())

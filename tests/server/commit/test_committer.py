@@ -65,7 +65,7 @@ async def _upkeep_while_draining(data_dir: Path, monkeypatch: pytest.MonkeyPatch
     store, committer = ending.store, ending.committer
     ending.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
     # It is always time for a checkpoint, and the second's upkeep comes when one has just finished.
-    monkeypatch.setattr(store, "wants_checkpoint", lambda *_: store._checkpoint is None)
+    monkeypatch.setattr(store, "wants_checkpoint", lambda *_: not store.checkpointing)
     committer.upkeep(1 << 30)
     await ending.released.wait()
     finishing = committer.checkpoints._finishing

@@ -1,0 +1,176 @@
+"""When a checkpoint begins, its steps beside the commits, and how far the tables cover the journal.
+
+Steps run on the caller's thread, in the transactions of batches; `finish` alone has a thread and a
+connection of its own.
+"""
+
+import os
+import sqlite3
+import time
+
+from gateway.core.changes import Changes
+from gateway.core.sessions.session import Session
+from gateway.core.state import State
+from gateway.store.checkpoint import Checkpoint
+from gateway.store.no_room import rows_lack_room
+from gateway.store.opening import Files
+
+CHECKPOINT_STEP_SECONDS = 0.004
+"""How long checkpoint rows may be written before the event loop goes on."""
+
+CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS = 0.001
+"""The same where clients wait for the batch: it is not the last one, and each takes some rows."""
+
+CHECKPOINT_BYTES = 8 * 1024 * 1024
+"""Journal bytes that call for a checkpoint immediately: they are what a restart has to replay."""
+
+REPLAY_BYTES_MAX = 4 * CHECKPOINT_BYTES
+"""Journal bytes behind which a start writes a whole checkpoint before any client is served: lives
+too short for one would leave each other a longer and longer replay."""
+
+CHECKPOINT_CHANGES = 2_000
+"""Touched keys that call for a checkpoint once `checkpoint_interval` has passed."""
+
+CHECKPOINT_IDLE_SECONDS = 60.0
+"""A small change waits this long: fewer pages are written, and a restart replays little."""
+
+
+class Checkpointing:
+    """The one checkpoint that may be on its way."""
+
+    def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:
+        """`sweep`: look for unreferenced messages with the first checkpoint."""
+        self._writer = files.writer
+        self._copier = files.copier
+        self._wal = files.wal
+        self._sweep = sweep
+        self._checkpoint: Checkpoint | None = None
+        self._has_rows = False
+        """The batch that was begun has rows of it. One may be begun while a commit is under way."""
+        self._rows_wait = False
+        self._begun_at = now
+        self.written_to = covered
+        """The first sequence that the tables do not cover: rows are written, durable or not."""
+        self.covered = covered
+        """The same, durably: what the journal has before it may go."""
+        self.journal_bytes = 0
+        """Bytes of blobs since the last checkpoint began, those of earlier lives too."""
+
+    def is_wanted(self, changes: Changes, interval_seconds: float, now: float) -> bool:
+        """Return whether it is time to begin a checkpoint."""
+        if self._checkpoint is not None or self.covered < self.written_to:
+            return False
+        if self.journal_bytes >= CHECKPOINT_BYTES:
+            return True
+        since = now - self._begun_at
+        if since < interval_seconds:
+            return False
+        count = changes.count()
+        return count >= CHECKPOINT_CHANGES or (count > 0 and since >= CHECKPOINT_IDLE_SECONDS)
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a checkpoint is on its way and has rows to write."""
+        return self._checkpoint is not None and not self._rows_wait
+
+    @property
+    def lacks_room(self) -> bool:
+        """Whether the disk was too full for a checkpoint's rows: it waits for `resume`.
+
+        The journal goes on without it, and none of it goes meanwhile.
+        """
+        return self._checkpoint is not None and self._rows_wait
+
+    def resume(self) -> None:
+        """Try again to write the rows for which there was no room."""
+        self._rows_wait = False
+
+    def begin(self, state: State, next_sequence: int, now: float) -> None:
+        """Freeze the net change up to `next_sequence`; its rows are written by steps."""
+        sweep_from = 0 if self._sweep else None
+        self._sweep = False
+        assert self._checkpoint is None, "its rows would be lost, and the journal behind them go"
+        self._rows_wait = False
+        self._checkpoint = Checkpoint(self._writer, state, next_sequence, sweep_from)
+        self._begun_at = now
+        self.journal_bytes = 0
+
+    # -- with a batch: `begin_rows`, `step`, then `commit_rows` on the commit thread
+
+    def begin_rows(self) -> None:
+        """Open a transaction for the batch's rows, if a checkpoint is on its way."""
+        self._has_rows = self.is_under_way
+        if self._has_rows:
+            self._writer.execute("BEGIN IMMEDIATE")
+
+    def step(self, *, amid_traffic: bool = False) -> set[Session] | None:
+        """Write rows into the open transaction for a few milliseconds.
+
+        Returns:
+            The sessions it touched once its last row is written, else None. The commit that follows
+            ends the transaction, unless it lacks room: `is_under_way` tells afterwards. Then
+            `finish` makes it durable.
+        """
+        checkpoint = self._checkpoint
+        if checkpoint is None or not self.is_under_way:
+            return None
+        deadline = time.monotonic() + (
+            CHECKPOINT_STEP_AMID_TRAFFIC_SECONDS if amid_traffic else CHECKPOINT_STEP_SECONDS
+        )
+        if checkpoint.lacks_room:
+            checkpoint.write_again()
+        while not (checkpoint.lacks_room or checkpoint.is_finished or checkpoint.step()):
+            if time.monotonic() >= deadline:
+                return None
+        return None if checkpoint.lacks_room else checkpoint.changes.sessions
+
+    def commit_rows(self) -> None:
+        """Commit what the last step wrote; on a full disk it is written again when asked for.
+
+        Raises:
+            sqlite3.Error: what is on the disk is uncertain; the process has to end.
+        """
+        checkpoint = self._checkpoint
+        if checkpoint is None or not self._has_rows:
+            return
+        if not checkpoint.lacks_room:
+            try:
+                self._writer.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                if not rows_lack_room(error):
+                    raise
+                checkpoint.lacks_room = True
+        if checkpoint.lacks_room:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            self._rows_wait = True
+            return
+        checkpoint.committed()
+        if checkpoint.is_finished:
+            self._checkpoint = None
+            self.written_to = checkpoint.next_sequence
+
+    # -- behind the last row
+
+    def finish(self) -> int:
+        """Make committed rows durable and copy them into the database file; blocks on the disk.
+
+        On a thread and connection of its own: no client waits for it. No other checkpoint begins
+        until it has returned.
+
+        Returns:
+            The first sequence that the tables do not cover, for `finished`.
+        """
+        covered = self.written_to
+        os.fsync(self._wal.fileno())
+        try:
+            self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if not rows_lack_room(error):
+                raise
+            # The WAL has the rows, which is enough; the next checkpoint copies them as well.
+        return covered
+
+    def finished(self, covered: int) -> None:
+        """The tables cover the journal up to `covered`, whatever happens."""
+        self.covered = max(self.covered, covered)

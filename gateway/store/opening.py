@@ -1,0 +1,217 @@
+"""A start: the database is repaired as far as it can be, the state is rebuilt, the journal goes on.
+
+Nothing is changed where a later version was here, or where the disk refuses.
+"""
+
+import os
+import secrets
+import sqlite3
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from gateway.core.records.kinds import StartKind
+from gateway.files.disk_errors import is_full
+from gateway.files.salvage import lengthen_emptied
+from gateway.store import database, formats, migration
+from gateway.store.journal import Journal
+from gateway.store.journal_files import journal_files, sequence_of
+from gateway.store.recovery import PASSED_OVER, Recovered, recover
+from gateway.store.unsynced import Unsynced
+
+MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
+"""Message numbers left out after damage: blobs that were lost may have used some."""
+
+SESSIONS_SKIPPED_AFTER_SALVAGE = 1_000_000
+"""Session numbers left out where the journal's end cannot be read: a session takes more than 14
+bytes there, and a number has 32 bits."""
+
+
+@dataclass
+class Opened:
+    """What a start found, for the log, the status page and the session log."""
+
+    recovered: Recovered
+    recovery: StartKind
+    store: bytes
+    damage: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Files:
+    """What a running store has open beside its journal."""
+
+    writer: sqlite3.Connection
+    """Writes rows; not while a commit is under way on its thread."""
+    reader: sqlite3.Connection
+    """Reads pages of queues."""
+    copier: sqlite3.Connection
+    """Copies the WAL into the database file."""
+    wal: IO[bytes]
+    """To be fsynced."""
+    unsynced: Unsynced
+
+    def close(self) -> None:
+        """Close all of them."""
+        self.reader.close()
+        self.copier.close()
+        self.writer.close()
+        self.wal.close()
+        self.unsynced.close()
+
+
+class Opening:
+    """One attempt to open a data directory."""
+
+    def __init__(self, data_dir: Path, journal: Journal, wal_room_bytes: int) -> None:
+        """`wal_room_bytes`: what the WAL is given, for checkpoints on a full disk."""
+        self.data_dir = data_dir
+        self.path = data_dir / database.DATABASE_NAME
+        self.journal = journal
+        self.wal_room_bytes = wal_room_bytes
+        self._writer: sqlite3.Connection
+        self._others: list[sqlite3.Connection | IO[bytes]] = []
+
+    def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
+        """Open the database, repairing what can be repaired, and rebuild the state.
+
+        `unclean`: the last run did not stop cleanly. Raises sqlite3.Error, OSError, OtherFormat.
+        """
+        formats.refuse_newer_database(self.path)
+        journal_files(self.journal.folder)  # refuses what a later version wrote
+        damage: list[str] = []
+        if database.finish_salvage(self.path):
+            damage.append("a salvage that had been cut short was finished")
+        is_new = not self.path.exists()
+        if not is_new:
+            self._repair(damage, unclean=unclean)
+        recovered, store = self._load_or_replace(logged_filters, now, damage)
+        if is_new and recovered.journal.end is not None:
+            damage.append(f"{self.path.name} was missing beside its journal")
+        damage.extend(recovered.damage)
+        if damage:
+            recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
+            self._go_on_without(recovered)
+        self.journal.resume(recovered.journal)
+        for blob in recovered.unsynced:
+            self.journal.append(sequence_of(blob), blob)
+        files = self._open_files(recovered)
+        if damage:
+            recovery = StartKind.SALVAGED
+        elif is_new:
+            recovery = StartKind.NEW
+        else:
+            recovery = StartKind.UNCLEAN if unclean else StartKind.CLEAN
+        return Opened(recovered, recovery, store, damage), files
+
+    def close(self) -> None:
+        """Close what an attempt that failed had opened."""
+        for opened in self._others:
+            opened.close()
+        self._others.clear()
+        self.journal.close()
+
+    def _repair(self, damage: list[str], *, unclean: bool) -> None:
+        emptied = lengthen_emptied(self.path)
+        database.rewrite_wal(self.path)
+        found = database.damage_of(self.path, thorough=unclean or emptied)
+        if found is not None or emptied:
+            damage.append(self._replace(found or "a file of zero bytes beside its WAL"))
+
+    def _load_or_replace(
+        self, logged_filters: list[str], now: float, damage: list[str]
+    ) -> tuple[Recovered, bytes]:
+        try:
+            return self._load(logged_filters, now)
+        except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
+            # What the look at the start did not find: damage elsewhere, or rows no broker wrote.
+            database.refuse_if_unavailable(self.path, error)
+            damage.append(self._replace(f"it cannot be loaded: {error}"))
+            return self._load(logged_filters, now)
+
+    def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
+        """Connect, and read everything that a start reads; return the state and the store's id."""
+        self._writer = database.connect(self.path)
+        try:
+            database.empty_wal(self._writer)
+            notes = migration.migrate(self._writer, self.data_dir)
+            recovered = recover(
+                self._writer, self.data_dir, logged_filters, now, with_unsynced=True
+            )
+            recovered.damage.extend(notes)
+            store = self._store_id()
+        except BaseException:
+            self._writer.close()
+            raise
+        self._others.append(self._writer)
+        return recovered, store
+
+    def _open_files(self, recovered: Recovered) -> Files:
+        unsynced = Unsynced(self.journal.folder, recovered.previous_boot)
+        reader = database.connect_read_only(self.path)
+        self._others.append(reader)
+        copier = database.connect(self.path)
+        self._others.append(copier)
+        wal = self.path.with_name(self.path.name + "-wal").open("rb")
+        self._others.append(wal)
+        # The id of a new store, before a blob has it; and what is gone on without.
+        os.fsync(wal.fileno())
+        self._make_wal_room()
+        return Files(self._writer, reader, copier, wal, unsynced)
+
+    def _make_wal_room(self) -> None:
+        """Let the WAL have blocks for checkpoints on a full disk, before anything is written to it.
+
+        SQLite takes zeros behind its frames for no frames, and never makes the file shorter before
+        the database is closed.
+        """
+        try:
+            with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
+                if os.fstat(wal.fileno()).st_size < self.wal_room_bytes:
+                    os.posix_fallocate(wal.fileno(), 0, self.wal_room_bytes)
+        except OSError as error:
+            if not is_full(error):
+                raise
+
+    def _replace(self, found: str) -> str:
+        """Set the damaged file aside, salvage its rows, and return the sentence that says so."""
+        # Saved first, then set aside, then replaced: a cut in between loses nothing.
+        salvaged = self.path.with_name(database.SALVAGED_NAME)
+        salvaged.unlink(missing_ok=True)
+        connection = database.connect(salvaged)
+        database.migrate(connection)
+        saved = database.salvage(self.path, connection)
+        connection.close()
+        kept = database.set_aside(self.path)
+        database.finish_salvage(self.path)
+        rows = ", ".join(f"{count} {table}" for table, count in saved.items() if count)
+        return (
+            f"database damaged ({found}); kept as "
+            f"{kept.parent.relative_to(self.data_dir)}, salvaged: {rows or 'nothing'}"
+        )
+
+    def _go_on_without(self, recovered: Recovered) -> None:
+        """Note what cannot be read: it is never applied behind what is recorded from now on.
+
+        Where that is the journal's end, no number that it may have used is given again: an event
+        there takes a byte at least.
+        """
+        journal = recovered.journal
+        if journal.unread_end_bytes:
+            first = recovered.next_sequence
+            recovered.next_sequence += journal.unread_end_bytes
+            recovered.passed_over.append((first, recovered.next_sequence - 1))
+            recovered.state.next_session_number += SESSIONS_SKIPPED_AFTER_SALVAGE
+        if recovered.passed_over:
+            text = " ".join(f"{first}-{last}" for first, last in recovered.passed_over)
+            self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (PASSED_OVER, text))
+        for path in journal.unplaced:
+            database.set_file_aside(path, self.data_dir)
+
+    def _store_id(self) -> bytes:
+        row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
+        if row is not None:
+            return bytes.fromhex(row[0])
+        store = secrets.token_bytes(8)
+        self._writer.execute("INSERT INTO meta VALUES ('store', ?)", (store.hex(),))
+        return store
