@@ -22,6 +22,7 @@ from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.resend import Resending
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery, DeliveryState, Message
 from gateway.core.sessions.packet_buffer import PacketBuffer
@@ -80,7 +81,7 @@ def _starts_before_commit(right: Any) -> object:
 
 def _new_identifier_on_resend(right: Any) -> object:
     def resend(
-        self: Deliverer, session: Session, connection: Connection, delivery: Delivery, now: float
+        self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.SENT and delivery.message is not None:
             del session.outbound[delivery.packet_id]
@@ -92,7 +93,7 @@ def _new_identifier_on_resend(right: Any) -> object:
 
 def _publish_again_after_pubrec(right: Any) -> object:
     def resend(
-        self: Deliverer, session: Session, connection: Connection, delivery: Delivery, now: float
+        self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.RECEIVED and delivery.message is not None:
             delivery.state = DeliveryState.SENT
@@ -308,8 +309,8 @@ AWAY = "a session expires while its client is away"
 MUTANTS = (
     one("speak before commit", Output, "_withheld", _speaks_before_commit),
     one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
-    one("new packet identifier on resend", Deliverer, "_resend", _new_identifier_on_resend),
-    one("PUBLISH again after PUBREC", Deliverer, "_resend", _publish_again_after_pubrec),
+    one("new packet identifier on resend", Resending, "_resend", _new_identifier_on_resend),
+    one("PUBLISH again after PUBREC", Resending, "_resend", _publish_again_after_pubrec),
     Mutant(
         "split release",
         (

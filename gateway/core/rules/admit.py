@@ -88,7 +88,7 @@ class Admitting:
         session = self._session_of(connection, packet, before)
         self.statistics.connected(session, connection, before is not None)
         connack = self._connack(session, connection, packet, before is not None, data)
-        if 0 < connection.maximum_packet_size_bytes < len(connack):
+        if not connection.takes(connack):
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
         self._set_will(session, packet)
         pending = self.disconnecting.end_is_pending(session.client_id)

@@ -135,7 +135,7 @@ class Authenticating:
         properties.authentication_method = connection.authentication_method
         properties.authentication_data = data
         auth = encode(Auth(reason_code, properties), 5)
-        if 0 < connection.maximum_packet_size_bytes < len(auth):
+        if not connection.takes(auth):
             return too_large("AUTH", len(auth), connection.maximum_packet_size_bytes)
         if connection.state is ConnectionState.CONNECTED:
             self.output.send_at_once(connection, auth)

@@ -15,6 +15,7 @@ from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.receive import Receiving
 from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.resend import Resending
 from gateway.core.rules.restart import Restart
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import Redistribution
@@ -28,7 +29,8 @@ class Rules:
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.deliverer = Deliverer(core)
+        self.resending = Resending(core)
+        self.deliverer = Deliverer(core, self.resending)
         self.system_messages = SystemMessages(core)
         self.acknowledging = Acknowledging(core, self.deliverer)
         self.fan_out = FanOut(core, self.deliverer)
@@ -74,7 +76,7 @@ class Rules:
             core,
             self.admitting,
             self.disconnecting,
-            self.deliverer,
+            self.resending,
             self.qos2_receive,
             self.retained_replay,
         )

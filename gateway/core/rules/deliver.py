@@ -1,9 +1,8 @@
 """From the broker to a subscriber: queues, windows, packet identifiers, acknowledgements.
 
 A delivery is started (its packet identifier is a fact) before its PUBLISH leaves, and PUBREC is a
-fact before PUBREL leaves; so a restart resends the same thing under the same identifier.
-Messages are started in the order of the queue and resent in the order they were first sent
-[MQTT-4.6.0-1], [MQTT-4.6.0-5].
+fact before PUBREL leaves; so a restart resends the same thing under the same identifier
+(`resend`). Messages are started in the order of the queue [MQTT-4.6.0-5].
 """
 
 from typing import Final
@@ -16,10 +15,10 @@ from gateway.core.limits import (
     WAITING_IN_MEMORY_MESSAGES,
 )
 from gateway.core.records.kinds import DropReason, Observation
+from gateway.core.rules.resend import Resending
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import RETAIN, Delivery, DeliveryState, Message
 from gateway.core.sessions.session import Session
-from gateway.wire.kinds import PUBREL
 
 SLOW_READER: Final = "slow_reader"
 
@@ -27,13 +26,14 @@ SLOW_READER: Final = "slow_reader"
 class Deliverer:
     """Everything that happens between a matched message and its acknowledgement."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, resending: Resending) -> None:
         self.recorder = core.recorder
         self.frames = core.frames
         self.output = core.output
         self.limits = core.limits
         self.statistics = core.statistics
         self.effects = core.effects
+        self.resending = resending
 
     # -- messages in
 
@@ -68,7 +68,7 @@ class Deliverer:
                 frame = made
         else:
             made = frame
-        if self._is_too_large(connection, made):
+        if not connection.takes(made):
             self._count_too_large(session, message)
             return frame
         self.statistics.sent_qos0 += 1
@@ -81,11 +81,6 @@ class Deliverer:
         else:
             self.output.forward(connection, made)
         return frame
-
-    @staticmethod
-    def _is_too_large(connection: Connection, frame: bytes) -> bool:
-        # [MQTT5-3.1.2-24]
-        return 0 < connection.maximum_packet_size_bytes < len(frame)
 
     def _count_too_large(self, session: Session, message: Message) -> None:
         """Dropped as if it had been delivered [MQTT5-3.1.2-25]."""
@@ -156,7 +151,7 @@ class Deliverer:
         if connection.topic_alias_maximum:
             leaves_with = self.output.leaves_with(connection, is_fact)
         frame = self.frames.delivery(connection, delivery, message, False, leaves_with)
-        if self._is_too_large(connection, frame):
+        if not connection.takes(frame):
             self._count_too_large(session, message)
             if delivery.position < session.next_position:
                 self.recorder.waiting_dropped(delivery, DropReason.TOO_LARGE)
@@ -183,7 +178,7 @@ class Deliverer:
             return
         window = connection.window_of(self.limits)
         if session.unsent:
-            self._send_unsent(session, connection, window, now)
+            self.resending.send_unsent(session, connection, window, now)
         if not session.queued_count or session.unsent:
             return
         while connection.writable and len(session.outbound) < window:
@@ -208,7 +203,7 @@ class Deliverer:
     ) -> None:
         leaves_with = self.recorder.batch_number
         frame = self.frames.qos0(connection, message, delivery.flags, leaves_with)
-        if self._is_too_large(connection, frame):
+        if not connection.takes(frame):
             self._count_too_large(session, message)
             self.recorder.waiting_dropped(delivery, DropReason.TOO_LARGE)
             return
@@ -251,7 +246,7 @@ class Deliverer:
         connection = session.connection
         if connection is not None:
             if request.contents:
-                self._resend_all(session, connection, now)
+                self.resending.resend_all(session, connection, now)
             self.pump(session, now)
 
     def _count_lost(self, session: Session, count: int) -> None:
@@ -300,68 +295,5 @@ class Deliverer:
             self._request_page(session)
             self.effects.pages[-1].contents = missing
             return
-        self._resend_all(session, connection, now)
+        self.resending.resend_all(session, connection, now)
         self.pump(session, now)
-
-    def _resend_all(self, session: Session, connection: Connection, now: float) -> None:
-        session.unsent.clear()
-        window = connection.window_of(self.limits)
-        in_flight = list(session.outbound.values())
-        sent = 0
-        # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
-        # new connection, and makes some.
-        for delivery in in_flight:
-            if delivery.state is DeliveryState.RECEIVED:
-                self._resend(session, connection, delivery, now)
-                sent += 1
-        for delivery in in_flight:
-            if delivery.state is DeliveryState.RECEIVED:
-                continue
-            if sent < window:
-                self._resend(session, connection, delivery, now)
-                sent += 1
-            else:
-                session.unsent.append(delivery)
-
-    def _send_unsent(
-        self, session: Session, connection: Connection, window: int, now: float
-    ) -> None:
-        """Resend what did not fit into the window of this connection before."""
-        while session.unsent and len(session.outbound) - len(session.unsent) < window:
-            self._resend(session, connection, session.unsent.popleft(), now)
-
-    def _resend(
-        self, session: Session, connection: Connection, delivery: Delivery, now: float
-    ) -> None:
-        delivery.sent_at = now
-        self.statistics.resent += 1
-        if delivery.state is DeliveryState.RECEIVED:
-            self.recorder.delivery_resent(delivery, True)
-            self.output.acknowledge(connection, PUBREL, delivery.packet_id)
-            return
-        message = delivery.message
-        if message is None:
-            return  # still on disk: `page_loaded` resends it
-        leaves_with = NO_ALIAS
-        if connection.topic_alias_maximum:
-            leaves_with = self.output.leaves_with(connection, False)
-        # [MQTT-3.3.1-1]
-        frame = self.frames.delivery(connection, delivery, message, True, leaves_with)
-        if self._is_too_large(connection, frame):
-            self._count_too_large(session, message)
-            self.recorder.message_dropped(session, message.number, DropReason.TOO_LARGE)
-            self.recorder.delivery_completed(delivery)
-            return
-        self.recorder.delivery_resent(delivery, False)
-        self.statistics.publishes_resent += 1
-        self.statistics.publish_bytes_sent += len(message.payload)
-        self.output.send(connection, frame)
-
-    def retry(self, session: Session, interval_seconds: float, now: float) -> None:
-        """Resend what has been in flight for `retry_interval` (MQTT 3.1 section 4.2)."""
-        connection = session.connection
-        if connection is None or session.loading or not connection.writable:
-            return
-        for delivery in list(session.outbound.values()):
-            if now - delivery.sent_at >= interval_seconds:
-                self._resend(session, connection, delivery, now)

@@ -47,7 +47,7 @@ class Refusing:
         code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
         # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 with every refusal
         connack = encode(Connack(False, code), version)
-        if not 0 < connection.maximum_packet_size_bytes < len(connack):
+        if connection.takes(connack):
             # [MQTT5-3.1.2-24] what is too large is not sent, and the close is the answer
             self.output.push(connection, connack)
         self.output.close(connection)

@@ -197,7 +197,7 @@ class Subscribing:
     def _answer(
         self, session: Session, connection: Connection, data: bytes, name: str
     ) -> Violation | None:
-        if 0 < connection.maximum_packet_size_bytes < len(data):
+        if not connection.takes(data):
             return too_large(name, len(data), connection.maximum_packet_size_bytes)
         self.output.send(connection, data, session.durable)
         return None

@@ -74,7 +74,7 @@ class SystemMessages:
             return
         # No alias is taken: a client's few are worth more to what it came for.
         frame = self.frames.qos0(connection, message, flags, NO_ALIAS)
-        if 0 < connection.maximum_packet_size_bytes < len(frame):
+        if not connection.takes(frame):
             self.statistics.drop(session, message.topic, "too_large")
             return
         self.statistics.sent_qos0 += 1

@@ -4,9 +4,9 @@ from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admit import Admitting
-from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.resend import Resending
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
@@ -21,7 +21,7 @@ class Timeouts:
         core: Core,
         admitting: Admitting,
         disconnecting: Disconnecting,
-        deliverer: Deliverer,
+        resending: Resending,
         qos2_receive: Qos2Receive,
         retained_replay: RetainedReplay,
     ) -> None:
@@ -30,7 +30,7 @@ class Timeouts:
         self.timers = core.timers
         self.admitting = admitting
         self.disconnecting = disconnecting
-        self.deliverer = deliverer
+        self.resending = resending
         self.qos2_receive = qos2_receive
         self.retained_replay = retained_replay
 
@@ -65,7 +65,7 @@ class Timeouts:
         elif timer.kind is TimerKind.RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:
-                self.deliverer.retry(connection.session, interval, now)
+                self.resending.retry(connection.session, interval, now)
                 self.timers.add(now + interval, timer)
 
     def session_due(self, timer: Timer, session: Session, now: float) -> None:

@@ -115,6 +115,10 @@ class Connection:
         """Whether the core has not closed it."""
         return self.state is not ConnectionState.CLOSED
 
+    def takes(self, packet: bytes) -> bool:
+        """Return whether a packet keeps to the client's maximum packet size [MQTT5-3.1.2-24]."""
+        return not 0 < self.maximum_packet_size_bytes < len(packet)
+
     def window_of(self, limits: Limits) -> int:
         """Return how many QoS 1 and 2 deliveries may be in flight: never more than the client
         allows [MQTT5-3.3.4-9]."""
