@@ -84,7 +84,7 @@ class CardReport(Told):
 
 
 class CardReader:
-    """Reads anew each time: files in memory, of a few kilobytes."""
+    """Reads again each time: files in memory, of a few kilobytes."""
 
     def __init__(self, file: Path, block_devices: Path) -> None:
         self._file: Final = file
@@ -122,7 +122,7 @@ class CardReader:
 def _unread(why: str) -> CardReport:
     return CardReport(
         problem=f"The card's own report cannot be read: {why}. "
-        "`systemctl restart device-mark-good` writes it anew",
+        "`systemctl restart device-mark-good` writes it again",
         facts=None,
         wear=None,
     )

@@ -111,7 +111,7 @@ class ControlSocket:
                 )
             case ConnectionError() | EOFError():
                 return BrokerProblem(
-                    "The broker is not running: its status socket is there and nobody answers.",
+                    "The broker is not running: its status socket is there and no process answers.",
                     _LOOK_AT_THE_LOG,
                 )
             case _:

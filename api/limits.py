@@ -13,7 +13,7 @@ ANSWER_SECONDS_MAX: Final = 2.0
 # However many people watch, the broker is asked the same question at most four times a second.
 ANSWER_REUSE_SECONDS: Final = 0.25
 
-# After a failure the broker is left alone for this long; whoever asks meanwhile hears the failure.
+# After a failure the broker is left alone for this long; requests meanwhile get the failure.
 RETRY_SECONDS: Final = 0.25
 
 # Different questions that may be open or remembered at a time (pages of sessions, single sessions).

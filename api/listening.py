@@ -34,7 +34,7 @@ class CannotListen(OSError):
 
 
 class PortTaken(CannotListen):
-    """Somebody else listens there."""
+    """Another process listens there."""
 
 
 @dataclass(frozen=True)

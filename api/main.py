@@ -116,7 +116,7 @@ async def serve(
 def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:
     _log.info("status page at %s", url)
     if not is_loopback(settings.bind):
-        _log.warning("the page at %s asks nobody who they are: whoever reaches it can read it", url)
+        _log.warning("the page at %s has no login: every client that reaches it can read it", url)
     if ready is not None:
         ready(url)
 

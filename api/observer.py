@@ -136,7 +136,7 @@ class Observer:
 
 
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
-    """Mark a failure as seen where every visitor has gone: it is no bug that nobody heard it."""
+    """Mark a failure as seen where every visitor has gone: no visitor was left to report it to."""
     if not task.cancelled():
         task.exception()
 

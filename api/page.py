@@ -53,7 +53,7 @@ ASSETS: Final = {
 
 
 def asset_url_of(name: str) -> str:
-    """The address of an asset, which may be kept for ever."""
+    """The address of an asset, which may be kept without limit."""
     return f"/assets/{name}?v={ASSETS[name].digest}"
 
 

@@ -1,7 +1,7 @@
 """The REST interface: what the status socket tells, as typed JSON. Read-only.
 
 Promise: GET and HEAD only, never cached, errors as ``problems`` says. ``/healthz`` says that this
-process lives and asks nobody; ``/readyz`` says whether the broker answers.
+process lives and asks no other process; ``/readyz`` says whether the broker answers.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -156,7 +156,7 @@ async def card(request: Request) -> CardReport:
 
 @probes.get("/healthz", summary="Does this process live?")
 async def healthz() -> Alive:
-    """Asks nobody else: a broker that is down is no reason to restart the page."""
+    """Asks no other process: a broker that is down is no reason to restart the page."""
     return Alive()
 
 

@@ -28,7 +28,7 @@ _DISK_IS_FULL = "The disk is full"
 
 
 UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
-"""An update that is not there although somebody wanted it."""
+"""An update that was wanted and is not there."""
 
 
 class Level(IntEnum):

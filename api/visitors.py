@@ -1,10 +1,10 @@
 """Who may have a connection while connections are scarce. Pure: the caller brings the time.
 
-Promise: whoever sends whole requests gets in, however many connections others hold without sending
-one. A newcomer takes the place of the connection that has waited longest without completing a
-request: of its own address where that has more than its share, else of all. A visitor whose request
-is being answered keeps its place for ``ANSWERING_SECONDS_PROTECTED``. Loopback, where a reverse
-proxy and a person at the machine come from, has places of its own.
+Promise: a visitor that sends whole requests is served, however many connections others hold without
+sending one. A newcomer takes the place of the connection that has waited longest without completing
+a request: of its own address where that has more than its share, else of all. A visitor whose
+request is being answered keeps its place for ``ANSWERING_SECONDS_PROTECTED``. Loopback, where a
+reverse proxy and a person at the machine come from, has places of its own.
 """
 
 import ipaddress

@@ -2,8 +2,8 @@
 
 A user name with a password is one question. Enhanced authentication (5.0 section 4.12) is an
 exchange of its own for each connection, with as many steps as its method wants. Every answer is
-awaited, because a check may take its time in a thread or ask somebody else; nothing here waits for
-a client. How many may ask at once, and for how long, is up to the server.
+awaited, because a check may take its time in a thread or ask another process; nothing here waits
+for a client. How many may ask at once, and for how long, is up to the server.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Keys for users that do not exist, so that asking for a name does not tell whether it does.
 
-SCRAM shows a user's salt and iterations to whoever asks. A name that nobody has gets some that look
-like anybody's and stay the same for ever, across restarts: they are made of the name and of a key
-that never leaves the data directory. No proof fits them.
+SCRAM shows a user's salt and iterations to every client that asks. A name that no user has gets
+some that look like a user's and stay the same, across restarts: they are made of the name and of a
+key that never leaves the data directory. No proof fits them.
 """
 
 import hmac
@@ -20,7 +20,7 @@ KEY_FILE = "decoy-key"
 def load_key(directory: Path) -> bytes:
     """Return the key kept in the directory; make it where there is none or a damaged one.
 
-    A new key costs nothing but that names which nobody has change their salt once. Raises OSError.
+    A new key costs nothing but that names that no user has change their salt once. Raises OSError.
     """
     path = directory / KEY_FILE
     try:

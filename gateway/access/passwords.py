@@ -31,7 +31,7 @@ from gateway.files.durable import replace_durably
 # OWASP's smallest recommendation for Argon2id: a Raspberry Pi checks a password in about 50 ms, and
 # several clients that connect together do not exhaust its memory.
 _HASHER = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-# What somebody else's file may make us spend on one CONNECT.
+# What a password file from elsewhere may cost for one CONNECT.
 MEMORY_COST_KIB_MAX = 262_144
 TIME_COST_MAX = 20
 FILE_BYTES_MAX = 16 << 20
@@ -141,8 +141,8 @@ def set_password(
 
     With `scram_iterations` SCRAM keys are written, else an Argon2 hash.
 
-    The file is written beside the old one with mode 0600, fsynced and renamed over it: whoever
-    reads it sees the old or the new one, whole, also after a power cut. Comments are kept.
+    The file is written beside the old one with mode 0600, fsynced and renamed over it: a process
+    that reads it sees the old or the new one, whole, also after a power cut. Comments are kept.
     """
     refuse_username(username)
     refuse_password(password)

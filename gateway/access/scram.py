@@ -102,7 +102,7 @@ class ScramExchange:
             )
         self._username = _username_of(attributes[0][2:])
         if authzid and (authzid[:2] != "a=" or _username_of(authzid[2:]) != self._username):
-            raise _Refused("the authorization identity is not the user: nobody acts for another")
+            raise _Refused("the authorization identity is not the user: no user acts for another")
         self._keys = self._keys_of(self._username)
         self._gs2_header = f"{flag},{authzid},"
         self._nonce = client_nonce + self._server_nonce
@@ -158,7 +158,7 @@ def _gs2_parts_of(message: str) -> tuple[str, str, str]:
 
 
 def _refuse_malformed(extensions: list[str]) -> None:
-    # RFC 5802 section 5.1: optional extensions that nobody knows are passed over.
+    # RFC 5802 section 5.1: optional extensions that are not known are passed over.
     if not all(_EXTENSION.fullmatch(extension) for extension in extensions):
         raise _Refused("an extension is not X=VALUE")
 

@@ -34,7 +34,7 @@ class Clients:
         # Runs beside each other, and what an earlier one left behind, do not meet.
         self._run = f"{os.getpid():x}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.publishers = [self._publisher(number) for number in range(scenario.publishers)]
-        # One matrix to compare with for each publisher, whoever compares.
+        # One matrix to compare with for each publisher, for all comparisons.
         expected = [self._frames(number) for number in range(scenario.publishers)]
         self.subscribers = [
             self._subscriber(number, expected) for number in range(scenario.subscribers)

@@ -2,7 +2,7 @@
 
 A commit appends frames of one page each to the log and calls fdatasync; when the log is full,
 writing begins again at its start, so that most commits change no size and no metadata. This is the
-measure that durable latencies are held against: nobody who promises durability can be faster.
+measure that durable latencies are held against: no broker that is durable can be faster.
 """
 
 import os

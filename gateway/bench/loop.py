@@ -17,7 +17,7 @@ from gateway.bench.connection import BenchFailed, Client
 from gateway.bench.publisher import Publisher
 
 IDLE_SECONDS: Final = 0.1
-"""The longest sleep: whoever turns the loop can look at the clock at least this often."""
+"""The longest sleep: the owner of the loop can look at the clock at least this often."""
 
 TIMER_SLACK_NANOSECONDS: Final = 1_000
 """Linux wakes sleepers up to 50 µs late unless told otherwise, and that would count as latency."""

@@ -36,8 +36,9 @@ def rate_of(before: Reading, now: Reading) -> float:
 @dataclass(frozen=True, kw_only=True)
 class Faults:
     """Counted over the whole run, in messages for one subscriber: `lost` did not come,
-    `duplicates` came again, `late` came after a later one, `foreign` was changed or nobody's.
-    Of a publisher's: `refused` by a reason code, `unfinished` never acknowledged to the end."""
+    `duplicates` came again, `late` came after a later one, `foreign` was changed or not published
+    here. Of a publisher's: `refused` by a reason code, `unfinished` never acknowledged to the
+    end."""
 
     lost: int
     duplicates: int
@@ -83,7 +84,7 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """What shares are of: messages that came, or where nobody listens, that were sent."""
+        """What shares are of: messages that came, or without a subscriber those that were sent."""
         return self.received if self.scenario.subscribers else self.sent
 
     @property

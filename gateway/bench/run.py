@@ -33,7 +33,7 @@ Progress = Callable[[str, Reading], None]
 
 
 def ignore(_phase: str, _reading: Reading) -> None:
-    """Progress that nobody looks at."""
+    """Progress that is not shown."""
 
 
 def run(

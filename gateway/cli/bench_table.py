@@ -69,7 +69,7 @@ def _verdict(faults: Faults) -> Text:
         "lost": faults.lost,
         "twice": faults.duplicates,
         "late": faults.late,
-        "changed or nobody's": faults.foreign,
+        "changed or foreign": faults.foreign,
         "refused": faults.refused,
         "never acknowledged": faults.unfinished,
     }

@@ -6,7 +6,7 @@ from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
 def identity(config: ConfigOption = None, data_dir: DataDirOption = None) -> None:
     """Print the gateway's id, and make it where there is none yet.
 
-    It names the gateway's events for ever and is kept in the data directory.
+    It names the gateway's events and is kept in the data directory.
 
     Examples:
 

@@ -50,7 +50,7 @@ def _explained(step: Callable[[], Outcome]) -> Outcome | int:
     except KeyboardInterrupt:
         exit_code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output (head, less) has seen enough; the interpreter must not complain.
+        # The reader of our output (head, less) has ended; the interpreter must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ModuleNotFoundError as error:
         # Each process has its own extra; a package of ours that is missing is our own mistake.

@@ -72,7 +72,7 @@ def say_ready() -> None:
         os.write(int(descriptor), b"ready\n")
         os.close(int(descriptor))
     except (OSError, ValueError):
-        # Nobody waits for it any more.
+        # No process waits for it any more.
         return
 
 

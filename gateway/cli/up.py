@@ -193,7 +193,7 @@ def _say_what_is_reached(configuration: "Configuration") -> None:
     if not page.is_reached_from_network:
         _say(
             'the page is reached from here alone; [api] bind = "0.0.0.0" opens it to everyone who '
-            "can connect, for it asks nobody who they are"
+            "can connect, for it has no login"
         )
 
 

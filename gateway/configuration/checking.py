@@ -2,7 +2,7 @@
 values mean together.
 
 The models are made of the sections, so that a key stands in one place. No other module of the room
-imports pydantic, for whoever only uses a configuration needs none of it.
+imports pydantic, which a process that only uses a configuration does not need.
 """
 
 from collections.abc import Callable, Mapping

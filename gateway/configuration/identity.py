@@ -1,9 +1,9 @@
-"""The gateway's id: made once, on the first start, and kept for ever.
+"""The gateway's id: made once, on the first start, and kept.
 
-`(gateway, boot, sequence)` names an event for ever, so an id that changed by itself would cut the
-gateway's history in two. It is on the disk before anyone hears it. An id that the disk lost or
-damaged keeps nothing from starting: the session log beside it carries it too, and where that does
-not either, a new one is made and the log says so (docs/decisions/0041).
+`(gateway, boot, sequence)` names an event without a time limit, so an id that changed by itself
+would cut the gateway's history in two. It is on the disk before anyone hears it. An id that the
+disk lost or damaged keeps nothing from starting: the session log beside it carries it too, and
+where that does not either, a new one is made and the log says so (docs/decisions/0041).
 """
 
 import hashlib

@@ -93,7 +93,7 @@ def section_at(name: str) -> type[Section]:
 
 
 def suggestion(unknown: str, known: Iterable[str]) -> str:
-    """A mend for a key that nobody knows: the nearest one, or all of them."""
+    """A mend for a key that is not known: the nearest one, or all of them."""
     names = sorted(known)
     nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
     if nearest:

@@ -1,7 +1,7 @@
 """What an observer is told: a closed set of plain values, one class for each kind of event.
 
-They are made only while somebody observes. Client identifiers, topics and payloads are those of the
-packet, unchanged; nothing of the core's state can be reached through them.
+They are made only while there is an observer. Client identifiers, topics and payloads are those of
+the packet, unchanged; nothing of the core's state can be reached through them.
 """
 
 

@@ -43,7 +43,7 @@ class Incoming:
         """Of these, those beyond what each has free."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Bytes arrived; `completed`: with a packet. Awaiting begins anew with each packet."""
+        """Bytes arrived; `completed`: with a packet. Awaiting begins again with each packet."""
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
             size_bytes += self.parts.get(connection, 0) + data_bytes * UNDECIDED_FACTOR

@@ -48,7 +48,8 @@ ALIASED_TOPIC_CHARACTERS_MAX: Final = 256
 
 SLOW_READER_SECONDS: Final = 300.0
 """How long a full write buffer may stay full: ample for 1 MiB over a modem. Then the connection
-ends; a client that has stopped reading would keep it, and we would not read from it, for ever."""
+ends; a client that has stopped reading would keep it, and we would not read from it, without
+limit."""
 
 
 PUT_OFF_BYTES_MAX: Final = 64 * 1024

@@ -163,7 +163,7 @@ class Statistics:
             self.observe(Delivered(session.client_id, topic, 0))
 
     def drop(self, session: Session | None, topic: str | None, reason: str) -> None:
-        """Count a message that one receiver, or without a session nobody, will get."""
+        """Count a message that a receiver, or without a session no receiver, will get."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         if session is not None:
             session.dropped_messages += 1

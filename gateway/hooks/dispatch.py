@@ -82,7 +82,7 @@ class Hooks:
         self._thread = threading.Thread(target=self._run, name="hooks", daemon=True)
 
     def start(self) -> None:
-        """Load the module and let it watch; a module that takes long or fails delays nobody."""
+        """Load the module and let it watch; a module that takes long or fails delays no client."""
         sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
         self._statistics.observe = self.observe
         self._thread.start()

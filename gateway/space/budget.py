@@ -1,7 +1,7 @@
 """What goes first when the disk runs short: a pure decision.
 
 The order, the first first: copies whose target has them; what was set aside as damaged; the spare
-file of the journal; then, oldest events first, sealed segments that nobody else has; and the
+file of the journal; then, oldest events first, sealed segments that exist nowhere else; and the
 journal as far as the tables cover it.
 """
 
@@ -37,7 +37,7 @@ class Kind(IntEnum):
     """Blocks that are kept for the journal's next file."""
     SEGMENT = 3
     """Part of the session log that nothing else has: sealed and not sent, or in the default target,
-    `uploaded`, where it waits for whoever makes tables of it."""
+    `uploaded`, where it waits for the job that makes tables of it."""
     JOURNAL = 4
     """A file of the journal that the tables cover and that is not exported yet."""
 

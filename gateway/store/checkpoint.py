@@ -83,8 +83,8 @@ class Checkpoint:
     def write_again(self) -> None:
         """Repeat in a new transaction what the last one lost when it was rolled back.
 
-        The statements are blind and nobody else writes, so the same ones in the same order come to
-        the same rows, whatever has happened to the state since.
+        The statements are blind and no other process writes, so the same ones in the same order
+        come to the same rows, whatever has happened to the state since.
         """
         self.lacks_room = False
         lost, self._uncommitted = self._uncommitted, []
@@ -151,7 +151,7 @@ class Checkpoint:
     def _held(self) -> Iterator[bool]:
         for chunk in _chunks((held, held.message) for held in self.changes.held):
             # Also what was released since: its release lies behind this checkpoint in the
-            # journal, and whoever replays that needs the contents.
+            # journal, and a replay of that needs the contents.
             self._write_messages(held.message for held in chunk)
             self._write(
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",

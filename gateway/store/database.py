@@ -87,8 +87,8 @@ def lock(data_dir: Path) -> ProcessLock:
 def connect(path: Path) -> sqlite3.Connection:
     """Open a writing connection: WAL, transactions begun by hand, fsyncs as well.
 
-    A COMMIT is durable when the WAL is fsynced, which nobody waits for: until then the journal has
-    what it says.
+    A COMMIT is durable when the WAL is fsynced, which no client waits for: until then the journal
+    has what it says.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")

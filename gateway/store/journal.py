@@ -39,7 +39,7 @@ SMALL_FRAME_BYTES = ROOM_BYTES // 4
 """Larger frames get no room behind them: it would cost more than it saves."""
 
 SPARE_NAME = "spare"
-"""A file whose events are no longer wanted, until it is begun anew."""
+"""A file whose events are no longer wanted, until it is begun again."""
 
 RESERVE_NAME = "reserve"
 """A file whose blocks are there already: it is begun when the disk is full."""
@@ -175,7 +175,7 @@ class Journal:
         self._descriptor = -1
 
     def _begin_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write header and first frame into a file that nobody reads, then give it its name.
+        """Write header and first frame into a file that no process reads, then give it its name.
 
         After NoRoom the next file is begun in the same way.
         """
@@ -215,7 +215,7 @@ class Journal:
             self._length = end
             if len(data) <= SMALL_FRAME_BYTES:
                 self._make_room()
-        # Whatever this fails with, nobody knows what is on the disk: it is no NoRoom.
+        # Whatever this fails with, what is on the disk is uncertain: it is no NoRoom.
         os.fdatasync(self._descriptor)
         self._at = end
 

@@ -1,7 +1,7 @@
 """The journal's files as they are read: by a start, by the uploader, by an audit.
 
-A file is a header and frames, one for each batch; docs/formats/journal.md has the bytes. Whoever
-wrote a frame knew the salt of the file, which is drawn anew whenever a file is begun: what an
+A file is a header and frames, one for each batch; docs/formats/journal.md has the bytes. The
+writer of a frame knew the salt of the file, which is drawn whenever a file is begun: what an
 earlier use of the file left behind it, and what a client made look like a frame, are told apart.
 """
 
@@ -159,7 +159,7 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
             # Rare: read whole, to find out where it belongs.
             contents = read_whole(path, attempts)
         except FileNotFoundError:
-            continue  # dropped or begun anew in this moment
+            continue  # dropped or begun again in this moment
         first = next(frames(contents.data, HEADER_BYTES, None), None)
         if first is not None:
             first_sequence = sequence_of(first[1])

@@ -28,7 +28,7 @@ READ_AHEAD_BYTES = 64 * 1024
 UNREADABLE_TRIES_MAX = 40
 """Calls that fail on blocks which the medium does not give back, before the export goes on behind
 them and the session log shows a gap: ten seconds at the exporter's pace, ten times what a start
-waits, because a start has somebody waiting."""
+waits, because clients wait for a start."""
 
 
 class JournalReader:
@@ -121,7 +121,7 @@ class JournalReader:
         finally:
             os.close(descriptor)
         if (None if head is None else head[0]) != file.salt:
-            return []  # begun anew in this moment
+            return []  # begun again in this moment
         if newest is not None:
             self._synced = newest
             self._salt, self._at = newest

@@ -56,8 +56,8 @@ class JournalReading:
     def blobs(self) -> Iterator[Blob]:
         """Yield the blobs from `checkpoint` on, and those before it in the same file.
 
-        A newest blob that is not whole was being written when the power was cut: nobody was told of
-        it, and it is passed over.
+        A newest blob that is not whole was being written when the power was cut: nothing of it
+        was acknowledged, and it is passed over.
 
         Raises OtherFormat for a blob that a later version wrote, OSError.
         """

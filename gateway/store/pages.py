@@ -38,6 +38,6 @@ def load_page(
             payload_bytes += len(message.payload)
         deliveries.append(Delivery(session, message, number, flags, position))
         if payload_bytes_max is not None and payload_bytes >= payload_bytes_max:
-            rows.close()  # an open query would keep the WAL from beginning anew
+            rows.close()  # an open query would keep the WAL from beginning again
             return deliveries, position + 1 - first_position
     return deliveries, end_position - first_position

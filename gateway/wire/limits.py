@@ -12,7 +12,7 @@ STRING_BYTES_MAX: Final = 65_535
 
 PACKET_ID_MAX: Final = 65_535
 
-# Before CONNECT a peer is nobody, and must not make us hold the maximum packet size for nothing.
+# Before CONNECT a peer is unknown, and must not make us hold the maximum packet size.
 # The largest CONNECT of MQTT 3.1.1 has 327,699 bytes (five fields of 64 KiB); the rest is for
 # properties.
 CONNECT_PACKET_BYTES_MAX: Final = 524_288
@@ -28,7 +28,7 @@ USER_PROPERTIES_PER_PACKET_MAX: Final = 1_000
 # subscription that matched it.
 SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX: Final = 10_000
 
-# Topics that were checked once are not checked again. Sensors publish to a few topics for ever,
+# Topics that were checked once are not checked again. Sensors publish to the same few topics,
 # so a few thousand are enough; the bytes bound what a client that invents topics can make us keep
 # (the decoded text and the bookkeeping come on top: about 2 MB in all at these figures).
 TOPIC_CACHE_COUNT_MAX: Final = 8_192

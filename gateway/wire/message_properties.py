@@ -2,7 +2,7 @@
 
 Some belong to the message and are passed on unchanged and in order; the message expiry interval is
 passed on less the time that it waited; subscription identifiers and the topic alias belong to one
-hop and are made anew.
+hop and are made again.
 """
 
 from typing import Final

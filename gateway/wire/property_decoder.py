@@ -215,7 +215,7 @@ def _set_string(properties: Properties, identifier: int, value: str) -> None:
     if identifier == p.CONTENT_TYPE:
         properties.content_type = value
     elif identifier == p.RESPONSE_TOPIC:
-        # [MQTT5-3.3.2-14] it is a topic that somebody will publish to
+        # [MQTT5-3.3.2-14] it is a topic that a client will publish to
         error = validate_topic_name(value)
         if error is not None:
             raise Malformed(wrong.TOPIC_NAME, f"response topic: {error}", PROTOCOL_ERROR)

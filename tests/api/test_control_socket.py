@@ -60,7 +60,7 @@ async def test_a_dead_brokers_socket_is_told_from_an_absent_one(
     asker: ControlSocket, broker: ContractBroker
 ) -> None:
     await broker.stop()
-    assert "nobody answers" in (await problem_of(asker)).reason
+    assert "no process answers" in (await problem_of(asker)).reason
 
 
 async def test_a_socket_path_that_is_too_long_says_so(tmp_path: Path) -> None:

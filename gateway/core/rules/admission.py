@@ -184,7 +184,7 @@ class Admission:
             message.batch = self.recorder.batch_number
 
     def record_again(self, session: Session, message: Message) -> Message:
-        """Record a message that only a clean session still had, for somebody else to have.
+        """Record a message that only a clean session still had, for another session to have.
 
         What the journal says of it already may have gone from the disk with its last receiver.
         """

@@ -1,4 +1,4 @@
-"""Retained messages for new subscriptions, in slices: a subscriber to `#` stalls nobody.
+"""Retained messages for new subscriptions, in slices: a subscriber to `#` stalls no other.
 
 A connection has one list of filters whose retained messages are still wanted; asking again for one
 that waits adds nothing. What a durable session gets at QoS 1 or 2 enters its queue in the batch of

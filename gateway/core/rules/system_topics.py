@@ -1,4 +1,4 @@
-"""What the broker says under `$SYS`: at QoS 0, to whoever is there, recorded nowhere.
+"""What the broker publishes under `$SYS`: at QoS 0, to clients that are connected, never recorded.
 
 The values are the shell's; here is who gets them. They behave as retained messages do (a new
 subscriber gets what holds now, with RETAIN set), but nothing of them is kept: not in the tree of

@@ -28,7 +28,7 @@ class Session:
         self.client_id_bytes = client_id.encode()
         self.durable = durable
         self.username: str | None = None
-        """To whom it belongs: nobody else may have it. None: its client named no user."""
+        """The user that it belongs to: no other may have it. None: its client named no user."""
         self.listener = ""
         """Where its last connection came in; empty until it is resumed after a start."""
         self.protocol = 4

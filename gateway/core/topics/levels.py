@@ -25,7 +25,7 @@ CHILDREN_BYTES: Final = 256
 
 SHRUNK_COUNT_MIN: Final = 64
 """A dictionary never gives memory back; one that had four times as many entries, and at least so
-many, is made anew."""
+many, is made again."""
 
 
 class Pattern:

@@ -138,7 +138,7 @@ class Route:
 
 
 ROUTE_BYTES: Final = 600
-"""What a route costs that reaches nobody, with its place in the cache."""
+"""What a route costs that reaches no session, with its place in the cache."""
 
 TARGET_BYTES: Final = 112
 """What one session more costs."""

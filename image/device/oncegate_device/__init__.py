@@ -1,7 +1,7 @@
 """What runs on the card beside the gateway: provisioning, updates, and the health check of a slot.
 
 This room owes the person who edits `gateway.toml` on the boot partition one clear line for each
-mistake, owes the gateway a configuration that its own rooms have checked, and owes whoever asks
+mistake, owes the gateway a configuration that its own rooms have checked, and owes a caller
 the truth about slots and updates. It runs as root on the card with the gateway's Python, and only
 there: the gateway does not know it. It imports `gateway.configuration` with `gateway.keys` and
 `firmware_bridge.protocols` (what a file may have), `gateway.access` (the password file) and

@@ -216,7 +216,7 @@ def _ends_rollback(offered: Bundle, start: Start, *, is_accepted: bool) -> bool:
     if own is None or theirs is None:
         who = "This system" if own is None else "The bundle"
         reason = (
-            f"{who} does not say the format of its data, so nobody knows whether the version of "
+            f"{who} does not say the format of its data, so it is not known whether the version of "
             "now can read them afterwards"
         )
     else:

@@ -95,7 +95,7 @@ def _text_of(file: Path) -> str:
 def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     hostname = wanted.device.hostname or "oncegate"
     yield f"The gateway is called {hostname}"
-    # The page shows these lines to whoever may look at it: no names of networks and users.
+    # The page shows these lines to its visitors: no names of networks and users.
     yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
     keys = len(wanted.device.ssh_keys)
     yield f"SSH: {keys} key(s) may log in as root" if keys else "SSH: closed, no key was given"

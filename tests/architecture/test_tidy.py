@@ -1,0 +1,92 @@
+"""The house's sizes, the mirror of the tests, and its words: what a reviewer would look for."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# The folder of each part, and where its tests are.
+PARTS = {
+    "gateway": "tests",
+    "firmware-bridge/firmware_bridge": "tests/bridge",
+    "api": "tests/api",
+    "cloud_jobs": "tests/cloud_jobs",
+    "image/device/oncegate_device": "tests/image/device",
+}
+MODULE_LINES_MAX = 300
+FUNCTION_LINES_MAX = 40
+# Longer ones, which must not grow: modules that are one table or one automaton.
+LONGER_MODULES = {
+    "gateway/core/state.py": 356,
+    "gateway/store/checkpoint.py": 355,
+    "gateway/store/journal.py": 330,
+}
+# Longer ones, which must not grow: an attribute a line, an option a line, or a loop in which a call
+# would cost a message more than a line costs its reader.
+LONGER_FUNCTIONS = {
+    "gateway/cli/audit.py: audit": 44,
+    "gateway/cli/bench.py: bench": 90,
+    "gateway/cli/check_config.py: check_config": 51,
+    "gateway/cli/ingest.py: ingest": 47,
+    "gateway/cli/passwd.py: passwd": 65,
+    "gateway/cli/simulate_board.py: simulate_board": 42,
+    "gateway/cli/up.py: _run": 41,
+    "gateway/core/limits.py: __init__": 53,
+    "gateway/core/rules/admission.py: refusal_of": 46,
+    "gateway/core/rules/admit.py: admit": 50,
+    "gateway/core/rules/composition.py: __init__": 54,
+    "gateway/core/rules/connect.py: receive_connect": 42,
+    "gateway/core/rules/deliver.py: deliver_qos0": 44,
+    "gateway/core/rules/publish.py: receive_publish": 50,
+    "gateway/core/sessions/connection.py: __init__": 70,
+    "gateway/core/sessions/session.py: __init__": 60,
+    "gateway/store/recovery.py: recover": 60,
+    "gateway/wire/decoder.py: _read_packets": 46,
+    "gateway/wire/publish_decoder.py: decode_publish": 52,
+}
+# Words of the house's list for which there is always a better one.
+WORDS = re.compile(r"\b(nobody|somebody|whoever|for ever|anew)\b", re.IGNORECASE)
+
+
+def modules() -> list[Path]:
+    """The modules of the product, relative to the root."""
+    return sorted(path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py"))
+
+
+def long_functions_in(path: Path) -> Iterator[tuple[str, int]]:
+    """Functions beyond the limit, with their lines."""
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                yield f"{path}: {node.name}", lines
+
+
+def test_no_module_is_longer_than_it_may_be() -> None:
+    lengths = {str(path): (ROOT / path).read_text().count("\n") for path in modules()}
+    found = {
+        path: lines
+        for path, lines in lengths.items()
+        if lines > LONGER_MODULES.get(path, MODULE_LINES_MAX)
+    }
+    assert found == {}
+    assert [each for each in LONGER_MODULES if lengths.get(each, 0) <= MODULE_LINES_MAX] == []
+
+
+def test_no_function_is_longer_than_it_may_be() -> None:
+    lengths = dict(each for path in modules() for each in long_functions_in(path))
+    found = {
+        name: lines for name, lines in lengths.items() if lines > LONGER_FUNCTIONS.get(name, 0)
+    }
+    assert found == {}
+    assert [each for each in LONGER_FUNCTIONS if each not in lengths] == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=str)
+def test_a_module_is_written_in_the_house_s_words(path: Path) -> None:
+    lines = (ROOT / path).read_text().splitlines()
+    found = [f"{number}: {line}" for number, line in enumerate(lines, 1) if WORDS.search(line)]
+    assert found == []
