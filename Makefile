@@ -43,7 +43,10 @@ INSTALL := $(UV) pip install -q -p $(BIN)/python --no-build-isolation --require-
 PACKAGES := requirements/install-debian-packages
 # Node.js and npm are Python packages of the tests; MQTT.js is locked beside the program that uses it.
 MQTTJS := tests/contract/mqtt_client/mqttjs
-NPM := $(CURDIR)/$(BIN)/npm --prefix $(MQTTJS)
+NPM := $(BIN)/npm --prefix $(MQTTJS)
+# Before a set-up: of two that begin together the second waits, and finds the work done.
+ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.lock; flock 9; \
+	if [ -e $@ ] && [ -z "$$(find $^ -newer $@)" ]; then exit 0; fi
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
 COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/*/*.py)
@@ -117,7 +120,7 @@ test-image:
 	@if [ -n "$(ARGUMENTS)" ]; then echo "not run: ARGUMENTS"; \
 	elif [ "$$(id -u)" != 0 ]; then echo "not run: needs root"; \
 	elif [ ! -e "$$(image/base-file)" ]; then echo "not run: no Debian for the card, see make image"; \
-	else $(MAKE) packages-image-test image-card && ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \
+	else $(MAKE) packages-image-test image-card && ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
 		exec nice $(BIN)/python -m pytest -q "tests/image/boot/test_first_boot.py" -k virt; \
 	fi
 
@@ -230,11 +233,11 @@ bundle: packages-image
 	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
 
 image-test: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" \
+	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
 		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
 
 image-chain: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
-	@ONCEGATE_IMAGE="$$(ls $(CURDIR)/dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
+	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
 		exec $(BIN)/python -m pytest -s tests/image/boot/test_whole_chain.py $(ARGUMENTS)
 
 conformance: $(VENV)/.ready-test
@@ -258,7 +261,7 @@ packages-run packages-test packages-cloud packages-bench packages-deb packages-i
 	@$(PACKAGES) $*
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run
-	@python=$$(requirements/find-python $(PYTHON)); \
+	@$(ALONE); python=$$(requirements/find-python $(PYTHON)); \
 	echo "Setting up $(VENV) with $$("$$python" -V) ..."; \
 	"$$python" -m venv --clear $(UV_VENV); \
 	$(UV_VENV)/bin/python -m pip install -q --disable-pip-version-check --no-input --no-deps \
@@ -267,22 +270,22 @@ $(UV_VENV)/.ready: requirements/uv.txt | packages-run
 	touch $@
 
 $(VENV)/.ready-run: $(UV_VENV)/.ready requirements/build.txt requirements/runtime.txt pyproject.toml | packages-run
-	@echo "Installing the gateway's Python packages ..."
-	@$(INSTALL) -r requirements/build.txt
-	@$(INSTALL) -r requirements/runtime.txt
-	@$(UV) pip install -q -p $(BIN)/python --no-build-isolation --no-deps -e .
-	@touch $@
+	@$(ALONE); echo "Installing the gateway's Python packages ..."; \
+	$(INSTALL) -r requirements/build.txt; \
+	$(INSTALL) -r requirements/runtime.txt; \
+	$(UV) pip install -q -p $(BIN)/python --no-build-isolation --no-deps -e .; \
+	touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt $(MQTTJS)/package-lock.json | packages-test
-	@echo "Installing the tests' Python and JavaScript packages ..."
-	@$(INSTALL) -r requirements/dev.txt
-	@$(NPM) ci >/dev/null
-	@touch $@
+	@$(ALONE); echo "Installing the tests' Python and JavaScript packages ..."; \
+	$(INSTALL) -r requirements/dev.txt; \
+	$(NPM) ci >/dev/null; \
+	touch $@
 
 $(VENV)/.ready-cloud: $(VENV)/.ready-run requirements/cloud.txt
-	@echo "Installing PySpark (about 450 MB, once) ..."
-	@$(INSTALL) -r requirements/cloud.txt
-	@touch $@
+	@$(ALONE); echo "Installing PySpark (about 450 MB, once) ..."; \
+	$(INSTALL) -r requirements/cloud.txt; \
+	touch $@
 
 # The files hold versions and hashes and no download address. UPGRADE=--upgrade takes newer versions.
 requirements: $(UV_VENV)/.ready
