@@ -19,7 +19,7 @@ from gateway.cli.application import application
 from gateway.cli.ctl import application as ctl
 from gateway.cli.main import run
 from gateway.configuration import load
-from tests.cli.test_exit_codes import REPORT
+from tests.cli.reports import REPORT
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 WITHOUT_A_RESULT = {
