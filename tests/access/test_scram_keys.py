@@ -3,6 +3,8 @@
 import base64
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway.access import scram_keys
 from gateway.access.scram_keys import ScramKeys, ScramKeysError, keys_of
@@ -45,3 +47,19 @@ def test_an_entry_that_cannot_be_used_is_refused(old: str, new: str, reason: str
 def test_a_key_of_another_length_is_refused() -> None:
     with pytest.raises(ScramKeysError, match="32 bytes"):
         scram_keys.parse(ScramKeys(4096, SALT, b"x" * 31, b"x" * 32).text())
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_an_entry_or_refused(text: str) -> None:
+    for entry in (text, scram_keys.PREFIX + text):
+        try:
+            keys = scram_keys.parse(entry)
+        except ScramKeysError:
+            continue
+        assert scram_keys.parse(keys.text()) == keys
+
+
+@pytest.mark.parametrize("text", ["YQ", "Y Q==", "YQ==\n", "=", "\u00e4"])
+def test_base64_is_strict(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        scram_keys.bytes_of(text)

@@ -1,5 +1,6 @@
 """A broker's side of the control socket that answers with what a test recorded."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -32,7 +33,9 @@ class Peer:
                 for line in lines:
                     question = json.loads(line)
                     self.questions.append(question)
-                    connection.sendall(self.answer(question))
+                    # A client that has stopped waiting has closed its end.
+                    with contextlib.suppress(BrokenPipeError):
+                        connection.sendall(self.answer(question))
 
     def close(self) -> None:
         self._server.shutdown(socket.SHUT_RDWR)

@@ -12,11 +12,6 @@ from gateway.configuration.loading import FILE_BYTES_MAX, variables
 from gateway.keys.section import keys_of
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "gateway.toml"
-
-
 def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> None:
     file.write_text(
         """
