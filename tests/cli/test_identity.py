@@ -38,3 +38,14 @@ def test_a_directory_that_cannot_be_made_is_one_line_that_names_it(
     assert shown.out == ""
     (line,) = shown.err.splitlines()
     assert str(tmp_path / "file") in line
+
+
+def test_a_directory_of_an_earlier_version_is_closed_to_others(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    (directory / "gateway-id").write_text("cellar-1\n")
+    for path, mode in ((directory, 0o755), (directory / "gateway-id", 0o644)):
+        path.chmod(mode)
+    assert run(["id", "--data-dir", str(directory)]) == 0
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o750
+    assert stat.S_IMODE((directory / "gateway-id").stat().st_mode) == 0o640
