@@ -8,8 +8,10 @@ explained in `docs/configuration.md`.
 """
 
 from gateway.configuration.identity import gateway_id
+from gateway.configuration.listener import Listener
 from gateway.configuration.loading import load
 from gateway.configuration.problems import ConfigurationError
-from gateway.configuration.sections import Configuration, Listener, Serial
+from gateway.configuration.serial_port import Serial
+from gateway.configuration.whole import Configuration
 
 __all__ = ["Configuration", "ConfigurationError", "Listener", "Serial", "gateway_id", "load"]

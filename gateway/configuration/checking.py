@@ -21,7 +21,8 @@ from pydantic import (
 )
 
 from gateway.configuration.problems import ConfigurationError, Location, Written, lines_of
-from gateway.configuration.sections import Configuration, Serial
+from gateway.configuration.serial_port import Serial
+from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols, ProtocolSettings
 from gateway.keys.quantities import refusal
 from gateway.keys.section import Section, fields_of, keys_of

@@ -7,7 +7,8 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from gateway.configuration.problems import shown
-from gateway.configuration.sections import Configuration, Serial
+from gateway.configuration.serial_port import Serial
+from gateway.configuration.whole import Configuration
 from gateway.keys.quantities import Quantity, is_never
 from gateway.keys.section import Section, fields_of, keys_of
 

@@ -14,7 +14,7 @@ import re
 import secrets
 from pathlib import Path
 
-from gateway.configuration.sections import Configuration
+from gateway.configuration.whole import Configuration
 from gateway.files.disk_errors import is_unreadable
 from gateway.files.durable import replace_durably
 from gateway.files.lock import alone_in

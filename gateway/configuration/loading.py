@@ -21,7 +21,7 @@ from gateway.configuration.problems import (
     shown,
     suggestion,
 )
-from gateway.configuration.sections import Configuration
+from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
 from gateway.keys.section import fields_of, keys_of
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from gateway.configuration.sections import DEFAULT_FRAMING, Configuration, Listener, Serial
+from gateway.configuration.listener import Listener
+from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
+from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
 from gateway.keys.section import Section, fields_of, keys_of
 

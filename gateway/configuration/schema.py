@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from gateway.configuration.description import written_of
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
-from gateway.configuration.sections import DEFAULT_FRAMING, Configuration, Listener, Serial
+from gateway.configuration.listener import Listener
+from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
+from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
 from gateway.keys.quantities import Items, Quantity
 from gateway.keys.section import Section, fields_of, keys_of

@@ -1,14 +1,12 @@
 """The door of the room: users with either kind of entry, asked either way, known or not."""
 
 import os
-import stat
 import threading
 from pathlib import Path
 
 import pytest
 
 from gateway.access.authentication import Authenticator
-from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile, PasswordFileError, remove_user, set_password
 from gateway.threads import BACKGROUND_NICENESS
 from tests.access.scram_client import ScramClient
@@ -153,17 +151,3 @@ def test_a_damaged_line_is_refused_with_its_number(path: Path, line: str, messag
     with pytest.raises(PasswordFileError) as refusal:
         PasswordFile.load(path)
     assert f"{path}: {message}" in str(refusal.value)
-
-
-def test_the_decoys_key_is_made_once_for_the_broker_only_and_a_damaged_one_is_replaced(
-    tmp_path: Path,
-) -> None:
-    key = load_key(tmp_path)
-    kept = tmp_path / "decoy-key"
-    assert len(key) == 32
-    assert load_key(tmp_path) == key
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    kept.write_bytes(key[:-1])
-    assert load_key(tmp_path) != key
-    assert len(kept.read_bytes()) == 32
-    assert list(tmp_path.iterdir()) == [kept]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.in_child import in_child
-from gateway.cli.services import SERVICES
 
 
 def test_a_result_comes_from_another_process() -> None:
@@ -50,23 +49,3 @@ def test_an_error_is_raised_here_and_nothing_is_printed_twice() -> None:
         [sys.executable, "-c", program], env=around, capture_output=True, check=True
     )
     assert done.stdout.decode().splitlines() == ["begun", "raised no"]
-
-
-@pytest.mark.parametrize("verb", sorted(SERVICES))
-def test_a_service_is_prepared_without_what_reads_its_command_line(
-    verb: str, tmp_path: Path
-) -> None:
-    program = (
-        "import sys\n"
-        "from gateway.cli import main, services\n"
-        "def told(service):\n"
-        "    heavy = {'typer', 'pydantic', 'rich'} & set(sys.modules)\n"
-        "    print(sorted(heavy), type(service).__name__)\n"
-        "    return 3\n"
-        "for each in services.Prepared.__subclasses__():\n"
-        "    each.run = told\n"
-        f"sys.exit(main.run([{verb!r}, '--data-dir', {str(tmp_path)!r}, '--verbose']))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
-    assert done.returncode == 3
-    assert done.stdout.decode().strip() == f"[] Prepared{verb.capitalize()}"

@@ -1,12 +1,17 @@
-"""The set-up before the Spark job: which Java it takes, and what it says where there is none."""
+"""`oncegate ingest`: the set-up before the Spark job, which Java it takes, and the exit code."""
 
+import dataclasses
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cloud_jobs import main as job
+from cloud_jobs.report import IngestReport
 from gateway.cli import ingest
 from gateway.cli.main import run
+from tests.cli.reports import REPORT
 
 
 @pytest.fixture
@@ -63,3 +68,15 @@ def test_outside_of_a_source_tree_it_says_what_to_install(
 def test_a_file_url_is_its_directory_and_other_urls_stay() -> None:
     assert ingest._directory_of("file:///srv/a%20b") == "/srv/a b"
     assert ingest._directory_of("s3://bucket/prefix") == "s3://bucket/prefix"
+
+
+@pytest.mark.parametrize(("gaps_count", "code"), [(0, 0), (7, 4)])
+def test_ingest_ends_with_4_where_the_tables_have_gaps(
+    gaps_count: int, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def finished(*_: Any) -> IngestReport:
+        return dataclasses.replace(REPORT, gaps_count=gaps_count)
+
+    monkeypatch.setattr(job, "run", finished)
+    monkeypatch.setattr(ingest, "set_up_spark", lambda: None)
+    assert run(["ingest", "--data-dir", str(tmp_path)]) == code

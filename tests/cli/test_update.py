@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_command import oncegate
+from tests.cli.command import oncegate
 
 CARD = '#!/bin/sh\nprintf "<%s>" "$@"\nexit 7\n'
 

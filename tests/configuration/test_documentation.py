@@ -1,7 +1,6 @@
 """docs/configuration.md and the sections say the same: sections, keys, defaults."""
 
 import re
-import tomllib
 from dataclasses import MISSING, Field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
-from gateway.configuration.description import keys, text_of
+from gateway.configuration.description import text_of
 from gateway.configuration.problems import section_at
 from gateway.keys.section import fields_of, keys_of
 
@@ -68,22 +67,3 @@ def test_the_example_in_the_page_can_be_used(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text(example[1])
     assert load(file, {}, {}, PROTOCOLS).serial[0].name == "gps"
-
-
-def test_values_are_shown_as_a_file_would_have_them(tmp_path: Path) -> None:
-    by_section: dict[str, dict[str, str]] = {}
-    for key in keys(load(None, {}, {})):
-        section, name = key.name.strip("[").split("]")[0], key.name.split()[-1]
-        if key.text != "-":
-            by_section.setdefault(section, {})[name] = key.text
-    listeners = by_section.pop("listeners")
-    file = tmp_path / "gateway.toml"
-    lines = [
-        f"[{section}]\n" + "".join(f"{name} = {text}\n" for name, text in pairs.items())
-        for section, pairs in by_section.items()
-    ]
-    lines.append("[[listeners]]\n" + "".join(f"{n} = {text}\n" for n, text in listeners.items()))
-    file.write_text("".join(lines))
-    tomllib.loads(file.read_text())
-    shown_again = load(file, {}, {})
-    assert shown_again == load(None, {}, {})

@@ -4,27 +4,12 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gateway.cli.bridge import bridge_settings_of
-from gateway.cli.up import environment_of
 from gateway.configuration import Configuration, ConfigurationError, load
-from gateway.configuration.description import tables
 from gateway.configuration.loading import FILE_BYTES_MAX, variables
 from gateway.keys.section import keys_of
-from gateway.keys.serial_line import Line
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "gateway.toml"
-
-
-def test_nothing_at_all_is_a_whole_configuration() -> None:
-    configuration = load(None, {}, {})
-    assert configuration.listeners[0].bind == "127.0.0.1"
-    assert configuration.listeners[0].port == 1883
-    assert configuration.mqtt.max_inflight == 32
-    assert configuration.serial == ()
 
 
 def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> None:
@@ -93,27 +78,6 @@ def test_a_list_of_tables_is_toml_or_json_in_the_environment(text: str) -> None:
     assert port.units == {"a": "Cel"}
 
 
-@pytest.mark.parametrize(
-    ("keys", "line", "shown"),
-    [
-        ("", Line(115_200, 8, "N", 1), None),
-        ("baud_rate = 9600", Line(9600, 8, "N", 1), None),
-        ("line = '9600 7E1'", Line(9600, 7, "E", 1), "9600 7E1"),
-        ("line = '115200 8N1'", Line(115_200, 8, "N", 1), "115200 8N1"),
-        ("line = '2400 8O2'", Line(2400, 8, "O", 2), "2400 8O2"),
-    ],
-)
-def test_a_serial_line_is_its_rate_or_all_of_its_settings(
-    file: Path, keys: str, line: Line, shown: str | None
-) -> None:
-    file.write_text(f"[[serial]]\nname = 'scale'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
-    configuration = load(file, {}, {}, PROTOCOLS)
-    assert configuration.serial[0].line_settings == line
-    assert tables(configuration)["serial"][0]["line"] == shown
-    (port,) = bridge_settings_of(configuration).ports
-    assert port.line == line
-
-
 def test_a_line_end_in_a_variable_sets_no_second_key() -> None:
     text = "8080\n[mqtt]\nmax_inflight = 1"
     with pytest.raises(ConfigurationError, match="ONCEGATE_API_PORT"):
@@ -129,44 +93,6 @@ def test_the_listen_option_moves_the_first_listener_and_keeps_its_rules(file: Pa
     (listener,) = configuration.listeners
     assert (listener.bind, listener.port, listener.anonymous) == ("::1", 1999, False)
     assert configuration.broker_address == ("::1", 1999)
-
-
-def test_the_bridge_finds_the_first_listener_unless_it_is_told_otherwise() -> None:
-    everywhere = '[{bind = "0.0.0.0", port = 1884, allow_anonymous_network = true}]'
-    assert load(None, {"ONCEGATE_LISTENERS": everywhere}, {}).broker_address == ("127.0.0.1", 1884)
-    told = {"ONCEGATE_BRIDGE_BROKER": "broker.example:1885"}
-    assert load(None, told, {}).broker_address == ("broker.example", 1885)
-
-
-def test_the_bridge_passes_by_listeners_that_do_not_speak_plain_mqtt(file: Path) -> None:
-    file.write_text(
-        "[[listeners]]\nprotocol = 'websocket'\n"
-        "[[listeners]]\nprotocol = 'unix'\npath = '/run/oncegate/mqtt.sock'\n"
-        "[[listeners]]\nport = 1890\nproxy_protocol = true\nallow_anonymous_network = true\n"
-        "[[listeners]]\nport = 1891\n"
-    )
-    configuration = load(file, {}, {})
-    assert configuration.broker_address == ("127.0.0.1", 1891)
-    assert configuration.listeners[0].port == 8083
-    assert configuration.listeners[1].place == "/run/oncegate/mqtt.sock"
-
-
-def test_listeners_that_were_written_out_are_read_again_as_they_were(file: Path) -> None:
-    file.write_text(
-        "[[listeners]]\n[[listeners]]\nprotocol = 'websocket'\norigins = ['HTTPS://A.example']\n"
-        "[[listeners]]\nprotocol = 'unix'\npath = 'mqtt.sock'\nmax_connections = 3\n"
-    )
-    configuration = load(file, {}, {})
-    written = environment_of(configuration, {})["ONCEGATE_LISTENERS"]
-    again = load(None, {"ONCEGATE_LISTENERS": written}, {})
-    assert again.listeners == configuration.listeners
-    assert again.listeners[1].origins == ("https://a.example",)
-
-
-def test_the_upload_target_is_a_directory_of_the_data_directory_unless_set() -> None:
-    given = load(None, {}, {"gateway.data_dir": "/srv/a b"})
-    assert given.upload_target == "file:///srv/a%20b/uploaded"
-    assert load(None, {"ONCEGATE_UPLOAD_TARGET": "s3://b/p"}, {}).upload_target == "s3://b/p"
 
 
 def test_every_key_has_an_environment_variable() -> None:
@@ -203,19 +129,39 @@ def test_a_missing_file_is_refused_with_its_name(file: Path) -> None:
         load(file, {}, {})
 
 
-@pytest.mark.parametrize(
-    ("content", "window"),
-    [
-        ("", 100),
-        ("[mqtt]\nmax_awaiting_rel = 7", 7),
-        ("[mqtt]\nmax_awaiting_rel = 5000", 100),
-        ("[mqtt]\nmax_awaiting_rel = 7\n[bridge]\nwindow = 3", 3),
-        ("[mqtt]\nmax_awaiting_rel = 7\n[bridge]\nbroker = 'elsewhere:1883'", 100),
-    ],
+def test_a_mistake_in_the_environment_names_the_variable() -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        load(None, {"ONCEGATE_MQTT_MAX_INFLIGHT": "many"}, {})
+    (line,) = refusal.value.problems
+    assert line.startswith(
+        'ONCEGATE_MQTT_MAX_INFLIGHT: [mqtt] max_inflight = "many" is not allowed'
+    )
+
+
+def test_a_variable_that_sets_nothing_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ConfigurationError, match='did you mean "ONCEGATE_MQTT_MAX_INFLIGHT"'):
+        load(None, {"ONCEGATE_MQTT_MAX_INFLIHGT": "1"}, {})
+
+
+def test_variables_that_are_not_ours_are_left_alone() -> None:
+    load(None, {"ONCEGATE_SEED": "1", "ONCEGATE": "x", "PATH": "/bin"}, {})
+
+
+def test_a_mistake_on_the_command_line_says_so() -> None:
+    with pytest.raises(ConfigurationError, match=r"^the command line: \[api\] port = 99999"):
+        load(None, {}, {"api.port": 99999})
+    with pytest.raises(ConfigurationError, match="--listen: 'nowhere' is not HOST:PORT"):
+        load(None, {}, {"listen": "nowhere"})
+
+
+@given(
+    st.text(max_size=200), st.sampled_from(["max_inflight", "retry_interval", "max_packet_size"])
 )
-def test_the_bridge_has_no_more_under_way_than_its_broker_holds(
-    tmp_path: Path, content: str, window: int
-) -> None:
-    file = tmp_path / "gateway.toml"
-    file.write_text(content)
-    assert load(file, {}, {}).bridge_window == window
+def test_any_text_in_the_environment_is_taken_or_refused_in_lines(text: str, key: str) -> None:
+    problems: tuple[str, ...] = ()
+    try:
+        load(None, {f"ONCEGATE_MQTT_{key}".upper(): text}, {})
+    except ConfigurationError as refusal:
+        problems = refusal.problems
+    assert all("\n" not in line and "\x1b" not in line for line in problems)
+    assert all(len(line) < 400 for line in problems)

@@ -1,6 +1,5 @@
 """The JSON Schema of gateway.toml agrees with the loader, as far as a schema can."""
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -12,14 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from gateway.cli.main import run
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
-from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
-from gateway.configuration.problems import section_at
 from gateway.configuration.schema import schema
 from gateway.keys.section import keys_of
-from tests.configuration.test_refusals import PORT, REFUSED
+from tests.configuration.refused import PORT, REFUSED
 
 ROOT = Path(__file__).resolve().parents[2]
 VALIDATOR = Draft202012Validator(schema(PROTOCOLS))
@@ -115,14 +111,6 @@ def test_it_accepts_every_default_as_a_person_writes_it() -> None:
     assert properties["mqtt"]["properties"]["max_session_expiry"]["default"] == "never"
 
 
-def test_every_key_is_described_and_no_other() -> None:
-    described = {(section, key) for section, keys in KEY_DESCRIPTIONS.items() for key in keys}
-    known = {
-        (section, key) for section in keys_of(Configuration) for key in keys_of(section_at(section))
-    }
-    assert described == known
-
-
 TEXTS = {
     ("mqtt", "retry_interval"): st.from_regex(r"\A[0-9]{1,4}(\.[0-9])? ?(ms|s|m|h|d)\Z"),
     ("mqtt", "max_packet_size"): st.from_regex(r"\A[0-9]{1,4}(\.5)? ?([KMG]iB|kB|MB|B)\Z"),
@@ -146,12 +134,3 @@ def test_it_accepts_what_the_loader_accepts(drawn: tuple[tuple[str, str], Any]) 
     except ConfigurationError:
         return
     assert VALIDATOR.is_valid({section: {key: value}}), value
-
-
-def test_the_command_prints_it_whatever_the_configuration_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "gateway.toml").write_text("[mqt]\n")
-    file = str(tmp_path / "gateway.toml")
-    assert run(["check-config", "--schema", "--config", file]) == 0
-    assert json.loads(capsys.readouterr().out) == schema(PROTOCOLS)

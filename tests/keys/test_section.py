@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.section import NO_KEY, Section, fields_of, keys_of
 
 
@@ -22,9 +21,3 @@ def test_the_keys_of_a_table_are_its_attributes_but_for_those_that_stand_for_non
 
 def test_two_tables_are_equal_whoever_gave_their_values() -> None:
     assert Pump(name="a", given=frozenset({"name"})) == Pump(name="a", speed=3)
-
-
-def test_a_protocol_without_keys_names_no_device_and_works_with_any_line() -> None:
-    assert keys_of(ProtocolSettings) == ()
-    assert ProtocolSettings().device_names == ()
-    assert ProtocolSettings.data_bits == (7, 8)

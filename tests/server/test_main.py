@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.configuration.sections import Gateway, Listener
+from gateway.configuration.listener import Listener
+from gateway.configuration.sections import Gateway
 from gateway.server.commit.faults import StoreFailed
 from gateway.server.main import serve
 

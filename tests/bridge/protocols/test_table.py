@@ -9,7 +9,7 @@ import pytest
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
 from firmware_bridge.protocols.table import PROTOCOLS
 
-from gateway.configuration.sections import Serial
+from gateway.configuration.serial_port import Serial
 from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.section import keys_of
 

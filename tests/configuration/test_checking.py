@@ -1,4 +1,4 @@
-"""A protocol brings its own keys: nothing of the configuration knows which there are."""
+"""Sections are made of what was written; a protocol brings its own keys."""
 
 import tomllib
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from jsonschema import Draft202012Validator
 
 from gateway.configuration import ConfigurationError, load
+from gateway.configuration.checking import configuration_of
 from gateway.configuration.description import keys, tables
 from gateway.configuration.schema import schema
+from gateway.configuration.sections import Mqtt
 from gateway.keys.protocol import Protocols, ProtocolSettings
 from gateway.keys.quantities import Whole
 from tests.bridge.meters import Meter, Meters
@@ -123,3 +125,22 @@ def test_all_mistakes_of_a_port_and_its_protocol_are_reported_together(tmp_path:
     with pytest.raises(ConfigurationError) as refusal:
         loaded(tmp_path, f"framing = 'meters'\nbaud_rate = 1\npoll_interval = 3\n{TWO}")
     assert len(refusal.value.problems) == 2
+
+
+def test_what_was_given_is_known_of_every_section() -> None:
+    configuration = configuration_of(
+        {"mqtt": {"max_inflight": 32}, "listeners": [{"port": 1}]}, lambda location: "here"
+    )
+    assert configuration.given == {"mqtt", "listeners"}
+    assert configuration.mqtt.given == {"max_inflight"}
+    assert configuration.listeners[0].given == {"port"}
+    assert configuration.api.given == frozenset()
+    assert configuration.mqtt == Mqtt(), "a default that was given is the same value"
+
+
+def test_a_mistake_names_the_source_of_its_place() -> None:
+    with pytest.raises(ConfigurationError) as refusal:
+        configuration_of(
+            {"mqtt": {"max_inflight": -1}, "api": {"port": -1}}, lambda location: str(location[0])
+        )
+    assert [line.split(":")[0] for line in refusal.value.problems] == ["mqtt", "api"]

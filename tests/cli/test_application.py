@@ -1,4 +1,4 @@
-"""Completion of the command line, in a real bash."""
+"""The verbs as a person at a terminal meets them: help, completion, what is typed wrong."""
 
 import shutil
 import subprocess
@@ -8,6 +8,67 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
+from gateway.server.host.compiled import COMPILED
+from tests.cli.command import oncegate
+
+VERBS = [
+    ["up"],
+    ["broker"],
+    ["bridge"],
+    ["api"],
+    ["upload"],
+    ["simulate-board"],
+    ["ingest"],
+    ["passwd"],
+    ["bench"],
+    ["check-config"],
+    ["ctl", "status"],
+    ["ctl", "sessions"],
+    ["ctl", "session"],
+    ["ctl", "kick"],
+    ["ctl", "drop"],
+    ["ctl", "reload"],
+]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_every_verb_has_help_with_an_example_and_takes_a_configuration(
+    verb: list[str], tmp_path: Path
+) -> None:
+    outcome = oncegate(*verb, "--help", directory=tmp_path)
+    assert outcome.returncode == 0
+    assert f"oncegate {' '.join(verb)}" in outcome.stdout.split("Example")[1]
+    assert "--config" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["brokr"], "No such command 'brokr'"),
+        (["broker", "--lisen", "x"], "No such option: --lisen"),
+        (["passwd"], "Missing argument"),
+        (["broker", "--listen", "nowhere"], "'nowhere' is not HOST:PORT"),
+        (["broker", "--config", "missing.toml"], "missing.toml: cannot be read"),
+        (["api", "--port", "99999"], "a whole number from 0 to 65535"),
+        (["simulate-board", "x", "--interval", "5"], "a duration with its unit"),
+        (["up", "--listen", "0.0.0.0:1883"], "can be reached from the network"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_a_mistake_of_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], message: str, tmp_path: Path
+) -> None:
+    outcome = oncegate(*arguments, directory=tmp_path)
+    assert outcome.returncode == 2
+    (line,) = outcome.stderr.splitlines()
+    assert message in line
+    assert outcome.stdout == ""
+
+
+def test_the_version_says_which_build_of_the_core_runs(tmp_path: Path) -> None:
+    outcome = oncegate("--version", directory=tmp_path)
+    assert outcome.stdout.startswith("oncegate 0.1.0 (core: ")
+    assert ("compiled" in outcome.stdout) is COMPILED
 
 
 def completed(directory: Path, script: str, *words: str) -> list[str]:

@@ -1,15 +1,7 @@
-"""Every mistake is one line that names the source, the key, the value and what is allowed."""
-
-from pathlib import Path
-
-import pytest
-from firmware_bridge.protocols.table import PROTOCOLS
-from hypothesis import given
-from hypothesis import strategies as st
-
-from gateway.configuration import ConfigurationError, load
+"""Configurations that are refused: the file, what its line names, and what it says is allowed."""
 
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
+
 
 REFUSED = [
     ("[mqtt]\nmax_inflight = -1", "[mqtt] max_inflight = -1 ", "a whole number from 0 to 65535"),
@@ -149,70 +141,3 @@ REFUSED = [
     ),
     ("[api]\nbind = 3", "[api] bind = 3 ", "an IP address of this machine"),
 ]
-
-
-@pytest.mark.parametrize(("content", "what", "allowed"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_a_mistake_in_the_file_is_one_line(
-    tmp_path: Path, content: str, what: str, allowed: str
-) -> None:
-    file = tmp_path / "gateway.toml"
-    file.write_text(content)
-    with pytest.raises(ConfigurationError) as refusal:
-        load(file, {}, {}, PROTOCOLS)
-    (line,) = refusal.value.problems
-    assert line.startswith(f"{file}: ")
-    assert what in line
-    assert allowed in line
-    assert "\n" not in line
-
-
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
-    file = tmp_path / "gateway.toml"
-    file.write_text("[mqtt]\nmax_inflight = -1\nx = 1\n[api]\nport = 'y'\n")
-    with pytest.raises(ConfigurationError) as refusal:
-        load(file, {}, {}, PROTOCOLS)
-    assert len(refusal.value.problems) == 3
-
-
-def test_a_mistake_in_the_environment_names_the_variable() -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        load(None, {"ONCEGATE_MQTT_MAX_INFLIGHT": "many"}, {})
-    (line,) = refusal.value.problems
-    assert line.startswith(
-        'ONCEGATE_MQTT_MAX_INFLIGHT: [mqtt] max_inflight = "many" is not allowed'
-    )
-
-
-def test_a_variable_that_sets_nothing_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigurationError, match='did you mean "ONCEGATE_MQTT_MAX_INFLIGHT"'):
-        load(None, {"ONCEGATE_MQTT_MAX_INFLIHGT": "1"}, {})
-
-
-def test_variables_that_are_not_ours_are_left_alone() -> None:
-    load(None, {"ONCEGATE_SEED": "1", "ONCEGATE": "x", "PATH": "/bin"}, {})
-
-
-def test_a_mistake_on_the_command_line_says_so() -> None:
-    with pytest.raises(ConfigurationError, match=r"^the command line: \[api\] port = 99999"):
-        load(None, {}, {"api.port": 99999})
-    with pytest.raises(ConfigurationError, match="--listen: 'nowhere' is not HOST:PORT"):
-        load(None, {}, {"listen": "nowhere"})
-
-
-def test_what_may_be_a_secret_is_not_repeated() -> None:
-    with pytest.raises(ConfigurationError) as refusal:
-        load(None, {"ONCEGATE_UPLOAD_TARGET": "ftp://user:hunter2@host/"}, {})
-    assert "hunter2" not in str(refusal.value)
-
-
-@given(
-    st.text(max_size=200), st.sampled_from(["max_inflight", "retry_interval", "max_packet_size"])
-)
-def test_any_text_in_the_environment_is_taken_or_refused_in_lines(text: str, key: str) -> None:
-    problems: tuple[str, ...] = ()
-    try:
-        load(None, {f"ONCEGATE_MQTT_{key}".upper(): text}, {})
-    except ConfigurationError as refusal:
-        problems = refusal.problems
-    assert all("\n" not in line and "\x1b" not in line for line in problems)
-    assert all(len(line) < 400 for line in problems)

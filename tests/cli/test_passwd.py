@@ -1,11 +1,11 @@
-"""`oncegate passwd --scram` as a person at a terminal meets it."""
+"""`oncegate passwd` as a person at a terminal meets it."""
 
 from pathlib import Path
 
 import pytest
 
 from gateway.access.passwords import PasswordFile
-from tests.cli.test_command import oncegate
+from tests.cli.command import oncegate
 
 
 def test_passwd_writes_scram_keys_and_never_shows_the_password(tmp_path: Path) -> None:
@@ -37,4 +37,22 @@ def test_iterations_that_cannot_be_are_refused_in_one_line(
     assert outcome.returncode == 2
     assert message in outcome.stderr
     assert len(outcome.stderr.splitlines()) == 1
+    assert not (tmp_path / "p").exists()
+
+
+def test_passwd_takes_the_password_from_stdin_and_never_shows_it(tmp_path: Path) -> None:
+    added = oncegate("passwd", "p", "ann", "--password-stdin", directory=tmp_path, stdin="xyzzy\n")
+    assert (added.returncode, added.stdout) == (0, "added: ann in p\n")
+    changed = oncegate("passwd", "p", "ann", "--password-stdin", directory=tmp_path, stdin="abc")
+    assert changed.stdout == "changed: ann in p\n"
+    removed = oncegate("passwd", "p", "ann", "--remove", directory=tmp_path)
+    assert removed.returncode == 0
+    again = oncegate("passwd", "p", "ann", "--remove", directory=tmp_path)
+    assert (again.returncode, again.stderr) == (1, "p: there is no user 'ann'\n")
+    assert "xyzzy" not in added.stdout + added.stderr + (tmp_path / "p").read_text()
+
+
+def test_passwd_refuses_an_empty_password(tmp_path: Path) -> None:
+    outcome = oncegate("passwd", "p", "ann", "--password-stdin", directory=tmp_path)
+    assert (outcome.returncode, outcome.stderr) == (1, "a password has 1 to 65535 bytes\n")
     assert not (tmp_path / "p").exists()

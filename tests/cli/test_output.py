@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from cloud_jobs import main as job
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
@@ -18,8 +19,9 @@ from gateway.cli import ingest
 from gateway.cli.application import application
 from gateway.cli.ctl import application as ctl
 from gateway.cli.main import run
+from gateway.cli.output import show
 from gateway.configuration import load
-from tests.cli.test_exit_codes import REPORT
+from tests.cli.reports import REPORT
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 WITHOUT_A_RESULT = {
@@ -152,3 +154,20 @@ def test_the_page_has_the_keys_of_a_load() -> None:
     keys = documented("bench")
     assert {*result.as_json(), "fsync_ms"} == set(keys)
     assert all(f"`{field.name}`" in keys["faults"] for field in dataclasses.fields(Faults))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "shown"), [("a verdict [bold]", "a verdict [bold]\n"), (Text("[x]"), "[x]\n")]
+)
+def test_without_json_a_document_is_shown_as_it_is_drawn(
+    drawn: Any, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show({"a": 1}, lambda document: drawn, as_json=False)
+    assert capsys.readouterr().out == shown
+
+
+def test_for_programs_a_document_is_one_line_and_is_not_drawn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show({"a": "\u00e4\n"}, lambda document: 1 / 0, as_json=True)  # type: ignore[arg-type,return-value]
+    assert capsys.readouterr().out == '{"a": "\\u00e4\\n"}\n'

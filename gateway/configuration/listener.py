@@ -1,0 +1,74 @@
+"""One address at which the broker listens: `[[listeners]]`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from gateway.configuration.addresses import BindAddress, Origin, SocketPath, is_loopback
+from gateway.keys.quantities import Items, Whole, refusal
+from gateway.keys.section import Section
+
+WEBSOCKET_PORT = 8083
+_DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listener(Section):
+    """One address at which the broker listens."""
+
+    bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
+    port: Annotated[int, Whole(0, 65535)] = _DEFAULT_PORT
+    protocol: Literal["mqtt", "websocket", "unix"] = "mqtt"
+    anonymous: bool = True
+    allow_anonymous_network: bool = False
+    path: Annotated[Path, SocketPath()] | None = None
+    origins: Annotated[tuple[Annotated[str, Origin()], ...], Items()] = ()
+    proxy_protocol: bool = False
+    tls: dict[str, Any] | None = None
+    max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
+
+    @classmethod
+    def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        if written.get("protocol") == "websocket":
+            return {"port": WEBSOCKET_PORT, **written}
+        return written
+
+    def check(self) -> None:
+        if self.tls is not None:
+            raise refusal("no tls: TLS is not available in this version")
+        if self.origins and self.protocol != "websocket":
+            raise refusal('no origins: they belong to protocol = "websocket"')
+        if self.protocol == "unix":
+            if self.path is None:
+                raise refusal('path, where the socket is to be, with protocol = "unix"')
+            if (self.bind, self.port) != (_DEFAULT_BIND, _DEFAULT_PORT):
+                raise refusal('path alone with protocol = "unix": it has no bind and no port')
+        elif self.path is not None:
+            raise refusal('no path: it belongs to protocol = "unix"')
+        if self.anonymous and not self.allow_anonymous_network and self.is_reached_from_network:
+            raise refusal(
+                "anonymous = false with [access] password_file, because "
+                f"{self._who_reaches_it}; allow_anonymous_network = true opens it to everyone"
+            )
+
+    @property
+    def is_reached_from_network(self) -> bool:
+        """Whether clients of other machines come in there: through a proxy on this one, perhaps."""
+        return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
+
+    @property
+    def _who_reaches_it(self) -> str:
+        if self.proxy_protocol:
+            return "proxy_protocol = true is for clients that a proxy brings from the network"
+        return f"{self.bind} can be reached from the network"
+
+    @property
+    def place(self) -> str:
+        """Where it listens, in words."""
+        return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a client finds MQTT on TCP there, with nothing before or around it."""
+        return self.protocol == "mqtt" and not self.proxy_protocol

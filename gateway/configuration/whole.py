@@ -1,0 +1,93 @@
+"""The whole configuration: its sections, and which values of several sections fit together."""
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from gateway.configuration.addresses import host_and_port_of
+from gateway.configuration.listener import Listener
+from gateway.configuration.sections import (
+    Access,
+    Api,
+    Bridge,
+    Disk,
+    Gateway,
+    Hooks,
+    Limits,
+    Mqtt,
+    SessionLog,
+    Upload,
+)
+from gateway.configuration.serial_port import Serial
+from gateway.keys.quantities import Items, refusal
+from gateway.keys.section import Section
+
+BRIDGE_PROTOCOL_VERSION = 4
+BRIDGE_WINDOW = 100
+"""Enough for 100 readings in each round trip and commit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration(Section):
+    """The whole configuration; immutable, in range, converted."""
+
+    gateway: Gateway = field(default_factory=Gateway)
+    listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
+    mqtt: Mqtt = field(default_factory=Mqtt)
+    limits: Limits = field(default_factory=Limits)
+    disk: Disk = field(default_factory=Disk)
+    access: Access = field(default_factory=Access)
+    hooks: Hooks = field(default_factory=Hooks)
+    session_log: SessionLog = field(default_factory=SessionLog)
+    upload: Upload = field(default_factory=Upload)
+    bridge: Bridge = field(default_factory=Bridge)
+    serial: Annotated[tuple[Serial, ...], Items()] = ()
+    api: Api = field(default_factory=Api)
+
+    @property
+    def upload_target(self) -> str:
+        """`[upload] target`, or `uploaded` in the data directory as a URL."""
+        return self.upload.target or (self.gateway.data_dir.absolute() / "uploaded").as_uri()
+
+    @property
+    def broker_address(self) -> tuple[str, int]:
+        """Host and port at which the bridge finds the broker: its own setting or the first
+        listener for plain MQTT."""
+        if self.bridge.broker is not None:
+            return host_and_port_of(self.bridge.broker)
+        first = next(door for door in self.listeners if door.is_plain)
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+        return everywhere.get(first.bind, first.bind), first.port
+
+    @property
+    def bridge_window(self) -> int:
+        """Publications that the bridge has under way at a time: `[bridge] window`, else as many as
+        its own broker holds for one client, and not more than another broker may be expected to."""
+        if self.bridge.window is not None:
+            return self.bridge.window
+        own = self.mqtt.max_awaiting_rel if self.bridge.broker is None else BRIDGE_WINDOW
+        return min(BRIDGE_WINDOW, own)
+
+    def check(self) -> None:
+        doors = [door.place for door in self.listeners if door.path or door.port]
+        for place in doors:
+            if doors.count(place) > 1:
+                raise refusal(f"one listener at {place}, not several")
+        if self.bridge.broker is None and not any(door.is_plain for door in self.listeners):
+            raise refusal(
+                'a listener with protocol = "mqtt" and without proxy_protocol for the bridge, or '
+                "[bridge] broker"
+            )
+        # More exchanges in flight than the broker holds for one client would end the connection.
+        if self.bridge.broker is None and self.bridge_window > self.mqtt.max_awaiting_rel:
+            raise refusal("a [bridge] window of at most [mqtt] max_awaiting_rel")
+        if self.bridge.broker is None and self.serial:
+            if self.mqtt.maximum_qos < 2:
+                raise refusal("[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker")
+            if BRIDGE_PROTOCOL_VERSION not in self.mqtt.protocol_versions:
+                raise refusal("4 in [mqtt] protocol_versions for the bridge, or [bridge] broker")
+        names = [port.name for port in self.serial]
+        for name in names:
+            if names.count(name) > 1:
+                raise refusal(f'one [[serial]] with name = "{name}", not several')
+        if self.access.password_file is None and not all(door.anonymous for door in self.listeners):
+            raise refusal("[access] password_file where a listener has anonymous = false")

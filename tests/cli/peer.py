@@ -1,0 +1,64 @@
+"""A broker's side of the control socket that answers with what a test recorded."""
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Answer = Callable[[dict[str, Any]], bytes]
+
+
+class Peer:
+    """A Unix socket at which a thread answers each line with what `answer` makes of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.questions: list[dict[str, Any]] = []
+        self.answer: Answer = lambda question: good({})
+        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._server.bind(str(directory / "control.sock"))
+        self._server.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._server.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rb") as lines:
+                for line in lines:
+                    question = json.loads(line)
+                    self.questions.append(question)
+                    # A client that has stopped waiting has closed its end.
+                    with contextlib.suppress(BrokenPipeError):
+                        connection.sendall(self.answer(question))
+
+    def close(self) -> None:
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        self._thread.join()
+
+
+def good(result: object) -> bytes:
+    return json.dumps({"ok": True, "result": result}).encode() + b"\n"
+
+
+SESSION = {
+    "client_id": "probe\x1b[31m-1",
+    "session": 5,
+    "connected": True,
+    "clean": False,
+    "protocol": 4,
+    "address": "127.0.0.1:53122",
+    "inflight": 1,
+    "awaiting_release": 0,
+    "queued_messages": 3,
+    "dropped_messages": 0,
+    "received_messages": 12,
+    "delivered_messages": 40,
+    "subscriptions": [{"filter": "[bold]a/#", "qos": 2}],
+}

@@ -1,0 +1,97 @@
+"""`oncegate bridge`: its settings follow from the configuration, its password from a file."""
+
+from pathlib import Path
+
+import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from gateway.cli.application import execute
+from gateway.cli.bridge import PASSWORD_BYTES_MAX, bridge_settings_of, password_of
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
+from gateway.cli.services import PreparedBridge
+from gateway.configuration import load
+
+FILE = """
+[gateway]
+data_dir = "/srv/gateway"
+[mqtt]
+max_awaiting_rel = 7
+[bridge]
+client_id = "cellar"
+username = "bridge"
+outbox_max = "1MiB"
+commit_delay = "20ms"
+[[serial]]
+name = "gps"
+usb = "1546:01a7"
+framing = "nmea"
+baud_rate = 9600
+units = { speed = "m/s" }
+"""
+
+
+def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
+    file, password = tmp_path / "gateway.toml", tmp_path / "password"
+    password.write_text("secret\n")
+    file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
+    settings = bridge_settings_of(load(file, {}, {}, PROTOCOLS))
+    assert settings.data_dir == Path("/srv/gateway")
+    assert settings.control_socket == Path("/srv/gateway/control.sock")
+    assert (settings.broker.host, settings.broker.port) == ("127.0.0.1", 1883)
+    assert (settings.broker.client_id, settings.broker.username) == ("cellar", "bridge")
+    assert settings.broker.password == "secret"  # noqa: S105 - as the file has it
+    assert (settings.window, settings.outbox_bytes_max) == (7, 1 << 20)
+    assert settings.commit_delay_seconds == 0.02
+    (port,) = settings.ports
+    assert (port.name, port.path, port.usb, port.framing) == ("gps", None, "1546:01a7", "nmea")
+    assert port.line.baud_rate == 9600
+    assert port.units == {"speed": "m/s"}
+
+
+def test_the_data_directory_of_the_command_line_counts(tmp_path: Path) -> None:
+    service = execute(["bridge", "--data-dir", str(tmp_path), "--verbose"])
+    assert isinstance(service, PreparedBridge)
+    assert service.settings.data_dir == tmp_path
+    assert (service.verbose, service.quiet) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("content", "password"),
+    [
+        (b"secret\n", "secret"),
+        (b"secret\r\nsecond line\n", "secret"),
+        (b"secret", "secret"),
+        (b" a b \n", " a b "),
+        (b"", ""),
+        ("gr\u00fcn\n".encode(), "gr\u00fcn"),
+        (b"x" * PASSWORD_BYTES_MAX + b"\n", "x" * PASSWORD_BYTES_MAX),
+    ],
+    ids=["line", "two lines", "no end", "spaces", "empty", "utf-8", "longest"],
+)
+def test_a_password_is_the_first_line_of_its_file(
+    tmp_path: Path, content: bytes, password: str
+) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(content)
+    assert password_of(file, "--password-file") == password
+
+
+def test_without_a_password_file_there_is_no_password() -> None:
+    assert password_of(None, "--password-file") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(None, "No such file or directory"), (b"\xff\n", "is not UTF-8")]
+)
+def test_a_password_file_that_cannot_be_used_is_a_mistake_of_the_configuration(
+    tmp_path: Path, content: bytes | None, reason: str
+) -> None:
+    file = tmp_path / "password"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(CommandFailed) as failure:
+        password_of(file, "[bridge] password_file")
+    (line,) = failure.value.lines
+    assert line.startswith(f"[bridge] password_file: {file}: ")
+    assert reason in line
+    assert failure.value.exit_code == EXIT_CONFIGURATION

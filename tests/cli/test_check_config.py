@@ -1,0 +1,45 @@
+"""`oncegate check-config`: a configuration is judged before anything is restarted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from gateway.cli.main import run
+from gateway.configuration.schema import schema
+from tests.cli.command import oncegate
+
+
+def test_check_config_says_that_a_configuration_can_be_used(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text("[mqtt]\nmax_inflight = 7\n")
+    outcome = oncegate("check-config", "--config", "g.toml", "--show", directory=tmp_path)
+    assert outcome.returncode == 0
+    assert "g.toml: can be used" in outcome.stdout
+    assert any(
+        "[mqtt] max_inflight" in line and "7" in line for line in outcome.stdout.splitlines()
+    )
+
+
+def test_check_config_tells_every_mistake_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text("[mqtt]\nmax_inflight = -7\nx = 1\n")
+    outcome = oncegate("check-config", directory=tmp_path, ONCEGATE_CONFIG="g.toml")
+    assert outcome.returncode == 2
+    assert len(outcome.stderr.splitlines()) == 2
+
+
+def test_check_config_looks_into_the_password_file(tmp_path: Path) -> None:
+    (tmp_path / "p").write_text("oops\n")
+    environment = {"ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
+    outcome = oncegate("check-config", directory=tmp_path, **environment)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith("p: line 1: is not USER:HASH")
+
+
+def test_the_command_prints_it_whatever_the_configuration_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gateway.toml").write_text("[mqt]\n")
+    file = str(tmp_path / "gateway.toml")
+    assert run(["check-config", "--schema", "--config", file]) == 0
+    assert json.loads(capsys.readouterr().out) == schema(PROTOCOLS)

@@ -1,0 +1,82 @@
+"""The entry point: what it loads, and how it ends where a step cannot go on."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+def test_help_loads_no_room(tmp_path: Path) -> None:
+    program = (
+        "import sys; from gateway.cli.main import run; run(['--help']);"
+        "heavy = {'pydantic', 'fastapi', 'pyspark', 'obstore', 'gmqtt', 'argon2', 'sqlite3'};"
+        "sys.exit(bool(heavy & set(sys.modules)))"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, timeout=60, stdout=subprocess.DEVNULL
+    )
+
+
+def test_output_that_nobody_reads_any_more_brings_no_traceback(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway.cli.main", "check-config", "--show"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    complaint = process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=60)
+    assert b"Traceback" not in complaint
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "said"),
+    [
+        ("raise CommandFailed(['a', 'b'], exit_code=4)", 4, "a\nb\n"),
+        ("raise KeyboardInterrupt", 130, ""),
+        ("raise OSError(28, 'No space left on device', 'x')", 1, "No space left on device\n"),
+        ("import argon3", 1, "the Python package argon3 is missing: pip install 'oncegate[all]'\n"),
+    ],
+)
+def test_what_a_verb_cannot_do_ends_with_a_line_and_an_exit_code(
+    step: str, code: int, said: str
+) -> None:
+    outcome = run_with(step)
+    assert outcome.returncode == code
+    assert outcome.stderr.endswith(said)
+    assert len(outcome.stderr.splitlines()) == len(said.splitlines())
+
+
+@pytest.mark.parametrize("step", ["raise ValueError('x')", "import gateway.not_there"])
+def test_a_mistake_of_our_own_is_not_hidden(step: str) -> None:
+    outcome = run_with(step)
+    assert outcome.returncode == 1
+    assert "Traceback" in outcome.stderr
+
+
+def run_with(step: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, where the verb `id` does `step`."""
+    program = (
+        "import sys\n"
+        "from gateway.cli import identity, main\n"
+        "from gateway.cli.failures import CommandFailed\n"
+        "import gateway.configuration\n"
+        f"def planted(*_):\n    {step}\n"
+        "gateway.configuration.gateway_id = planted\n"
+        "main.main(['id'])\n"
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=directory,
+        )

@@ -1,0 +1,32 @@
+"""`[[serial]]`: a port, its line and its protocol."""
+
+from pathlib import Path
+
+import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from gateway.cli.bridge import bridge_settings_of
+from gateway.configuration import load
+from gateway.configuration.description import tables
+from gateway.keys.serial_line import Line
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "shown"),
+    [
+        ("", Line(115_200, 8, "N", 1), None),
+        ("baud_rate = 9600", Line(9600, 8, "N", 1), None),
+        ("line = '9600 7E1'", Line(9600, 7, "E", 1), "9600 7E1"),
+        ("line = '115200 8N1'", Line(115_200, 8, "N", 1), "115200 8N1"),
+        ("line = '2400 8O2'", Line(2400, 8, "O", 2), "2400 8O2"),
+    ],
+)
+def test_a_serial_line_is_its_rate_or_all_of_its_settings(
+    file: Path, keys: str, line: Line, shown: str | None
+) -> None:
+    file.write_text(f"[[serial]]\nname = 'scale'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
+    configuration = load(file, {}, {}, PROTOCOLS)
+    assert configuration.serial[0].line_settings == line
+    assert tables(configuration)["serial"][0]["line"] == shown
+    (port,) = bridge_settings_of(configuration).ports
+    assert port.line == line

@@ -1,0 +1,10 @@
+"""What the configuration knows of every protocol."""
+
+from gateway.keys.protocol import ProtocolSettings
+from gateway.keys.section import keys_of
+
+
+def test_a_protocol_without_keys_names_no_device_and_works_with_any_line() -> None:
+    assert keys_of(ProtocolSettings) == ()
+    assert ProtocolSettings().device_names == ()
+    assert ProtocolSettings.data_bits == (7, 8)
