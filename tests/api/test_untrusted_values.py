@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.control_socket import ControlSocket
-from api.models import BridgeStatus, Quantity
+from api.models.bridge import BridgeStatus, Quantity
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
 
