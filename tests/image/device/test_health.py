@@ -60,7 +60,7 @@ async def test_a_broker_that_hands_a_message_over_twice_is_not_healthy(tmp_path:
 
 async def test_a_broker_that_closes_the_connection_is_not_healthy(tmp_path: Path) -> None:
     async with LyingBroker(close_after=1) as broker, page_with("200 OK") as page:
-        with pytest.raises(NotHealthyError, match="closed the connection|reset by peer"):
+        with pytest.raises(NotHealthyError, match=r"closed the connection|reset by peer"):
             await checked(tmp_path, broker=broker.port, page=page)
 
 
