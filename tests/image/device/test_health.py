@@ -59,9 +59,15 @@ async def test_a_broker_that_hands_a_message_over_twice_is_not_healthy(tmp_path:
 
 
 async def test_a_broker_that_closes_the_connection_is_not_healthy(tmp_path: Path) -> None:
-    async with LyingBroker(close_after=1) as broker, page_with("200 OK") as page:
-        with pytest.raises(NotHealthyError, match=r"closed the connection|reset by peer"):
-            await checked(tmp_path, broker=broker.port, page=page)
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Closed with nothing unread, so that the client reads an end and no error.
+        await reader.read(1 << 16)
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1", 0) as broker:
+        port = broker.sockets[0].getsockname()[1]
+        with pytest.raises(NotHealthyError, match="the broker closed the connection"):
+            await checked(tmp_path, broker=port, page=free_port())
 
 
 async def test_a_gateway_that_does_not_listen_is_not_healthy(tmp_path: Path) -> None:
