@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, ValidationError
 
 from api import limits
-from api.models import Count, Milliseconds, Told
+from api.models.values import Count, Milliseconds, Told
 from api.wear import Wear, wear_of
 from gateway.control.received_json import value_of_json
 

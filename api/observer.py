@@ -15,18 +15,12 @@ from pydantic import ValidationError
 
 from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
-from api.models import (
-    BridgeStatus,
-    BrokerStatus,
-    KeptReport,
-    Reports,
-    SerialReport,
-    SessionDetail,
-    SessionPage,
-    Told,
-    UploaderStatus,
-    UploadReport,
-)
+from api.models.bridge import BridgeStatus
+from api.models.broker import BrokerStatus
+from api.models.reports import KeptReport, Reports, SerialReport, UploadReport
+from api.models.sessions import SessionDetail, SessionPage
+from api.models.uploader import UploaderStatus
+from api.models.values import Told
 
 _Answer = TypeVar("_Answer")
 _Model = TypeVar("_Model", bound=Told)

@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from api import limits, wear, wording
 from api.card import CardReport
 from api.control_socket import BrokerProblem
-from api.models import SessionDetail, SessionPage
+from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer, Overview
 from api.problems import retry_headers_of
 from api.rest import card_of, observer_of

@@ -12,7 +12,9 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from api import limits
 from api.card import CardReader, CardReport
-from api.models import BrokerStatus, SerialReport, SessionDetail, SessionPage, UploadReport
+from api.models.broker import BrokerStatus
+from api.models.reports import SerialReport, UploadReport
+from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer
 from api.problems import described
 

@@ -11,15 +11,10 @@ from typing import Final
 
 from api import limits
 from api.card import CardFacts, CardReport
-from api.models import (
-    BridgeStatus,
-    BrokerStatus,
-    Port,
-    Report,
-    SerialReport,
-    UploaderStatus,
-    UploadReport,
-)
+from api.models.bridge import BridgeStatus, Port
+from api.models.broker import BrokerStatus
+from api.models.reports import Report, SerialReport, UploadReport
+from api.models.uploader import UploaderStatus
 from api.observer import Overview
 from api.wording import bytes_of, counted_of, duration_of, visible_of
 

@@ -5,7 +5,7 @@ Promise: no figure for a day before an hour is over, and each estimate with what
 
 from typing import Final
 
-from api.models import Count, FiniteNumber, Seconds, Told
+from api.models.values import Count, FiniteNumber, Seconds, Told
 from api.wording import bytes_of
 
 SECTOR_BYTES: Final = 512

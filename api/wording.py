@@ -14,7 +14,8 @@ from typing import Final
 from markupsafe import Markup
 
 from api import limits
-from api.models import Device, Listener
+from api.models.bridge import Device
+from api.models.broker import Listener
 
 # SenML's unit names (RFC 8428 section 12.1) that people write differently.
 _UNIT_SYMBOLS: Final = {

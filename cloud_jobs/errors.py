@@ -19,6 +19,8 @@ class IngestError(RuntimeError):
 
 
 def first_line_of(failure: Exception) -> str:
-    """Return the first line of a failure of Spark, without the stack of the JVM."""
+    """Return the first line of a failure of Spark, without the stack of the JVM; its class where
+    it has no text."""
     text = str(failure.java_exception) if isinstance(failure, Py4JJavaError) else str(failure)
-    return text.strip().splitlines()[0][:LINE_CHARACTERS_MAX]
+    lines = text.strip().splitlines() or [type(failure).__name__]
+    return lines[0][:LINE_CHARACTERS_MAX]

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.control_socket import ControlSocket
-from api.models import BridgeStatus, Quantity
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
 
@@ -97,13 +96,6 @@ async def test_a_report_nested_too_deeply_is_read_past(
         deep = [deep]
     first_device(broker)["quantities"][0]["value"] = deep
     assert "48.2" in await page_of(client)
-
-
-def test_nothing_is_unreadable_in_what_a_sound_bridge_reports() -> None:
-    status = BridgeStatus.model_validate(recorded.bridge_status())
-    assert all(not port.unreadable for port in status.ports)
-    assert all(not device.unreadable for port in status.ports for device in port.devices)
-    assert Quantity.model_validate(recorded.quantity("t", 1.5, "Cel")).unreadable == []
 
 
 ODD_VALUES = st.recursive(

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from api.models import BridgeStatus, BrokerStatus, SerialReport, UploaderStatus, UploadReport
+from api.models.bridge import BridgeStatus
+from api.models.broker import BrokerStatus
+from api.models.reports import SerialReport, UploadReport
+from api.models.uploader import UploaderStatus
 from api.observer import Overview
 from api.verdict import Level, verdict_of
 from tests.api import recorded

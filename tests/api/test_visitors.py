@@ -1,7 +1,6 @@
 """Who keeps a place when places run out."""
 
 import asyncio
-import contextlib
 from pathlib import Path
 
 import httpx
@@ -114,28 +113,3 @@ async def ask_as_honest_visitors(url: str) -> None:
         async with httpx.AsyncClient(timeout=DEADLINE_SECONDS) as client:
             response = await client.get(url + "readyz")
             assert response.status_code == 200, response.text
-
-
-async def test_a_request_whose_headers_do_not_end_in_time_is_ended(
-    monkeypatch: pytest.MonkeyPatch, status_socket: Path
-) -> None:
-    monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 0.2)
-    async with serving(status_socket) as url:
-        address = httpx.URL(url)
-        reader, writer = await asyncio.open_connection(address.host, address.port)
-        writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert b"alive" in await asyncio.wait_for(reader.readuntil(b"}"), DEADLINE_SECONDS)
-        # A second request on the same connection, a byte at a time.
-        slow = asyncio.create_task(send_slowly(writer, b"GET /healthz HTTP/1.1\r\nHost: " * 10))
-        # A byte that was under way when the page closed is answered with a reset.
-        with contextlib.suppress(ConnectionResetError):
-            assert await asyncio.wait_for(reader.read(), DEADLINE_SECONDS) == b""
-        assert not slow.done(), "ended before the headers did"
-        slow.cancel()
-        writer.close()
-
-
-async def send_slowly(writer: asyncio.StreamWriter, text: bytes) -> None:
-    for byte in text:
-        writer.write(bytes([byte]))
-        await asyncio.sleep(0.02)

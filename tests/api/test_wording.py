@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api import limits, wording
-from api.models import Listener
+from api.models.broker import Listener
 
 
 def plain(text: str) -> str:

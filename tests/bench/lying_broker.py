@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from gateway.bench.result import Result
+from gateway.bench.run import run
+from gateway.bench.scenario import Scenario
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import encode
 from gateway.wire.packets import (
@@ -129,3 +132,14 @@ def copy_of(message: Publish, payload: bytes | None = None) -> Publish:
         False,
         message.packet_id,
     )
+
+
+COUNT = 500
+"""Messages of each publisher of a run."""
+
+
+async def result_of(broker: LyingBroker, **options: object) -> Result:
+    """One run against the broker; `options` are of `Scenario`."""
+    values = {"count": COUNT, "patience_seconds": 0.2} | options
+    scenario = Scenario(port=broker.port, **values)  # type: ignore[arg-type]
+    return await asyncio.to_thread(run, scenario)

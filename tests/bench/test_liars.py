@@ -1,36 +1,22 @@
 """What a broker does wrong is found: a load generator that trusts measures nothing."""
 
-import asyncio
 from collections.abc import Iterable
 
 import pytest
 
 from gateway.bench.connection import BenchFailed
-from gateway.bench.result import Result
-from gateway.bench.run import run
-from gateway.bench.scenario import Scenario
 from gateway.wire.packets import (
     Connack,
-    Disconnect,
     Packet,
-    Pingreq,
-    Properties,
     Puback,
     Publish,
     Suback,
 )
-from tests.bench.lying_broker import LyingBroker, copy_of
+from tests.bench.lying_broker import COUNT, LyingBroker, copy_of, result_of
 
-COUNT = 500
 EVERY = 50
 
 qualities = pytest.mark.parametrize("qos", [0, 1, 2])
-
-
-async def result_of(broker: LyingBroker, **options: object) -> Result:
-    values = {"count": COUNT, "patience_seconds": 0.2} | options
-    scenario = Scenario(port=broker.port, **values)  # type: ignore[arg-type]
-    return await asyncio.to_thread(run, scenario)
 
 
 @qualities
@@ -127,24 +113,6 @@ async def test_a_message_refused_with_a_reason_code_is_counted() -> None:
     assert result.faults.unfinished == 0
 
 
-async def test_the_receive_maximum_of_the_broker_is_the_window() -> None:
-    properties = Properties()
-    properties.receive_maximum = 3
-    async with LyingBroker(connack=properties) as broker:
-        result = await result_of(broker, qos=1, version=5, window=100)
-    assert result.window_used == 3
-    assert result.is_clean
-
-
-async def test_a_broker_that_wants_a_keep_alive_is_pinged() -> None:
-    properties = Properties()
-    properties.server_keep_alive_seconds = 1
-    async with LyingBroker(connack=properties) as broker:
-        result = await result_of(broker, version=5, rate=100.0, count=150)
-        assert any(isinstance(packet, Pingreq) for packet in broker.seen)
-    assert result.is_clean
-
-
 @pytest.mark.parametrize(
     ("kind", "answer", "words"),
     [
@@ -165,16 +133,6 @@ async def test_an_answer_that_no_broker_may_give_ends_the_run(
     async with LyingBroker(answer=lie) as broker:
         with pytest.raises(BenchFailed, match=words):
             await result_of(broker)
-
-
-async def test_a_disconnect_of_the_broker_tells_its_reason() -> None:
-    def shut(packet: Packet) -> list[Packet] | None:
-        # Server shutting down
-        return [Disconnect(0x8B)] if isinstance(packet, Publish) else None
-
-    async with LyingBroker(answer=shut) as broker:
-        with pytest.raises(BenchFailed, match="0x8b"):
-            await result_of(broker, version=5)
 
 
 async def test_a_closed_connection_ends_the_run() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from gateway.bench.run import run
-from gateway.bench.scenario import Scenario, ScenarioMistake
+from gateway.bench.scenario import Scenario
 from tests.system.broker_process import BrokerProcess
 from tests.system.fixtures import running_broker
 
@@ -101,27 +101,3 @@ def test_publishers_alone_are_measured_by_their_acknowledgements(broker: BrokerP
     assert usage["rss_bytes"] > 1 << 20
     # 50 messages, each on the disk before PUBREC.
     assert usage["written_bytes"] >= 50 * 64
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"publishers": 0}, "publishers 0: expected 1 to"),
-        ({"qos": 3}, "QoS 3: expected 0 to 2"),
-        ({"payload_bytes": 9}, "payload size 9: expected 10 to"),
-        ({"window": 32_768}, "window 32768: expected 1 to 32767"),
-        ({"outstanding": 0}, "outstanding 0"),
-        ({"count": 0}, "count 0"),
-        ({"version": 3}, "protocol level 3"),
-        ({"shape": "pairs", "publishers": 2}, "2 publishers and 1 subscribers are no pairs"),
-        ({"rate": 0.0}, "rate 0.0"),
-        ({"duration_seconds": 0.0}, "duration 0.0 s"),
-        ({"patience_seconds": 0.0}, "patience 0.0 s"),
-        ({"topic_prefix": "a/#"}, "topic prefix 'a/#'"),
-    ],
-)
-def test_a_scenario_that_cannot_be_run_says_what_is_allowed(
-    options: dict[str, object], words: str
-) -> None:
-    with pytest.raises(ScenarioMistake, match=words):
-        Scenario(**options)  # type: ignore[arg-type]

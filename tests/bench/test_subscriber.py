@@ -149,12 +149,3 @@ def test_properties_that_the_broker_adds_do_not_make_a_message_foreign() -> None
 def test_bytes_that_are_no_packet_end_the_run(garbage: bytes) -> None:
     with wired(subscriber_of(1, qos=0, version=4)) as broker, pytest.raises(BenchFailed):
         broker.feed(garbage)
-
-
-def test_a_packet_larger_than_any_of_ours_ends_the_run() -> None:
-    header = b"\x30" + b"\x80\x80\x80\x01"
-    with (
-        wired(subscriber_of(1, qos=0, version=4)) as broker,
-        pytest.raises(BenchFailed, match="none of ours"),
-    ):
-        broker.feed(header, *[bytes(64 * 1024)] * 4)

@@ -64,6 +64,11 @@ class Wired:
                 self._peer.sendall(piece)
                 self._loop.turn()
 
+    def end(self) -> None:
+        """Close the broker's side; the client reads the end."""
+        self._peer.shutdown(socket.SHUT_WR)
+        self._loop.turn()
+
     def written(self) -> bytes:
         parts = []
         while True:

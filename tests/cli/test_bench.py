@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gateway.bench.fsync_probe import fsync_figures
 from gateway.wire.packets import Publish
 from tests.bench.lying_broker import LyingBroker
 from tests.system.broker_process import BrokerProcess, free_port
@@ -120,23 +119,3 @@ def assert_is_named(outcome: subprocess.CompletedProcess[str], words: str) -> No
     assert outcome.stdout == ""
     assert len(outcome.stderr.strip().splitlines()) == 1
     assert words in outcome.stderr
-
-
-def test_more_clients_than_open_files_are_allowed_by_default_can_connect(
-    broker: BrokerProcess,
-) -> None:
-    command = [sys.executable, "-m", "gateway.cli.main", "bench", "--port", str(broker.port)]
-    outcome = subprocess.run(
-        ["prlimit", "--nofile=100:1000", *command, "--subscribers", "200", "--count", "20"],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert outcome.returncode == 0, outcome.stderr
-
-
-def test_an_fsync_takes_time_and_leaves_no_file(tmp_path: Path) -> None:
-    figures = fsync_figures(tmp_path, commits=20)
-    assert 0 < figures["p50"] <= figures["max"]
-    assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from oncegate_device.installing import Bundle, _bundle_in
+from oncegate_device.rauc import Bundle, bundle_in
 
 IMAGE = Path(__file__).resolve().parents[2] / "image"
 
@@ -44,7 +44,7 @@ def test_version_and_format_of_a_slot_are_what_its_bundle_says(tmp_path: Path) -
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
-    assert _bundle_in(said.stdout) == Bundle("oncegate-rpi-arm64", "0.1.0~deb13", 5)
+    assert bundle_in(said.stdout) == Bundle("oncegate-rpi-arm64", "0.1.0~deb13", 5)
     assert json.loads(said.stdout)["description"] == "store format 5"
 
 

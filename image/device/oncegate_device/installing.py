@@ -7,24 +7,16 @@ U-Boot's environment, and the format of the gateway's data. The slot that runs i
 import configparser
 import contextlib
 import fcntl
-import json
-import os
-import re
 import signal
 import subprocess
-import sys
-import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from oncegate_device import card, updates
-from oncegate_device.places import Places, Writable, remounted, sync_folder
+from oncegate_device import card, rauc, u_boot, updates
+from oncegate_device.places import Places, Writable, remounted
 from oncegate_device.start import (
-    KEPT_TRIES,
-    STORE_FORMAT,
-    VERSION,
     Release,
     Start,
     moment_of,
@@ -34,19 +26,7 @@ from oncegate_device.updates import Record, State, Update, line_of
 
 SOURCE_CHARACTERS_MAX = 2000
 """Of an address: servers and proxies take no longer ones."""
-INFO_SECONDS_MAX = 120
-"""What rauc gets to fetch and verify a bundle's signature over a slow line."""
-OUTPUT_BYTES_KEPT = 8192
-"""Of rauc's output: its last lines say why it ended."""
 EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https:// address"
-
-_REASONS = (
-    (r"[Ii]nvalid bundle|squashfs|verity|[Cc]hecksum", "it is not a whole bundle"),
-    (r"ignature|certificate|self.signed", "its signature is not one that this card trusts"),
-    (r"ompatible", "it is made for another kind of device"),
-    (r"[Nn]o space|too small|ENOSPC|larger than", "there is no room for it"),
-    (r"curl|nbd|HTTP|https?:|resolve|timed? ?out|[Dd]ownload|stream", "the download broke off"),
-)
 
 
 class RefusedError(Exception):
@@ -55,15 +35,6 @@ class RefusedError(Exception):
 
 class FailedError(Exception):
     """The update was not installed, and the record says so; the message is the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """What a bundle's manifest, whose signature was verified, says."""
-
-    compatible: str
-    version: str
-    store_format: int | None
 
 
 def install(
@@ -105,34 +76,28 @@ class _Installation:
         print(f"Version {offered.version} into slot {self.start.other}", flush=True)
         try:
             with writable(self.places.boot):
-                _secure_environment(self.places.boot)
-                status, output = _shown(["rauc", "install", *_progress(), source])
+                u_boot.secure(self.places.boot)
+                status, output = rauc.install(source)
         except (OSError, subprocess.CalledProcessError) as error:
             raise self._failed(str(error)) from error
         if status:
-            raise self._failed(_reason_in(output))
+            raise self._failed(rauc.reason_in(output))
         format_ = offered.store_format
         release = Release(offered.version, format_) if format_ is not None else None
         self._save(updates.installed(self.record, moment_of(self.places), release))
         return "\n".join(card.sentences_of(self.record, self.start))
 
-    def _offered(self, source: str) -> Bundle:
+    def _offered(self, source: str) -> rauc.Bundle:
         """What the manifest says, once its signature is verified."""
-        if "://" in source:
-            # rauc reads a bundle from the network through this driver, and does not load it.
-            subprocess.run(["modprobe", "nbd"], check=False)
-        command = ["rauc", "info", "--output-format=json", source]
+        rauc.prepare_for(source)
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace",
-                timeout=INFO_SECONDS_MAX, check=False,
-            )  # fmt: skip
+            done = rauc.info(source)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise self._failed(str(error)) from error
         if done.returncode:
-            raise self._failed(_reason_in(done.stderr + done.stdout))
+            raise self._failed(rauc.reason_in(done.stderr + done.stdout))
         try:
-            offered = _bundle_in(done.stdout)
+            offered = rauc.bundle_in(done.stdout)
         except (ValueError, TypeError, KeyError, RecursionError):
             raise self._failed("its manifest is not one of this gateway's") from None
         wanted = _compatible_of(self.places)
@@ -191,17 +156,14 @@ def _alone(places: Places) -> Iterator[None]:
 
 def _refuse_on_trial(start: Start) -> None:
     """The other slot is what a trial falls back to: it must not be overwritten."""
-    name = f"BOOT_{start.slot}_LEFT"
-    asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
-    left = asked.stdout.strip()
-    if asked.returncode == 0 and left.isdecimal() and left != KEPT_TRIES:
+    if u_boot.is_on_trial(start.slot):
         raise RefusedError(
             f"slot {start.slot} is still on trial, and slot {start.other} is the way back: wait "
             "until `oncegate-device status` says that it is kept"
         )
 
 
-def _ends_rollback(offered: Bundle, start: Start, *, is_accepted: bool) -> bool:
+def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Whether the version that runs could not read the data any more after this update."""
     own = start.release.store_format if start.release else None
     theirs = offered.store_format
@@ -230,82 +192,7 @@ def _ends_rollback(offered: Bundle, start: Start, *, is_accepted: bool) -> bool:
     return True
 
 
-def _bundle_in(text: str) -> Bundle:
-    """Raises ValueError, TypeError or KeyError where it is not the manifest of a bundle of ours."""
-    manifest = json.loads(text)
-    compatible, version = manifest["compatible"], manifest["version"]
-    if not isinstance(compatible, str) or not re.fullmatch(VERSION, version):
-        raise ValueError("no version of ours")
-    # image/bundle writes it here: rauc 1.8 (Debian 12) drops sections [meta.*] without a word.
-    found = re.fullmatch(rf"store format ({STORE_FORMAT})", manifest.get("description") or "")
-    return Bundle(compatible, version, int(found[1]) if found else None)
-
-
 def _compatible_of(places: Places) -> str:
     system = configparser.ConfigParser()
     system.read(places.root / "etc/rauc/system.conf")
     return system.get("system", "compatible", fallback="")
-
-
-def _secure_environment(boot: Path) -> None:
-    """Make the copy that U-Boot takes where a cut spoils its environment during the update."""
-    environment, copy = boot / "uboot.env", boot / "uboot.bak"
-    whole = environment.read_bytes()
-    if not _is_whole(whole):
-        whole = copy.read_bytes()
-        if not _is_whole(whole):
-            raise OSError("U-Boot's environment is damaged, and so is its copy")
-        _replace(environment, whole)
-    else:
-        _replace(copy, whole)
-
-
-def _is_whole(environment: bytes) -> bool:
-    """U-Boot's environment begins with the CRC of the rest."""
-    return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    partial = path.with_suffix(".new")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
-    sync_folder(path.parent)
-
-
-def _progress() -> list[str]:
-    return ["--progress"] if sys.stdout.isatty() else []
-
-
-def _shown(command: list[str]) -> tuple[int, str]:
-    """Run it with its output on ours, a progress bar too; return status and what it said last."""
-    ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()
-    with os.fdopen(ours, "rb", buffering=0) as output:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True
-        )
-        os.close(theirs)
-        said = b""
-        # A terminal that is closed at the other end answers with an error, not with an end.
-        with contextlib.suppress(OSError):
-            while data := output.read(4096):
-                said = (said + data)[-OUTPUT_BYTES_KEPT:]
-                with contextlib.suppress(OSError):
-                    sys.stdout.buffer.write(data)
-                    sys.stdout.buffer.flush()
-        return process.wait(), said.decode(errors="replace")
-
-
-def _reason_in(output: str) -> str:
-    """Why rauc ended, in a sentence, with its own words behind."""
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
-    lines = [line_of(line) for line in re.split(r"[\r\n]+", plain) if line.strip()]
-    said = [line for line in lines if not line.startswith("Installing `")]
-    errors = [line.partition("LastError:")[2].strip() for line in said if "LastError:" in line]
-    reason = (errors or said or ["no reason was given"])[-1]
-    for pattern, words in _REASONS:
-        if re.search(pattern, reason):
-            return f"{words} (rauc: {reason})"
-    return f"rauc: {reason}"

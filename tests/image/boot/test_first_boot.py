@@ -10,8 +10,8 @@ from tests.image.boot.conftest import PASSWORD, SERVICES
 from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
-from tests.image.test_imager import NETWORK_CONFIG, PSK, SSID, USER_DATA
-from tests.image.test_provisioning import KEY
+from tests.image.device.boot_partition import KEY
+from tests.image.device.test_imager import NETWORK_CONFIG, PSK, SSID, USER_DATA
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -6,17 +6,9 @@ from pathlib import Path
 import pytest
 from oncegate_device import card
 from oncegate_device.card import LINES_MAX
-from oncegate_device.health import NotHealthyError, check
 
 from api.card import CardFacts, CardReader
-from tests.image.device import Device
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
-    made = Device(tmp_path, monkeypatch)
-    made.booted()
-    return made
+from tests.image.device.device import Device
 
 
 def provisioning_says(device: Device, text: str) -> str:
@@ -79,8 +71,3 @@ def test_the_card_is_the_disk_of_the_data_partition(device: Device) -> None:
     link.symlink_to("../../mmcblk0p4")
     device.booted()
     assert device.card["device"] == "mmcblk0"
-
-
-def test_a_gateway_whose_configuration_is_broken_is_not_healthy(tmp_path: Path) -> None:
-    with pytest.raises(NotHealthyError, match="cannot be read"):
-        check(tmp_path / "missing.toml")

@@ -1,7 +1,6 @@
 """The page for people as it leaves the server."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx
@@ -10,36 +9,7 @@ import pytest
 from api.page import ASSETS
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker, refusal, result
-
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{7*7}}"
-
-
-class Reader(HTMLParser):
-    """What a page says, and which elements and attributes it has."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.text = ""
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    @property
-    def words(self) -> str:
-        return " ".join(self.text.split())
-
-
-async def read(client: httpx.AsyncClient, path: str = "/", *, status_code: int = 200) -> Reader:
-    response = await client.get(path)
-    assert response.status_code == status_code
-    assert response.headers["content-type"] == "text/html; charset=utf-8"
-    return Reader(response.text)
+from tests.api.page_reader import HOSTILE, Reader, read
 
 
 async def test_the_page_tells_everything_at_a_glance(

@@ -1,30 +1,14 @@
 """`oncegate-device update`: what is refused, what rauc is given, and what is said of its end."""
 
-import contextlib
 import fcntl
 import json
-import os
-import pty
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from oncegate_device import updates
 from oncegate_device.installing import FailedError, RefusedError
-from oncegate_device.places import Places
 from oncegate_device.updates import State
 
-from tests.image.device import MANIFEST, Device, environment
-
-URL = "https://example.org/oncegate-2.0-arm64.raucb"
-
-
-@pytest.fixture
-def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
-    made = Device(tmp_path, monkeypatch)
-    made.booted()
-    return made
+from tests.image.device.device import MANIFEST, Device
 
 
 def test_a_file_is_verified_before_it_is_installed_and_rauc_gets_its_whole_name(
@@ -39,12 +23,6 @@ def test_a_file_is_verified_before_it_is_installed_and_rauc_gets_its_whole_name(
     assert words.startswith("Version 2.0 is installed in slot B and waits for a restart.")
     assert device.writable == [device.places.boot]
     assert not (device.programs / "modules").exists()
-
-
-def test_a_bundle_at_an_address_is_streamed_through_the_driver_for_it(device: Device) -> None:
-    device.install(URL)
-    assert device.calls()[1] == f"install {URL}"
-    assert (device.programs / "modules").read_text() == "nbd\n"
 
 
 @pytest.mark.parametrize(
@@ -95,29 +73,6 @@ def test_what_rauc_does_not_take_is_recorded_and_leaves_the_other_slot_as_it_was
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        ("LastError: Failed mounting bundle: No space left on device", "there is no room for it"),
-        ("\x1b[31mLastError: \x1b[0mslot too small", "there is no room for it"),
-        ("LastError: streaming: curl timed out", "the download broke off"),
-        ("D-Bus error while installing", "rauc: D-Bus error"),
-        ("", "no reason was given"),
-    ],
-)
-def test_what_breaks_off_is_recorded_with_rauc_s_reason(
-    device: Device, said: str, words: str
-) -> None:
-    out = f"  0% Installing\n 20% Copying\n{said}\nInstalling `{device.bundle}` failed\n"
-    device.rauc_says("install", out, status=1)
-    with pytest.raises(FailedError, match=words if said else None):
-        device.install()
-    assert device.state() is State.FAILED
-    assert updates.load(device.places).slots["B"] is None
-    assert device.card["update"]
-    assert "Slot A runs; `oncegate update` installs again" in device.words
-
-
-@pytest.mark.parametrize(
     ("manifest", "words"),
     [
         ({**MANIFEST, "compatible": "toaster"}, 'made for "toaster", not for "oncegate-rpi-arm64"'),
@@ -134,13 +89,6 @@ def test_a_signed_bundle_of_something_else_is_not_installed(
     with pytest.raises(FailedError, match=words):
         device.install()
     assert len(device.calls()) == 1
-    assert device.state() is State.FAILED
-
-
-def test_rauc_that_is_not_there_is_a_failure_that_is_recorded(device: Device) -> None:
-    (device.programs / "rauc").unlink()
-    with contextlib.suppress(FailedError):
-        device.install()
     assert device.state() is State.FAILED
 
 
@@ -173,69 +121,8 @@ def test_a_version_that_cannot_read_the_data_is_refused_at_any_rate(device: Devi
         device.install(rollback_ends=True)
 
 
-def test_the_way_back_is_not_overwritten_during_a_trial(device: Device) -> None:
-    device.tries(2)
-    with pytest.raises(RefusedError, match="still on trial, and slot B is the way back"):
-        device.install()
-    assert device.calls() == []
-
-
 def test_two_updates_do_not_run_at_once(device: Device) -> None:
     with (device.places.run / "update.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(RefusedError, match="another update"):
             device.install()
-
-
-def test_u_boot_s_environment_is_copied_before_and_a_damaged_one_is_not(device: Device) -> None:
-    boot = device.places.boot
-    device.install()
-    assert (boot / "uboot.bak").read_bytes() == (boot / "uboot.env").read_bytes()
-    (boot / "uboot.env").write_bytes(b"\0" * 64)
-    device.install()
-    assert (boot / "uboot.env").read_bytes() == environment("BOOT_ORDER=A B")
-    for name in ("uboot.env", "uboot.bak"):
-        (boot / name).write_bytes(b"\0" * 64)
-    with pytest.raises(FailedError, match="environment is damaged, and so is its copy"):
-        device.install()
-    assert device.state() is State.FAILED
-
-
-PROGRAM = """\
-import contextlib, sys
-from pathlib import Path
-from oncegate_device.installing import install
-from oncegate_device.places import Places
-boot, device, root, bundle = sys.argv[1:]
-install(bundle, Places(Path(boot), Path(device), Path(root)), rollback_ends=False,
-        writable=lambda place: contextlib.nullcontext())
-"""
-
-
-def of_install(places: Places, bundle: Path) -> list[str]:
-    where = (places.boot, places.device, places.root, bundle)
-    return [sys.executable, "-c", PROGRAM, *(str(each) for each in where)]
-
-
-def test_on_a_terminal_rauc_has_one_too_and_shows_its_bar(device: Device) -> None:
-    device.put_program(
-        "rauc",
-        f"#!/bin/sh\nif [ $1 = info ]; then cat {device.programs}/info.out; exit; fi\n"
-        '[ -t 1 ] && echo "a bar: $*"\nexit 1\n',
-    )
-    ours, theirs = pty.openpty()
-    path = [str(Path(updates.__file__).parents[1]), *sys.path]
-    process = subprocess.Popen(
-        of_install(device.places, device.bundle), stdout=theirs, stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": ":".join(path)},
-    )  # fmt: skip
-    os.close(theirs)
-    said = b""
-    with contextlib.suppress(OSError):
-        while data := os.read(ours, 4096):
-            said += data
-    os.close(ours)
-    assert process.wait(30) == 1
-    assert f"a bar: install --progress {device.bundle}".encode() in said
-    assert device.state() is State.FAILED
-    assert "a bar" in device.words

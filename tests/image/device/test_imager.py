@@ -11,7 +11,7 @@ from oncegate_device.provisioning import REPORT
 from oncegate_device.wanted import FILE_BYTES_MAX, WantedError
 
 from image import os_list
-from tests.image.test_provisioning import EXAMPLE, KEY, Card, cut_after
+from tests.image.device.boot_partition import EXAMPLE, KEY, Card, cut_after
 
 SSID = "Müller's"
 PSK = "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"
@@ -208,6 +208,7 @@ def test_a_card_without_gateway_toml_takes_what_imager_set(card: Card) -> None:
         (r'"caf\xc3\xa9 \"1\""', 'café "1"'.encode()),
         ('"Ünal"', "Ünal".encode()),
         ('"日本"', "日本".encode()),
+        ('"\N{GRINNING FACE}"', "\N{GRINNING FACE}".encode()),
     ],
 )
 def test_an_ssid_is_the_bytes_that_the_person_meant(

@@ -1,0 +1,62 @@
+"""What the bridge reports: its connection, its outbox, its ports and the devices on them."""
+
+from pydantic import Field
+
+from api.models.values import Count, FiniteNumber, FromSensors, Integer, Milliseconds, Told
+
+
+class BridgeMqtt(Told):
+    connected: bool
+    address: str
+
+
+class Outbox(Told):
+    waiting: Count
+    """Readings on disk that have not been published."""
+    in_flight: Count
+    """Published, and not yet completed by the broker."""
+    published: Count
+    """Completed by the broker."""
+    bytes: Count
+
+
+class Quantity(FromSensors):
+    name: str = "unknown"
+    value: Integer | FiniteNumber | bool | str | None = None
+    unit: str | None = None
+    """As SenML (RFC 8428) writes it."""
+    time_ms: Milliseconds | None = None
+
+
+class Device(FromSensors):
+    device: str = "unknown"
+    boot: Count | None = None
+    """How often the device has started, as it counts itself. A board that gives the numbers of an
+    earlier start again has that number plus 2^32 * n, n = 1, 2, ..."""
+    sequence: Count | None = None
+    """The number of its latest frame."""
+    last_ms: Milliseconds | None = None
+    quantities: list[Quantity] = Field([])
+
+
+class Port(FromSensors):
+    name: str = "unknown"
+    path: str | None = None
+    framing: str = "unknown"
+    state: str = "unknown"
+    """open, lost or waiting."""
+    bytes: Count | None = None
+    frames: Count | None = None
+    readings: Count | None = None
+    damaged: dict[str, Count] = Field({})
+    """Frames that were skipped, by reason."""
+    repeated_starts: Count | None = None
+    """Starts of boards that gave the numbers of an earlier one again."""
+    last_reading_ms: Milliseconds | None = None
+    devices: list[Device] = Field([])
+
+
+class BridgeStatus(Told):
+    mqtt: BridgeMqtt
+    outbox: Outbox
+    ports: list[Port]

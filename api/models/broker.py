@@ -1,0 +1,134 @@
+"""What the broker reports about itself: its status."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from api.models.values import Count, Milliseconds, Seconds, Told
+
+
+class Listener(Told):
+    protocol: str
+    bind: str | None = None
+    port: int | None = None
+    path: str | None = None
+    """Path of the socket, or of the URL for a WebSocket listener."""
+
+
+class Connections(Told):
+    open: Count
+    accepted: Count
+    """Since the broker started."""
+    refused: Count
+    limit: Count
+
+
+class SessionCounts(Told):
+    connected: Count
+    persistent: Count
+    """Those that outlive their connection."""
+    total: Count
+
+
+class CountPerQos(Told):
+    qos0: Count
+    qos1: Count
+    qos2: Count
+
+
+class Messages(Told):
+    received: CountPerQos
+    """PUBLISH packets from clients, since the broker started."""
+    sent: CountPerQos
+    """PUBLISH packets to clients, since the broker started."""
+    dropped: dict[str, Count]
+    """Messages not delivered to a session, by reason."""
+    duplicates_suppressed: Count
+    """QoS 2 PUBLISH packets that came again before their PUBREL."""
+
+
+class Queued(Told):
+    messages: Count
+    bytes: Count
+
+
+class Journal(Told):
+    batches: Count
+    """Transactions since the broker started, each with one fsync."""
+    facts: Count
+    first_sequence: Count
+    last_sequence: Count
+    """The number of the newest event."""
+    exported_sequence: Count
+    """Up to this event the session log stands in sealed segments."""
+    bytes: Count
+    commit_ms_mean: Annotated[float, Field(ge=0)]
+    """How long the disk takes for one."""
+    commit_ms_max: Annotated[float, Field(ge=0)]
+
+
+class Store(Told):
+    recovery: str
+    """How the broker found its database at start: new, clean, unclean or salvaged."""
+    detail: str | None
+
+
+class Disk(Told):
+    """The file system of the data directory."""
+
+    total_bytes: Count
+    free_bytes: Count
+    free_min: Count
+    """The floor: with less free nothing new is taken."""
+    full: bool
+    """Nothing new is taken."""
+    full_since_ms: Milliseconds | None
+    waits: bool
+    """Something that was received cannot be written, and is not acknowledged."""
+    reserve: bool
+    """There is a file to go on with when nothing is free."""
+    removed: dict[str, Count]
+    """Files that went for want of room, by kind."""
+
+
+class BrokerStatus(Told):
+    """What the broker says about itself."""
+
+    gateway: str
+    """The gateway's id."""
+    boot: str
+    """16 hexadecimal digits, new at each start of the broker."""
+    version: str
+    compiled: bool
+    """Whether the protocol's core runs compiled."""
+    pid: Count
+    state: str
+    time_ms: Milliseconds
+    """The broker's clock when it answered, milliseconds since 1970-01-01 UTC."""
+    clock: str
+    """How good that is: `synchronised`, `unsynchronised`, or `unknown`. A time that another process
+    has reported is as good as the gateway's clock was then."""
+    started_ms: Milliseconds
+    """`uptime_seconds` before `time_ms`: it moves when the clock is set."""
+    uptime_seconds: Seconds
+    listeners: list[Listener]
+    connections: Connections
+    sessions: SessionCounts
+    subscriptions: Count
+    """Topic filters of all sessions together."""
+    retained: Count
+    """Retained messages."""
+    messages: Messages
+    queued: Queued
+    """Waits for a session that is away or busy."""
+    inflight: Count
+    """QoS 1 and 2 messages sent and not acknowledged."""
+    awaiting_release: Count
+    """QoS 2 messages received whose PUBREL has not come."""
+    errors: dict[str, Count]
+    """What clients did wrong, by kind."""
+    journal: Journal
+    disk: Disk | None
+    store: Store
+    warnings: list[str]
+    """Sentences a person can act on."""

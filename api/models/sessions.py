@@ -1,0 +1,58 @@
+"""Sessions as the broker lists them, and one with its subscriptions and messages."""
+
+from api.models.values import Count, Milliseconds, Told
+
+
+class _SessionFacts(Told):
+    client_id: str
+    session: Count
+    """A client that starts a new session gets a new number."""
+    connected: bool
+    clean: bool
+    """Whether the session ends with its connection."""
+    protocol: int
+    """Protocol level: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5.0."""
+    address: str | None
+    connected_since_ms: Milliseconds | None
+    keep_alive_seconds: Count
+    """0: the client promised nothing."""
+    subscription_count: Count
+    awaiting_release: Count
+    queued_messages: Count
+    queued_bytes: Count
+    dropped_messages: Count
+    """Not delivered, because its queue was full or they expired."""
+    received_messages: Count
+    delivered_messages: Count
+
+
+class Session(_SessionFacts):
+    inflight: Count
+    """QoS 1 and 2 messages sent and not acknowledged."""
+
+
+class SessionPage(Told):
+    """Sessions in the order of their client ids."""
+
+    sessions: list[Session]
+    next: str | None
+    """Give this as `after` to get the next page; null on the last one."""
+
+
+class Subscription(Told):
+    filter: str
+    qos: Count
+
+
+class InflightMessage(Told):
+    packet_id: Count
+    message: Count
+    qos: Count
+    state: str
+
+
+class SessionDetail(_SessionFacts):
+    subscriptions: list[Subscription]
+    """At most 1,000."""
+    inflight: list[InflightMessage]
+    """At most 1,000."""

@@ -1,0 +1,53 @@
+"""Numbers, times and base classes of the contract: what a field may be, and what becomes of others.
+
+What sensors have a part in (``FromSensors``) is read field by field: one that cannot be read is
+null and is named in ``unreadable``. All else is refused as a whole.
+"""
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0)]
+# Up to the last millisecond of the year 9999, the last that a calendar here can show.
+Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
+
+
+class Told(BaseModel):
+    """What another process told: strict, immutable, finite."""
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+class FromSensors(Told):
+    """What sensors, which may send anything, have a part in. Every field has a default."""
+
+    unreadable: list[str] = []
+    """Fields that were told and cannot be shown: no such time, no such number, another type."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_the_unreadable(cls, told: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(told, dict):
+            told = {name: told[name] for name in cls.model_fields if name in told}
+            told.pop("unreadable", None)
+        try:
+            return handler(told)
+        except ValidationError as error:
+            if not isinstance(told, dict):
+                return handler({"unreadable": ["all"]})
+            names = {str(fault["loc"][0]) for fault in error.errors(include_url=False)}
+            rest = {name: value for name, value in told.items() if name not in names}
+            return handler({**rest, "unreadable": sorted(names)})

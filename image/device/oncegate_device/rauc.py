@@ -1,0 +1,109 @@
+"""rauc as this package runs it: a bundle's verified manifest, an installation, and why it ended."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from oncegate_device.start import STORE_FORMAT, VERSION
+from oncegate_device.updates import line_of
+
+INFO_SECONDS_MAX = 120
+"""What rauc gets to fetch and verify a bundle's signature over a slow line."""
+OUTPUT_BYTES_KEPT = 8192
+"""Of rauc's output: its last lines say why it ended."""
+
+_REASONS = (
+    (r"[Ii]nvalid bundle|squashfs|verity|[Cc]hecksum", "it is not a whole bundle"),
+    (r"ignature|certificate|self.signed", "its signature is not one that this card trusts"),
+    (r"ompatible", "it is made for another kind of device"),
+    (r"[Nn]o space|too small|ENOSPC|larger than", "there is no room for it"),
+    (r"curl|nbd|HTTP|https?:|resolve|timed? ?out|[Dd]ownload|stream", "the download broke off"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What a bundle's manifest, whose signature was verified, says."""
+
+    compatible: str
+    version: str
+    store_format: int | None
+
+
+def prepare_for(source: str) -> None:
+    """Load the driver for a bundle at an address: rauc streams through it, and does not load it."""
+    if "://" in source:
+        subprocess.run(["modprobe", "nbd"], check=False)
+
+
+def info(source: str) -> subprocess.CompletedProcess[str]:
+    """Ask for the manifest of a bundle, whose signature rauc verifies first.
+
+    Raises:
+        OSError: rauc cannot be started.
+        subprocess.TimeoutExpired: it did not end in time.
+    """
+    return subprocess.run(
+        ["rauc", "info", "--output-format=json", source],
+        capture_output=True, text=True, errors="replace", timeout=INFO_SECONDS_MAX, check=False,
+    )  # fmt: skip
+
+
+def bundle_in(text: str) -> Bundle:
+    """Read a manifest.
+
+    Raises:
+        ValueError, TypeError, KeyError: it is not the manifest of a bundle of ours.
+    """
+    manifest = json.loads(text)
+    compatible, version = manifest["compatible"], manifest["version"]
+    if not isinstance(compatible, str) or not re.fullmatch(VERSION, version):
+        raise ValueError("no version of ours")
+    # image/bundle writes it here: rauc 1.8 (Debian 12) drops sections [meta.*] without a word.
+    found = re.fullmatch(rf"store format ({STORE_FORMAT})", manifest.get("description") or "")
+    return Bundle(compatible, version, int(found[1]) if found else None)
+
+
+def install(source: str) -> tuple[int, str]:
+    """Install the bundle; return rauc's exit status and the end of its output."""
+    return _shown(["rauc", "install", *_progress(), source])
+
+
+def reason_in(output: str) -> str:
+    """Why rauc ended, in a sentence, with its own words behind."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
+    lines = [line_of(line) for line in re.split(r"[\r\n]+", plain) if line.strip()]
+    said = [line for line in lines if not line.startswith("Installing `")]
+    errors = [line.partition("LastError:")[2].strip() for line in said if "LastError:" in line]
+    reason = (errors or said or ["no reason was given"])[-1]
+    for pattern, words in _REASONS:
+        if re.search(pattern, reason):
+            return f"{words} (rauc: {reason})"
+    return f"rauc: {reason}"
+
+
+def _progress() -> list[str]:
+    return ["--progress"] if sys.stdout.isatty() else []
+
+
+def _shown(command: list[str]) -> tuple[int, str]:
+    """Run it with its output on ours, a progress bar too; return status and what it said last."""
+    ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()
+    with os.fdopen(ours, "rb", buffering=0) as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True
+        )
+        os.close(theirs)
+        said = b""
+        # A terminal that is closed at the other end answers with an error, not with an end.
+        with contextlib.suppress(OSError):
+            while data := output.read(4096):
+                said = (said + data)[-OUTPUT_BYTES_KEPT:]
+                with contextlib.suppress(OSError):
+                    sys.stdout.buffer.write(data)
+                    sys.stdout.buffer.flush()
+        return process.wait(), said.decode(errors="replace")

@@ -1,0 +1,45 @@
+"""U-Boot's environment: the tries that a slot has left, and the copy of it for a power cut."""
+
+import os
+import subprocess
+import zlib
+from pathlib import Path
+
+from oncegate_device.places import sync_folder
+from oncegate_device.start import KEPT_TRIES
+
+
+def is_on_trial(slot: str) -> bool:
+    """Whether U-Boot counts the starts of the slot. False where its environment cannot be read."""
+    name = f"BOOT_{slot}_LEFT"
+    asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
+    left = asked.stdout.strip()
+    return asked.returncode == 0 and left.isdecimal() and left != KEPT_TRIES
+
+
+def secure(boot: Path) -> None:
+    """Make the copy that U-Boot takes where a cut spoils its environment during the update."""
+    environment, copy = boot / "uboot.env", boot / "uboot.bak"
+    whole = environment.read_bytes()
+    if not _is_whole(whole):
+        whole = copy.read_bytes()
+        if not _is_whole(whole):
+            raise OSError("U-Boot's environment is damaged, and so is its copy")
+        _replace(environment, whole)
+    else:
+        _replace(copy, whole)
+
+
+def _is_whole(environment: bytes) -> bool:
+    """U-Boot's environment begins with the CRC of the rest."""
+    return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    partial = path.with_suffix(".new")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.rename(path)
+    sync_folder(path.parent)

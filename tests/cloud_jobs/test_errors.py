@@ -1,0 +1,36 @@
+"""A failure of Spark in one line, whatever it carries."""
+
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cloud_jobs.errors import LINE_CHARACTERS_MAX, SPARK_FAILURES, first_line_of
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[TABLE_NOT_FOUND] no such table", "[TABLE_NOT_FOUND] no such table"),
+        ("\n  the reason\n== plan ==\nScan", "the reason"),
+        ("x" * 10_000, "x" * LINE_CHARACTERS_MAX),
+        ("", "PySparkException"),
+        (" \n ", "PySparkException"),
+    ],
+)
+def test_the_first_line_of_a_failure_is_bounded_and_never_empty(text: str, line: str) -> None:
+    assert first_line_of(PySparkException(text)) == line
+
+
+def test_a_failure_of_the_jvm_is_named_without_its_stack(spark: SparkSession) -> None:
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    with pytest.raises(SPARK_FAILURES) as caught:
+        jvm.java.util.ArrayList().get(5)
+    failure = caught.value
+    assert isinstance(failure, Py4JJavaError)
+    assert "\n" in str(failure)
+    assert "\n" not in first_line_of(failure)
+    assert first_line_of(failure).startswith("java.")
