@@ -14,8 +14,8 @@ from gateway.store.medium import BLOCK_BYTES, READ_ATTEMPTS
 from gateway.wire.packets import Puback, Publish
 from tests.core.harness import Harness
 from tests.store.bad_medium import BadMedium
+from tests.store.journal_blobs import blob_of
 from tests.store.journal_damage import newest_file
-from tests.store.test_journal import blob_of
 
 PAYLOAD = b"x" * 300
 
