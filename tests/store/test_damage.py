@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.records.kinds import StartKind
-from gateway.store.database import (
-    DAMAGED_FOLDER,
-    DATABASE_NAME,
-)
+from gateway.store.database import DAMAGED_FOLDER, DATABASE_NAME
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness, payloads
 from tests.store.data_directories import make_state

@@ -24,10 +24,7 @@ from gateway.store.database import (
 )
 from gateway.store.store import Store
 from tests.core.harness import Harness, payloads
-from tests.store.data_directories import (
-    make_queue,
-    make_state,
-)
+from tests.store.data_directories import make_queue, make_state
 from tests.store.journal_damage import overwrite
 
 

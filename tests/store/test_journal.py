@@ -9,12 +9,7 @@ import pytest
 from gateway.core.records import layout
 from gateway.core.records.blob import Blob
 from gateway.store.journal import ROOM_BYTES, SPARE_NAME, Journal
-from gateway.store.journal_files import (
-    FOLDER_NAME,
-    FRAME,
-    HEADER_BYTES,
-    journal_files,
-)
+from gateway.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, journal_files
 from gateway.store.journal_reader import JournalReader
 from gateway.store.journal_reading import JournalReading
 from tests.store.journal_blobs import FILE_BYTES, FRAMES_IN_A_FILE, blob_of, filled, reopened

@@ -4,12 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.store.journal_files import (
-    FOLDER_NAME,
-    FRAME,
-    frame_of,
-    journal_files,
-)
+from gateway.store.journal_files import FOLDER_NAME, FRAME, frame_of, journal_files
 from gateway.store.journal_reading import JournalReading
 from tests.core.harness import Harness
 from tests.store.journal_blobs import blob_of, filled, reopened

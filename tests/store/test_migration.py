@@ -10,21 +10,10 @@ import pytest
 
 from gateway.core.records.kinds import StartKind
 from gateway.store import migration
-from gateway.store.database import (
-    DATABASE_NAME,
-    RUNNING_NAME,
-)
-from gateway.store.journal_files import (
-    FOLDER_NAME,
-    journal_files,
-)
+from gateway.store.database import DATABASE_NAME, RUNNING_NAME
+from gateway.store.journal_files import FOLDER_NAME, journal_files
 from tests.core.harness import Harness
-from tests.store.data_directories import (
-    GOLDEN,
-    golden,
-    made,
-    overwrite_page,
-)
+from tests.store.data_directories import GOLDEN, golden, made, overwrite_page
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])

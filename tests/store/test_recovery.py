@@ -6,11 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.records import layout
-from gateway.store.database import (
-    DATABASE_NAME,
-    connect,
-    migrate,
-)
+from gateway.store.database import DATABASE_NAME, connect, migrate
 from gateway.store.recovery import CONTENTS_PER_QUERY, gaps_in, load_contents, message_of
 from gateway.wire.packets import Puback, Publish, Pubrec, Pubrel
 from tests.core.harness import Harness, payloads

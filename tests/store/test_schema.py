@@ -5,11 +5,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from gateway.store.database import (
-    DATABASE_NAME,
-    connect,
-    migrate,
-)
+from gateway.store.database import DATABASE_NAME, connect, migrate
 from gateway.store.tables import MESSAGE_TABLES, SESSION_TABLES, TABLES
 
 ROOT = Path(__file__).parents[2]

@@ -3,9 +3,7 @@
 from pathlib import Path
 
 from gateway.core.records.kinds import StartKind
-from gateway.store.database import (
-    DATABASE_NAME,
-)
+from gateway.store.database import DATABASE_NAME
 from gateway.store.store import CHECKPOINT_BYTES, REPLAY_BYTES_MAX
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness, payloads

@@ -2,15 +2,7 @@
 
 import pytest
 
-from gateway.wire.encoder import (
-    PINGRESP,
-    encode,
-    puback,
-    pubcomp,
-    publish_frame,
-    pubrec,
-    pubrel,
-)
+from gateway.wire.encoder import PINGRESP, encode, puback, pubcomp, publish_frame, pubrec, pubrel
 from gateway.wire.packets import (
     Auth,
     Connack,

@@ -1,14 +1,7 @@
 """What a property may be: once or more, in its range, whole, and one that MQTT 5.0 has."""
 
 from tests.wire.notation import octets
-from tests.wire.property_table import (
-    ROWS,
-    error_of,
-    every_packet,
-    is_allowed,
-    judged,
-    value_of,
-)
+from tests.wire.property_table import ROWS, error_of, every_packet, is_allowed, judged, value_of
 
 SUBSCRIPTION_IDENTIFIER, TOPIC_ALIAS, USER_PROPERTY = 11, 35, 38
 ZERO_FORBIDDEN = {SUBSCRIPTION_IDENTIFIER, 33, TOPIC_ALIAS, 39}

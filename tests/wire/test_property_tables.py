@@ -3,14 +3,7 @@
 import pytest
 
 from gateway.wire.property_tables import PROPERTY_NAMES, allowed_properties, bits_of
-from tests.wire.property_table import (
-    ROWS,
-    error_of,
-    every_packet,
-    is_allowed,
-    judged,
-    value_of,
-)
+from tests.wire.property_table import ROWS, error_of, every_packet, is_allowed, judged, value_of
 
 
 @pytest.mark.statement("MQTT5-3.14.2-2", "MQTT5-3.3.4-6")

@@ -3,13 +3,7 @@
 import pytest
 
 from gateway.wire.packets import Packet, Properties
-from gateway.wire.subscription_packets import (
-    Suback,
-    Subscribe,
-    Subscription,
-    Unsuback,
-    Unsubscribe,
-)
+from gateway.wire.subscription_packets import Suback, Subscribe, Subscription, Unsuback, Unsubscribe
 
 OTHER = Properties()
 OTHER.reason_string = "other"
