@@ -16,9 +16,9 @@ outages = st.builds(Outage, milliseconds, st.integers(1, 1 << 40), milliseconds)
 
 def fields_of(time: GatewayTime) -> tuple[object, ...]:
     """Return all that the row has."""
-    run = None if time.run is None else vars(time.run)
-    known = [vars(outage) for outage in time.outages]
-    return time.time_ms, time.wall_ms, time.clock, time.offset_ms, run, known
+    run = [] if time.run is None else [time.run]
+    known = [(each.before_ms, each.before_message, each.length_ms) for each in time.outages + run]
+    return time.time_ms, time.wall_ms, time.clock, time.offset_ms, bool(run), known
 
 
 @given(
