@@ -37,11 +37,11 @@ def load(time: GatewayTime, text: str) -> bool:
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])
-        clock = ClockQuality[row["clock"].upper()]
+        clock = ClockQuality[str(row["clock"]).upper()]
         offset_ms = None if row["offset_ms"] is None else int(row["offset_ms"])
         run = None if row["run"] is None else Outage(*map(int, row["run"]))
         outages = [Outage(*map(int, outage)) for outage in row["outages"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return False
     time.time_ms, time.wall_ms, time.clock = gateway_ms, wall_ms, clock
     time.offset_ms, time.run, time.outages = offset_ms, run, outages

@@ -6,6 +6,7 @@ A read may also be short without an error; only the end of a file ends it here.
 import os
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from gateway.files.disk_errors import is_unreadable
@@ -60,7 +61,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
             raise
     count = max(0, min(count, os.fstat(descriptor).st_size - at))
     data = bytearray(count)
-    missing = [range(start, min(start + BLOCK_BYTES, count)) for start in _block_starts(at, count)]
+    missing = [range(*ends) for ends in pairwise([*_block_starts(at, count), count])]
     for attempt in range(attempts):
         if attempt and missing:
             time.sleep(READ_RETRY_SECONDS)

@@ -2,13 +2,7 @@
 
 from pathlib import Path
 
-from gateway.store.journal_files import (
-    FOLDER_NAME,
-    FRAME,
-    HEADER_BYTES,
-    frames,
-    journal_files,
-)
+from gateway.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, frames, journal_files
 
 
 def newest_file(data_dir: Path) -> Path:

@@ -8,30 +8,11 @@ from pathlib import Path
 import pytest
 
 from gateway.core.records.kinds import StartKind
-from gateway.store.database import (
-    DAMAGED_FOLDER,
-    DATABASE_NAME,
-    DataDirectoryInUse,
-    connect,
-    migrate,
-    salvage,
-)
-from gateway.store.store import Store
+from gateway.store.database import DAMAGED_FOLDER, DATABASE_NAME
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness, payloads
+from tests.store.data_directories import make_state
 from tests.store.journal_damage import frames_in, overwrite
-
-
-def make_state(data_dir: Path, messages: int = 200) -> None:
-    harness = Harness(data_dir)
-    harness.lose(harness.subscriber("s", "t", 1))
-    publisher = harness.connect("p", clean=True)
-    for number in range(messages):
-        publisher.send(Publish("t", b"%d" % number + b"x" * 200, 1, False, False, number + 1))
-    publisher.send(Publish("kept", b"retained", 1, True, False, 999))
-    harness.commit()
-    harness.checkpoint()
-    harness.close()
 
 
 def zeroed(path: Path) -> None:
@@ -100,21 +81,6 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(tmp_path: Path) -> None:
     harness.close()
 
 
-def test_of_a_database_that_was_cut_short_everything_before_the_cut_is_saved(
-    tmp_path: Path,
-) -> None:
-    make_state(tmp_path, messages=1000)
-    path = tmp_path / DATABASE_NAME
-    whole = path.stat().st_size
-    with path.open("r+b") as file:
-        file.truncate(whole * 9 // 10)
-    with closing(connect(tmp_path / "saved.db")) as target:
-        migrate(target)
-        saved = salvage(path, target)
-    assert saved["messages"] > 300  # nine tenths, unless a page above others was cut off
-    assert path.stat().st_size == whole
-
-
 def test_a_torn_journal_keeps_every_commit_before_the_tear(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     harness.connect("before")
@@ -144,40 +110,3 @@ def test_a_damaged_blob_is_reported_and_the_others_count(tmp_path: Path) -> None
         "c",
     }
     again.close()
-
-
-def test_a_database_that_is_gone_is_made_again_from_the_journal(tmp_path: Path) -> None:
-    make_state(tmp_path)
-    for path in tmp_path.glob(f"{DATABASE_NAME}*"):
-        path.unlink()
-    again = Harness(tmp_path)
-    assert again.recovery is StartKind.SALVAGED
-    assert again.damage == [f"{DATABASE_NAME} was missing beside its journal"]
-    assert again.session("s").queued_count == 200
-    assert "kept" in again.broker.state.retained
-    again.close()
-
-
-def test_a_second_broker_is_refused_the_data_directory(tmp_path: Path) -> None:
-    harness = Harness(tmp_path)
-    with pytest.raises(DataDirectoryInUse, match="in use by another broker"):
-        Store(tmp_path)
-    harness.close()
-
-
-def test_a_journal_beyond_its_limit_loses_its_oldest_events_and_says_which(
-    tmp_path: Path,
-) -> None:
-    harness = Harness(tmp_path, journal_file_bytes=1_000)
-    for number in range(20):
-        harness.connect(f"c{number}")
-    harness.checkpoint()
-    store = harness.store
-    total = store.journal_total_bytes
-    lost = store.truncate_journal(total * 3 // 4)
-    assert lost is not None
-    assert lost[0] == 1
-    assert 0 < store.journal_total_bytes <= total * 3 // 4
-    harness.cut()
-    assert len(harness.broker.state.sessions) == 20
-    harness.close()

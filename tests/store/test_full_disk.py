@@ -13,7 +13,7 @@ from gateway.store.no_room import NoRoom
 from gateway.wire.packets import Publish
 from tests.core.harness import Harness
 from tests.small_disk import SmallDisk, small_disk
-from tests.store.test_journal import blob_of
+from tests.store.journal_blobs import blob_of
 
 DISK_BYTES = 4 << 20
 RESERVE_BYTES = 256 << 10

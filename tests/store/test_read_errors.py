@@ -14,8 +14,8 @@ from gateway.store.medium import BLOCK_BYTES, READ_ATTEMPTS
 from gateway.wire.packets import Puback, Publish
 from tests.core.harness import Harness
 from tests.store.bad_medium import BadMedium
-from tests.store.journal_damage import newest_file
-from tests.store.test_journal import blob_of
+from tests.store.journal_blobs import blob_of
+from tests.store.journal_damage import frames_in, newest_file
 
 PAYLOAD = b"x" * 300
 
@@ -188,8 +188,9 @@ def test_short_reads_are_no_end_of_a_file(tmp_path: Path, medium: BadMedium) -> 
     assert [Blob(blob).first_sequence for blob in exported] == list(range(1, 101))
 
 
+@pytest.mark.parametrize("block", [1, 2])
 def test_the_export_waits_for_a_block_that_cannot_be_read_and_then_goes_on_behind_it(
-    tmp_path: Path, medium: BadMedium
+    tmp_path: Path, medium: BadMedium, block: int
 ) -> None:
     journal = Journal(tmp_path, file_bytes=6 * BLOCK_BYTES)
     journal.resume(JournalReading(tmp_path / FOLDER_NAME, 1))
@@ -197,12 +198,18 @@ def test_the_export_waits_for_a_block_that_cannot_be_read_and_then_goes_on_behin
         journal.append(sequence, blob_of(sequence))
     journal.close()
     oldest = journal_files(tmp_path / FOLDER_NAME)[0].path
-    medium.fail(oldest, 2 * BLOCK_BYTES, 3 * BLOCK_BYTES)
+    places = frames_in(tmp_path)
+    bad = range(block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES)
+    medium.fail(oldest, bad.start, bad.stop)
     reader = JournalReader(tmp_path)
     for _ in range(UNREADABLE_TRIES_MAX):
         assert reader.blobs_after(0, 1 << 20) == []
     behind = [Blob(blob).first_sequence for blob in reader.blobs_after(0, 1 << 20)]
-    assert behind[-1] == 200
+    assert behind == [
+        number
+        for number, (path, offset, length) in enumerate(places, 1)
+        if path != oldest or offset + length <= bad.start or offset - FRAME.size >= bad.stop
+    ]
     assert 170 < len(behind) < 185
     medium.heal()
     again = JournalReader(tmp_path)

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from gateway.wire.decoder import Decoder
+from gateway.wire.malformed import Malformed
 from tests.wire.vector import Sender
 
 
@@ -21,3 +23,9 @@ def bad(name: str, version: int, wire: bytes, reason: str, code: int = 0x81) -> 
 
 def bad_from_server(name: str, version: int, wire: bytes, reason: str, code: int = 0x81) -> Bad:
     return Bad(name, version, "server", wire, reason, code)
+
+
+def error_of(decoder: Decoder) -> Malformed:
+    """Return the error, which there has to be."""
+    assert decoder.error is not None
+    return decoder.error

@@ -8,10 +8,12 @@ from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import publish_frame
 from gateway.wire.packets import Connect, Publish
 from gateway.wire.values import topic_field_of
+from tests.wire.malformed_vector import error_of
 from tests.wire.notation import frame
 
 TWO_MEBIBYTES = 2 * 1024 * 1024
 MAX_PACKET_SIZE_BYTES = TWO_MEBIBYTES + 100
+CONNECT_3_1_1 = frame("10", "0004 'MQTT' 04 02 003c 0000")
 
 
 def publish_of(packets: object) -> Publish:
@@ -96,20 +98,46 @@ def test_a_publish_with_a_needless_length_byte_is_handed_on_without_it() -> None
     assert publish.frame == b"\x30\x04\x00\x01ax"
 
 
-def test_an_empty_topic_is_for_aliases_of_mqtt_5_only() -> None:
-    alias = frame("30", "0000 03 230001 'x'")
-    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 5)
-    publish = publish_of(decoder.feed(alias))
-    assert publish.properties is not None
-    assert publish.properties.topic_alias == 1
-    decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
-    decoder.feed(alias)
-    assert decoder.error is not None
-    assert decoder.error.reason == "topic_name"
-
-
 def test_a_client_has_to_know_the_version_it_speaks() -> None:
     with pytest.raises(AssertionError, match="needs the version"):
         Decoder(MAX_PACKET_SIZE_BYTES, 0, "client")
     with pytest.raises(AssertionError, match="protocol level 6"):
         Decoder(MAX_PACKET_SIZE_BYTES, 6)
+
+
+def test_an_oversize_packet_is_refused_with_its_fixed_header() -> None:
+    decoder = Decoder(100, 4)
+    assert decoder.feed(b"\x30") == []
+    assert decoder.error is None
+    decoder.feed(b"\x63")
+    assert error_of(decoder).reason == "packet_too_large"
+    assert "101 bytes" in error_of(decoder).detail
+
+
+def test_a_packet_of_exactly_the_maximum_size_is_accepted() -> None:
+    decoder = Decoder(100, 4)
+    assert len(decoder.feed(b"\x30\x62\x00\x01a" + b"x" * 95)) == 1
+    assert decoder.error is None
+
+
+def test_a_peer_without_a_connect_cannot_make_us_hold_a_large_packet() -> None:
+    decoder = Decoder(268_435_460)
+    decoder.feed(b"\x10\xfc\xff\x1f")
+    assert decoder.error is None
+    decoder = Decoder(268_435_460)
+    decoder.feed(b"\x10\xfd\xff\x1f")
+    assert error_of(decoder).reason == "packet_too_large"
+
+
+def test_the_maximum_packet_size_applies_after_connect() -> None:
+    decoder = Decoder(2_000_000)
+    large = publish_frame(b"\x00\x01a", b"x" * 1_000_000, 0, False, False, 0, 4, None)
+    assert len(decoder.feed(CONNECT_3_1_1 + large)) == 2
+    assert decoder.error is None
+
+
+def test_an_error_after_connect_in_the_same_bytes_leaves_the_connect() -> None:
+    decoder = Decoder(MAX_PACKET_SIZE_BYTES)
+    assert len(decoder.feed(CONNECT_3_1_1 + CONNECT_3_1_1)) == 1
+    assert "a second CONNECT" in error_of(decoder).detail
+    assert decoder.version == 4

@@ -2,8 +2,6 @@
 
 import pytest
 
-from gateway.wire.limits import TOPIC_CACHE_BYTES_MAX, TOPIC_CACHE_COUNT_MAX
-from gateway.wire.topic_cache import TopicCache
 from gateway.wire.topics import (
     level_count_of,
     matches,
@@ -11,7 +9,6 @@ from gateway.wire.topics import (
     validate_topic_filter,
     validate_topic_name,
 )
-from gateway.wire.values import topic_field_of
 
 
 @pytest.mark.parametrize(
@@ -129,29 +126,3 @@ def test_a_shared_filter_has_a_name_and_a_filter(topic_filter: str, valid: bool)
 
 def test_levels_are_counted_with_the_empty_ones() -> None:
     assert [level_count_of(topic) for topic in ("a", "/", "a/b", "a//b/")] == [1, 2, 2, 4]
-
-
-def test_the_topic_cache_stays_within_its_count() -> None:
-    cache = TopicCache()
-    known = cache.known
-    for index in range(TOPIC_CACHE_COUNT_MAX * 2 + 10):
-        assert cache.learn(topic_field_of(f"t/{index}"), False) == f"t/{index}"
-        assert len(known) <= TOPIC_CACHE_COUNT_MAX
-    # Decoders hold on to the dict, so it is the same one after it was emptied.
-    assert cache.known is known
-    assert len(known) == 10
-
-
-def test_the_topic_cache_stays_within_its_bytes() -> None:
-    cache = TopicCache()
-    for index in range(3000):
-        cache.learn(topic_field_of(f"{index:06d}/" + "x" * 500), False)
-        size_bytes = sum(len(field) for field in cache.known)
-        assert size_bytes == cache.size_bytes
-        assert size_bytes <= TOPIC_CACHE_BYTES_MAX
-
-
-def test_a_long_topic_is_not_remembered() -> None:
-    cache = TopicCache()
-    assert cache.learn(topic_field_of("x" * 1000), False) == "x" * 1000
-    assert cache.known == {}
