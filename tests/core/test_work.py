@@ -18,7 +18,7 @@ from gateway.wire.packets import (
 )
 from tests.core.harness import Client, Harness, payloads, publishes
 from tests.core.mqtt5 import connect
-from tests.core.test_retained_replay import retain_many
+from tests.core.rules.test_retained import retain_many
 
 ONE_STEP_UNITS = 1_100
 """What is never cut: one message to as many as there are here, one filter, one step of a walk."""
