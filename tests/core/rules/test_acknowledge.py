@@ -1,4 +1,4 @@
-"""An acknowledgement that belongs to another QoS or step ends the connection, not the exchange."""
+"""PUBACK, PUBREC and PUBCOMP of subscribers: a wrong one ends the connection, not the exchange."""
 
 import pytest
 
@@ -12,13 +12,19 @@ from gateway.wire.packets import (
     Pubrec,
     Pubrel,
 )
-from tests.core.harness import Client, Harness, payloads, publishes
-from tests.core.mqtt5 import NEVER, properties
+from tests.core.harness import Client, Harness, payloads, publish_many, publishes
+from tests.core.mqtt5 import (
+    NEVER,
+    connect,
+    end_of,
+    properties,
+    subscriber,
+)
 
 every_version = pytest.mark.parametrize("version", [3, 4, 5])
 
 
-def subscriber(harness: Harness, version: int, qos: int) -> tuple[Client, int]:
+def subscriber_of(harness: Harness, version: int, qos: int) -> tuple[Client, int]:
     """A persistent subscriber that was sent one message, and the packet identifier of that."""
     harness.lose(harness.subscriber("c", "t", qos))
     client = back(harness, version)
@@ -58,7 +64,7 @@ def test_before_pubrec_the_message_is_sent_again_to_a_client_that_comes_back(
     cut: bool,
     version: int,
 ) -> None:
-    client, packet_id = subscriber(harness, version, qos)
+    client, packet_id = subscriber_of(harness, version, qos)
     client.send(wrong(packet_id))
     harness.commit()
     assert_ended(client)
@@ -75,7 +81,7 @@ def test_before_pubrec_the_message_is_sent_again_to_a_client_that_comes_back(
 def test_behind_pubrec_it_is_pubrel_that_is_sent_again(
     harness: Harness, cut: bool, version: int
 ) -> None:
-    client, packet_id = subscriber(harness, version, 2)
+    client, packet_id = subscriber_of(harness, version, 2)
     client.send(Pubrec(packet_id))
     harness.commit()
     assert client.take() == [Pubrel(packet_id)]
@@ -115,7 +121,7 @@ def assert_nothing_is_left(harness: Harness, version: int) -> None:
 def test_one_that_nobody_waits_for_changes_nothing(
     harness: Harness, wrong: type[Puback | Pubrec | Pubcomp | Pubrel], version: int
 ) -> None:
-    client, packet_id = subscriber(harness, version, 1)
+    client, packet_id = subscriber_of(harness, version, 1)
     client.send(wrong(packet_id + 1))
     harness.commit()
     assert not client.closed
@@ -125,3 +131,89 @@ def test_one_that_nobody_waits_for_changes_nothing(
     assert not client.closed
     assert payloads(client.take()) == []
     assert not harness.session("c").outbound
+
+
+@pytest.mark.statement("MQTT5-4.4.0-2", "MQTT5-3.4.2-1", "MQTT5-3.5.2-1")
+@pytest.mark.parametrize("qos", [1, 2])
+def test_an_acknowledgement_with_an_error_ends_the_exchange_on_disk_too(
+    harness: Harness, qos: int
+) -> None:
+    client = subscriber(harness, "c", "t", qos)
+    publish_many(harness, 1, qos)
+    (packet,) = publishes(client.take())
+    client.send((Puback if qos == 1 else Pubrec)(packet.packet_id, 0x80))
+    harness.commit()
+    assert client.take() == []
+    harness.checkpoint()
+    assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}
+    harness.cut()
+    assert publishes(connect(harness, "c").take()) == []
+
+
+@pytest.mark.parametrize(
+    ("qos", "wrong"),
+    [(1, Pubrec(1)), (1, Pubcomp(1)), (2, Puback(1)), (2, Pubcomp(1))],
+)
+def test_an_acknowledgement_of_another_qos_is_a_protocol_error_and_changes_nothing(
+    harness: Harness, qos: int, wrong: Puback | Pubrec | Pubcomp
+) -> None:
+    client = subscriber(harness, "c", "t", qos)
+    publish_many(harness, 1, qos)
+    (packet,) = publishes(client.take())
+    wrong.packet_id = packet.packet_id
+    client.send(wrong)
+    harness.commit()
+    assert end_of(client) == 0x82
+    harness.cut()
+    (again,) = publishes(connect(harness, "c").take())
+    assert (again.packet_id, again.dup) == (packet.packet_id, True)
+
+
+def test_acknowledgements_of_what_nobody_sent_are_survived(harness: Harness) -> None:
+    client = connect(harness, "c")
+    client.take()
+    client.send(Puback(7), Pubrec(8), Pubcomp(9), Pubrec(10, 0x80), Pubrel(11))
+    harness.commit()
+    assert client.take() == [Pubrel(8, 0x92), Pubcomp(11, 0x92)]
+    assert not client.closed
+
+
+@pytest.mark.statement(
+    "MQTT5-4.3.3-2",
+    "MQTT5-4.3.3-4",
+    "MQTT5-4.3.3-5",
+    "MQTT5-4.3.3-6",
+    "MQTT5-4.3.3-3",
+    "MQTT5-3.3.1-1",
+)
+def test_after_pubrec_it_is_pubrel_that_is_sent_again(harness: Harness) -> None:
+    client = subscriber(harness, "c", "t", 2)
+    publish_many(harness, 2, 2)
+    first, second = publishes(client.take())
+    assert not first.dup
+    client.send(Pubrec(first.packet_id))
+    harness.commit()
+    assert client.take() == [Pubrel(first.packet_id)]
+    for cut in (False, True):
+        harness.lose(client)
+        if cut:
+            harness.cut()
+        client = connect(harness, "c")
+        _, *packets = client.take()
+        assert packets[0] == Pubrel(first.packet_id)
+        (again,) = publishes(packets)
+        assert (again.packet_id, again.payload, again.dup) == (second.packet_id, b"1", True)
+
+
+@pytest.mark.statement("MQTT5-4.6.0-4")
+def test_pubrels_leave_in_the_order_of_the_pubrecs(harness: Harness) -> None:
+    client = subscriber(harness, "c", "t", 2)
+    publisher = connect(harness, "p")
+    for number in range(1, 5):
+        publisher.send(Publish("t", b"x", 2, False, False, number), Pubrel(number))
+    harness.commit()
+    order = [packet.packet_id for packet in publishes(client.take())]
+    order = [order[2], order[0], order[3], order[1]]
+    client.send(*(Pubrec(packet_id) for packet_id in order))
+    harness.commit()
+    assert client.take() == [Pubrel(packet_id) for packet_id in order]

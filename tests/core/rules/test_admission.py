@@ -1,4 +1,4 @@
-"""Properties of messages in MQTT 5.0: expiry, topic aliases, what is passed on."""
+"""Properties of messages in MQTT 5.0: expiry, topic aliases of publishers, what is passed on."""
 
 from pathlib import Path
 from typing import Any
@@ -262,22 +262,6 @@ def test_a_message_too_large_to_be_sent_defines_no_alias(harness: Harness) -> No
         ("t", b"2"),
         ("", b"3"),
     ]
-
-
-@pytest.mark.statement("MQTT5-3.3.1-5", "MQTT5-3.3.1-6", "MQTT5-3.3.1-7", "MQTT5-3.3.1-8")
-def test_retained_messages_are_replaced_and_removed_as_in_3_1_1(harness: Harness) -> None:
-    publisher = connect(harness, "p")
-    for payload, retain, expected in (
-        (b"1", True, [b"1"]),
-        (b"2", False, [b"1"]),
-        (b"3", True, [b"3"]),
-        (b"", False, [b"3"]),
-        (b"", True, []),
-    ):
-        publish(harness, publisher, "t", payload, 1, retain=retain)
-        client = connect(harness, "c", clean=True)
-        assert payloads(subscribe(harness, client, Subscription("t", 1))) == expected
-        harness.lose(client)
 
 
 @pytest.mark.statement("MQTT5-4.6.0-5", "MQTT5-4.6.0-6", "MQTT5-4.6.0-2", "MQTT5-4.6.0-3")

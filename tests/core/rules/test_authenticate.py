@@ -1,4 +1,4 @@
-"""Enhanced authentication in the core (5.0 section 4.12), with scripted answers of the shell."""
+"""Enhanced authentication in the core (5.0 section 4.12), with scripted answers."""
 
 from collections.abc import Iterator
 from pathlib import Path

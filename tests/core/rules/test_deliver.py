@@ -1,13 +1,15 @@
-"""Flow control of MQTT 5.0: receive maximum and maximum packet size, in both directions, and the
-exchanges of QoS 1 and 2 with their reason codes."""
+"""Deliveries: windows, the largest packet of a client, the order of what is sent and resent."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.core import effects
+from gateway.core.effects import PageRequest
 from gateway.core.limits import Limits
 from gateway.wire.packets import (
+    Connect,
     Disconnect,
     Pingreq,
     Pingresp,
@@ -20,17 +22,8 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
-from tests.core.harness import Harness, payloads, publishes
+from tests.core.harness import Harness, answer_all, payloads, publish_many, publishes
 from tests.core.mqtt5 import connect, end_of, properties, publish, subscribe, subscriber
-
-
-def publish_many(harness: Harness, count: int, qos: int = 1) -> None:
-    publisher = harness.connect("publisher", clean=True)
-    for number in range(count):
-        publisher.send(Publish("t", b"%d" % number, qos, False, False, number + 1))
-        if qos == 2:
-            publisher.send(Pubrel(number + 1))
-    harness.commit()
 
 
 def drain(harness: Harness, client: object) -> list[Publish]:
@@ -123,82 +116,6 @@ def test_what_is_acknowledged_before_it_was_sent_again_is_not_sent_again(
     assert not harness.session("c").unsent
 
 
-@pytest.mark.statement("MQTT5-4.13.2-1")
-def test_a_client_beyond_the_receive_maximum_it_was_granted_is_disconnected(
-    tmp_path: Path,
-) -> None:
-    limits = Limits()
-    limits.max_awaiting_rel = 2
-    harness = Harness(tmp_path, limits)
-    client = connect(harness, "c")
-    for packet_id in (1, 2, 1, 2):  # repeats are no new messages
-        client.send(Publish("t", b"x", 2, False, packet_id == 2, packet_id))
-    harness.commit()
-    assert not client.closed
-    client.send(Publish("t", b"x", 2, False, False, 3))
-    harness.commit()
-    assert end_of(client) == 0x93
-    harness.close()
-
-
-@pytest.mark.statement("MQTT5-4.13.2-1")
-@pytest.mark.parametrize("version", [4, 5])
-def test_qos_1_messages_that_wait_for_the_disk_count_towards_the_receive_maximum(
-    tmp_path: Path, version: int
-) -> None:
-    limits = Limits()
-    limits.max_awaiting_rel = 2
-    harness = Harness(tmp_path, limits)
-    client = connect(harness, "c") if version == 5 else harness.connect("c")
-    for _ in range(3):
-        client.send(Publish("t", b"x", 1, False, False, 1), Publish("t", b"x", 1, False, False, 2))
-        assert client.connection.receiving == 2
-        harness.commit()
-        assert client.connection.receiving == 0
-    client.send(*(Publish("t", b"x", 1, False, False, number) for number in (1, 2, 3)))
-    harness.commit()
-    if version == 5:
-        assert end_of(client) == 0x93
-    else:
-        assert not client.closed, "3.1.1 has no receive maximum"
-    harness.close()
-
-
-def test_a_receive_maximum_lowered_while_a_client_is_connected_does_not_end_its_connection(
-    harness: Harness,
-) -> None:
-    client = connect(harness, "c")
-    harness.limits.max_awaiting_rel = 1
-    client.send(*(Publish("t", b"x", 2, False, False, number) for number in (1, 2)))
-    harness.commit()
-    codes = [packet.reason_code for packet in client.take() if isinstance(packet, Pubrec)]
-    assert codes == [0x10, 0x97]
-    assert not client.closed
-
-
-@pytest.mark.statement("MQTT5-4.3.3-9")
-def test_what_a_session_cannot_hold_is_refused_with_quota_exceeded_and_its_identifier_is_free(
-    tmp_path: Path,
-) -> None:
-    limits = Limits()
-    limits.max_awaiting_rel = 2
-    harness = Harness(tmp_path, limits)
-    for packet_id in (1, 2):
-        client = connect(harness, "c")
-        client.send(Publish("t", b"x", 2, False, False, packet_id))
-        harness.commit()
-        harness.lose(client)
-    client = connect(harness, "c")
-    client.send(Publish("t", b"too many", 2, False, False, 3))
-    harness.commit()
-    assert client.take()[1:] == [Pubrec(3, 0x97)]
-    assert harness.broker.statistics.errors == {"max_awaiting_rel": 1}
-    client.send(Pubrel(1), Publish("t", b"fits", 2, False, False, 3))
-    harness.commit()
-    assert sorted(harness.session("c").inbound) == [2, 3]
-    harness.close()
-
-
 @pytest.mark.statement("MQTT5-3.1.2-24", "MQTT5-3.1.2-25")
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("qos", [0, 1, 2])
@@ -270,171 +187,6 @@ def test_a_reason_string_is_left_out_where_it_does_not_fit_or_is_not_wanted(
     assert last.properties is None or last.properties.session_expiry_interval_seconds is None
 
 
-@pytest.mark.statement("MQTT5-4.4.0-2", "MQTT5-3.4.2-1", "MQTT5-3.5.2-1")
-@pytest.mark.parametrize("qos", [1, 2])
-def test_an_acknowledgement_with_an_error_ends_the_exchange_on_disk_too(
-    harness: Harness, qos: int
-) -> None:
-    client = subscriber(harness, "c", "t", qos)
-    publish_many(harness, 1, qos)
-    (packet,) = publishes(client.take())
-    client.send((Puback if qos == 1 else Pubrec)(packet.packet_id, 0x80))
-    harness.commit()
-    assert client.take() == []
-    harness.checkpoint()
-    assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}
-    harness.cut()
-    assert publishes(connect(harness, "c").take()) == []
-
-
-@pytest.mark.parametrize(
-    ("qos", "wrong"),
-    [(1, Pubrec(1)), (1, Pubcomp(1)), (2, Puback(1)), (2, Pubcomp(1))],
-)
-def test_an_acknowledgement_of_another_qos_is_a_protocol_error_and_changes_nothing(
-    harness: Harness, qos: int, wrong: Puback | Pubrec | Pubcomp
-) -> None:
-    client = subscriber(harness, "c", "t", qos)
-    publish_many(harness, 1, qos)
-    (packet,) = publishes(client.take())
-    wrong.packet_id = packet.packet_id
-    client.send(wrong)
-    harness.commit()
-    assert end_of(client) == 0x82
-    harness.cut()
-    (again,) = publishes(connect(harness, "c").take())
-    assert (again.packet_id, again.dup) == (packet.packet_id, True)
-
-
-def test_acknowledgements_of_what_nobody_sent_are_survived(harness: Harness) -> None:
-    client = connect(harness, "c")
-    client.take()
-    client.send(Puback(7), Pubrec(8), Pubcomp(9), Pubrec(10, 0x80), Pubrel(11))
-    harness.commit()
-    assert client.take() == [Pubrel(8, 0x92), Pubcomp(11, 0x92)]
-    assert not client.closed
-
-
-@pytest.mark.statement("MQTT5-3.7.2.1-1", "MQTT5-3.6.2-1")
-def test_an_older_client_is_told_the_same_without_reason_codes(harness: Harness) -> None:
-    client = harness.connect("c")
-    client.take()
-    client.send(Pubrec(8), Pubrel(11))
-    harness.commit()
-    assert client.take() == [Pubrel(8), Pubcomp(11)]
-
-
-@pytest.mark.statement("MQTT5-4.3.2-4", "MQTT5-4.3.3-8", "MQTT5-2.2.1-5", "MQTT5-3.3.4-1")
-def test_a_publisher_learns_that_nobody_listens(harness: Harness) -> None:
-    client = connect(harness, "c")
-    client.take()
-    publish(harness, client, "t", b"x", 1)
-    publish(harness, client, "t", b"x", 2)
-    client.send(Pubrel(2))
-    harness.commit()
-    assert client.take() == [Puback(1, 0x10), Pubrec(2, 0x10), Pubcomp(2)]
-    subscriber(harness, "s", "t", 1)
-    publish(harness, client, "t", b"x", 1)
-    publish(harness, client, "t", b"x", 2)
-    assert client.take() == [Puback(1), Pubrec(2)]
-
-
-@pytest.mark.statement("MQTT5-4.3.3-10", "MQTT5-4.3.3-11", "MQTT5-4.3.3-12")
-@pytest.mark.parametrize("cut", [False, True])
-def test_a_publish_repeated_before_pubrel_gets_success_and_one_after_pubcomp_is_new(
-    harness: Harness, cut: bool
-) -> None:
-    watch = subscriber(harness, "s", "t", 0)
-    client = connect(harness, "c")
-    publish(harness, client, "t", b"1", 2)
-    if cut:
-        harness.cut()
-        client = connect(harness, "c")
-        watch = connect(harness, "s")
-    client.take()
-    publish(harness, client, "t", b"1", 2)
-    assert client.take() == [Pubrec(2)]
-    client.send(Pubrel(2))
-    harness.commit()
-    publish(harness, client, "t", b"2", 2)
-    client.send(Pubrel(2))
-    harness.commit()
-    assert client.take() == [Pubcomp(2), Pubrec(2), Pubcomp(2)]
-    assert payloads(watch.take()) == [b"1", b"2"]
-
-
-@pytest.mark.statement("MQTT5-4.3.3-9", "MQTT5-3.5.2-1", "MQTT5-3.4.2-1")
-def test_a_refused_message_leaves_its_identifier_free(tmp_path: Path) -> None:
-    limits = Limits()
-    limits.max_retained = 1
-    limits.check_payload_format = True
-    harness = Harness(tmp_path, limits)
-    client = connect(harness, "c")
-    publish(harness, client, "kept", b"x", 1, retain=True)
-    client.take()
-    publish(harness, client, "more", b"x", 2, retain=True)
-    assert client.take() == [Pubrec(2, 0x97)]
-    assert not harness.session("c").inbound
-    publish(harness, client, "more", b"x", 1, retain=True)
-    assert client.take() == [Puback(1, 0x97)]
-    publish(harness, client, "t", b"\xff", 2, payload_format_indicator=1)
-    assert client.take() == [Pubrec(2, 0x99)]
-    publish(harness, client, "t", b"\xff", 1, payload_format_indicator=1)
-    assert client.take() == [Puback(1, 0x99)]
-    publish(harness, client, "t", "é".encode(), 2, payload_format_indicator=1)
-    assert client.take() == [Pubrec(2, 0x10)]
-    publish(harness, client, "t", b"\xff", 1, payload_format_indicator=0)
-    assert client.take() == [Puback(1, 0x10)]
-    harness.close()
-
-
-@pytest.mark.statement("MQTT5-2.2.1-4", "MQTT5-4.3.2-1", "MQTT5-4.3.3-1", "MQTT5-4.3.2-2")
-def test_identifiers_run_out_at_65535_and_wrap_over_those_in_flight(tmp_path: Path) -> None:
-    limits = Limits()
-    limits.max_inflight = 0
-    limits.max_mqueue_len = 100_000
-    harness = Harness(tmp_path, limits)
-    client = connect(harness, "c", expiry=0)
-    subscribe(harness, client, Subscription("t", 1))
-    publisher = harness.connect("p", clean=True)
-    for number in range(65_537):
-        publisher.send(Publish("t", b"", 1, False, False, number % 65_535 + 1))
-    harness.commit()
-    first = publishes(client.take())
-    assert [packet.packet_id for packet in first] == list(range(1, 65_536))
-    client.send(Puback(40_000), Puback(7))
-    harness.commit()
-    assert [packet.packet_id for packet in publishes(client.take())] == [40_000, 7]
-    harness.close()
-
-
-@pytest.mark.statement(
-    "MQTT5-4.3.3-2",
-    "MQTT5-4.3.3-4",
-    "MQTT5-4.3.3-5",
-    "MQTT5-4.3.3-6",
-    "MQTT5-4.3.3-3",
-    "MQTT5-3.3.1-1",
-)
-def test_after_pubrec_it_is_pubrel_that_is_sent_again(harness: Harness) -> None:
-    client = subscriber(harness, "c", "t", 2)
-    publish_many(harness, 2, 2)
-    first, second = publishes(client.take())
-    assert not first.dup
-    client.send(Pubrec(first.packet_id))
-    harness.commit()
-    assert client.take() == [Pubrel(first.packet_id)]
-    for cut in (False, True):
-        harness.lose(client)
-        if cut:
-            harness.cut()
-        client = connect(harness, "c")
-        _, *packets = client.take()
-        assert packets[0] == Pubrel(first.packet_id)
-        (again,) = publishes(packets)
-        assert (again.packet_id, again.payload, again.dup) == (second.packet_id, b"1", True)
-
-
 @pytest.mark.statement("MQTT5-4.4.0-1")
 def test_nothing_is_sent_again_on_the_same_connection(tmp_path: Path) -> None:
     limits = Limits()
@@ -488,3 +240,104 @@ def test_a_slow_subscriber_keeps_nobody_waiting(harness: Harness) -> None:
     harness.broker.set_writable(stuck.connection, True, harness.now)
     harness.commit()
     assert [packet.payload for packet in drain(harness, stuck)] == [b"%d" % n for n in range(30)]
+
+
+def load(harness: Harness, request: PageRequest) -> None:
+    contents, deliveries, _ = harness.store.load_page(
+        request.session, request.first_position, request.count, request.contents
+    )
+    harness.broker.page_loaded(request, contents, deliveries, harness.now)
+
+
+def test_pages_asked_for_by_connections_that_are_gone_resend_nothing_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 2)
+    limits = Limits()
+    limits.max_inflight = 2
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", "t", 1)
+    publisher = harness.connect("p", clean=True)
+    for number in range(1, 9):
+        publisher.send(Publish("t", b"%d" % number, 1, False, False, number))
+    harness.commit()
+    harness.lose(subscriber)
+    harness.commit()
+    harness.checkpoint()
+    harness.cut()
+    limits.max_inflight = 6
+    requests: list[PageRequest] = []
+    clients = []
+    for _ in range(3):
+        client = harness.open_connection()
+        client.send(Connect(4, "s", False, 0, None, None, None))
+        clients.append(client)
+        requests += harness.broker.effects.take_pages()
+    while requests:
+        request = requests.pop(0)
+        load(harness, request)
+        requests += harness.broker.effects.take_pages()
+    harness.commit()
+    assert payloads(clients[-1].take()) == [b"%d" % number for number in range(1, 7)]
+    assert payloads(clients[0].take()) == []
+    harness.close()
+
+
+@pytest.mark.statement("MQTT-4.6.0-4", "MQTT5-4.6.0-4")
+@pytest.mark.parametrize("cut", ["no", "journal", "tables"])
+def test_pubrels_are_sent_again_in_the_order_of_the_pubrecs(harness: Harness, cut: str) -> None:
+    client = subscriber(harness, "c", "t", 2)
+    publisher = harness.connect("p", clean=True)
+    for number in (1, 2, 3):
+        publisher.send(Publish("t", b"x", 2, False, False, number), Pubrel(number))
+    harness.commit()
+    first, second, third = (packet.packet_id for packet in publishes(client.take()))
+    order = [third, first, second]
+    client.send(*(Pubrec(packet_id) for packet_id in order))
+    harness.commit()
+    assert client.take() == [Pubrel(packet_id) for packet_id in order]
+    if cut == "tables":
+        harness.checkpoint()
+    if cut != "no":
+        harness.cut()
+    else:
+        harness.lose(client)
+    _, *again = connect(harness, "c").take()
+    assert again == [Pubrel(packet_id) for packet_id in order]
+
+
+def test_a_live_qos_0_message_does_not_overtake_the_kept_ones(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.mqueue_store_qos0 = True
+    limits.max_inflight = 1
+    harness = Harness(tmp_path, limits)
+    harness.lose(harness.subscriber("s", "t", 1))
+    publisher = harness.connect("p", clean=True)
+    for number, qos in enumerate((1, 1, 0, 0)):
+        packet_id = number + 1 if qos else 0
+        publisher.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
+    harness.commit()
+    subscriber = harness.connect("s")
+    publisher.send(Publish("t", b"4", 0, False, False, 0))
+    harness.commit()
+    assert answer_all(harness, subscriber) == [b"0", b"1", b"2", b"3", b"4"]
+    harness.close()
+
+
+def test_qos_0_does_not_overtake_what_was_kept_at_qos_0_before_it(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.mqueue_store_qos0 = True
+    limits.max_inflight = 1
+    harness = Harness(tmp_path, limits)
+    subscriber = harness.subscriber("s", "t", 1)
+    publisher = harness.connect("p", clean=True)
+    publisher.send(Publish("t", b"1", 1, False, False, 1), Publish("t", b"2", 1, False, False, 2))
+    publisher.send(Publish("t", b"kept", 0, False, False, 0))
+    harness.commit()
+    subscriber.send(Puback(publishes(subscriber.take())[0].packet_id))
+    harness.commit()
+    subscriber.send(Puback(publishes(subscriber.take())[0].packet_id))
+    publisher.send(Publish("t", b"later", 0, False, False, 0))
+    harness.commit()
+    assert payloads(subscriber.take()) == [b"kept", b"later"]
+    harness.close()

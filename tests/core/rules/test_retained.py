@@ -112,25 +112,6 @@ def test_a_full_queue_ends_the_replay_instead_of_dropping_each_message(tmp_path:
     harness.close()
 
 
-def test_held_messages_are_bounded_in_bytes_but_one_is_always_taken(tmp_path: Path) -> None:
-    limits = Limits()
-    limits.max_awaiting_rel_bytes = 1_000
-    harness = Harness(tmp_path, limits)
-    client = harness.connect("c")
-    client.send(Publish("t", b"x" * 5_000, 2, False, False, 1))
-    harness.commit()
-    assert not client.closed
-    client.send(Publish("t", b"x", 2, False, False, 2))
-    harness.commit()
-    assert client.closed
-    assert harness.broker.statistics.errors["max_awaiting_rel_bytes"] == 1
-    again = harness.connect("c")
-    again.send(Pubrel(1))
-    harness.commit()
-    assert harness.session("c").inbound_bytes == 0
-    harness.close()
-
-
 @pytest.mark.statement("MQTT5-3.3.4-3")
 @pytest.mark.parametrize("qos", [0, 1])
 def test_a_retained_message_names_the_subscription_that_asked_for_it(

@@ -1,7 +1,10 @@
 """Subscription options, subscription identifiers, and retained messages for new subscriptions."""
 
+from pathlib import Path
+
 import pytest
 
+from gateway.core.limits import Limits
 from gateway.wire.packets import (
     Connect,
     Publish,
@@ -12,69 +15,8 @@ from gateway.wire.packets import (
     Unsubscribe,
 )
 from tests.core.harness import Harness, payloads, publishes
-from tests.core.mqtt5 import connect, publish, subscribe, subscriber
-
-
-def identifiers_of(packet: Publish) -> list[int]:
-    assert packet.properties is not None
-    return sorted(packet.properties.subscription_identifiers or [])
-
-
-@pytest.mark.statement("MQTT5-3.8.3-3")
-@pytest.mark.parametrize("qos", [0, 1, 2])
-def test_no_local_keeps_a_client_from_hearing_itself_and_nobody_else(
-    harness: Harness, qos: int
-) -> None:
-    client = connect(harness, "c")
-    subscribe(harness, client, Subscription("t", qos, no_local=True))
-    publish(harness, client, "t", b"own", min(qos, 1))
-    publish(harness, connect(harness, "p"), "t", b"other", min(qos, 1))
-    assert payloads(client.take()) == [b"other"]
-
-
-@pytest.mark.statement("MQTT5-3.8.3-3")
-def test_an_overlapping_subscription_without_no_local_brings_its_own_messages_at_its_own_qos(
-    harness: Harness,
-) -> None:
-    client = connect(harness, "c")
-    subscribe(harness, client, Subscription("t/+", 2, no_local=True), Subscription("t/1", 0))
-    publish(harness, client, "t/1", b"own")
-    publish(harness, connect(harness, "p"), "t/1", b"other")
-    got = [(packet.payload, packet.qos) for packet in publishes(client.take())]
-    assert got == [(b"own", 0), (b"other", 1)]
-
-
-@pytest.mark.statement("MQTT5-3.8.3-3")
-def test_no_local_is_about_the_client_identifier_and_survives_a_cut(harness: Harness) -> None:
-    client = connect(harness, "c")
-    subscribe(harness, client, Subscription("t", 1, no_local=True))
-    harness.cut()
-    client = connect(harness, "c")
-    client.take()
-    publish(harness, client, "t", b"own")
-    assert payloads(client.take()) == []
-
-
-@pytest.mark.statement("MQTT5-3.3.1-12", "MQTT5-3.3.1-13")
-@pytest.mark.parametrize("way", ["live", "away", "cut"])
-@pytest.mark.parametrize("qos", [0, 1])
-@pytest.mark.parametrize("retain", [False, True])
-@pytest.mark.parametrize("as_published", [False, True])
-def test_retain_as_published_decides_about_the_flag_of_messages_for_standing_subscriptions(
-    harness: Harness, as_published: bool, retain: bool, qos: int, way: str
-) -> None:
-    harness.limits.mqueue_store_qos0 = True
-    client = connect(harness, "c")
-    subscribe(harness, client, Subscription("t", 1, retain_as_published=as_published))
-    if way != "live":
-        harness.lose(client)
-    publish(harness, connect(harness, "p"), "t", b"x", qos, retain=retain)
-    if way == "cut":
-        harness.cut()
-    if way != "live":
-        client = connect(harness, "c")
-    (packet,) = publishes(client.take())
-    assert packet.retain is (retain and as_published)
+from tests.core.mqtt5 import connect, identifiers_of, publish, subscribe, subscriber
+from tests.core.topics.drawn import deep
 
 
 @pytest.mark.parametrize("as_published", [False, True])
@@ -117,26 +59,6 @@ def test_retain_handling_1_counts_as_new_after_an_unsubscribe(harness: Harness) 
         assert payloads(subscribe(harness, client, wanted)) == [b"x"]
         client.send(Unsubscribe(1, ["t"]))
         harness.commit()
-
-
-@pytest.mark.statement("MQTT5-3.3.4-2", "MQTT5-3.3.4-3", "MQTT5-3.3.4-4")
-@pytest.mark.parametrize("cut", [False, True])
-def test_a_message_names_all_subscriptions_it_matched_and_comes_once_at_the_highest_qos(
-    harness: Harness, cut: bool
-) -> None:
-    client = connect(harness, "c")
-    subscribe(harness, client, Subscription("t/#", 0), identifier=7)
-    subscribe(harness, client, Subscription("t/+", 2), identifier=268_435_455)
-    subscribe(harness, client, Subscription("t/1", 1))
-    subscribe(harness, client, Subscription("u", 1), identifier=9)
-    harness.lose(client)
-    if cut:
-        harness.checkpoint()
-        harness.cut()
-    client = connect(harness, "c")
-    publish(harness, connect(harness, "p"), "t/1", b"x")
-    (packet,) = publishes(client.take())
-    assert (packet.qos, identifiers_of(packet)) == (1, [7, 268_435_455])
 
 
 @pytest.mark.statement("MQTT5-3.8.4-3")
@@ -273,3 +195,48 @@ def test_a_subscriber_to_everything_gets_each_retained_message_once(harness: Har
         harness.advance(0.01)
         packets += publishes(client.take())
     assert sorted(packet.topic for packet in packets) == sorted(f"r/{n}" for n in range(2_000))
+
+
+def test_subscriptions_beyond_their_bytes_are_refused_and_none_is_lost_by_a_smaller_limit(
+    tmp_path: Path,
+) -> None:
+    limits = Limits()
+    limits.max_subscription_bytes = 200_000
+    harness = Harness(tmp_path, limits)
+    client = connect(harness, "c")
+    client.send(Subscribe(1, [Subscription(deep(number, "a"), 0) for number in range(20)]))
+    harness.commit()
+    suback = client.take()[-1]
+    assert isinstance(suback, Suback)
+    granted = suback.reason_codes.count(0)
+    assert 3 < granted < 7
+    assert suback.reason_codes == [0] * granted + [0x97] * (20 - granted)
+    assert harness.broker.statistics.errors == {"max_subscription_bytes": 20 - granted}
+    harness.limits.max_subscription_bytes = 1_024
+    harness.restart()
+    assert len(harness.session("c").subscriptions) == granted
+    client = connect(harness, "c")
+    client.take()
+    client.send(Subscribe(2, [Subscription(deep(0, "a"), 1), Subscription("new", 1)]))
+    harness.commit()
+    assert client.take() == [Suback(2, [1, 0x97])], "one that is there may be replaced"
+    harness.close()
+
+
+def test_filters_whose_wildcards_stand_in_too_many_ways_are_refused(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.core.rules.subscribe.WILD_PATTERNS_MAX", 10)
+    client = connect(harness, "c")
+    client.take()
+    same = [Subscription(f"{name}/+/x", 0) for name in "abcdefghijklmnop"]
+    others = [
+        Subscription("+/a/b/c/d", 0),
+        Subscription("a/+/+/+/+/+", 0),
+        Subscription("z/+/y", 0),
+    ]
+    client.send(Subscribe(1, same + others))
+    harness.commit()
+    codes = [0] * len(same) + [0, 0x97, 0]
+    assert client.take() == [Suback(1, codes)]
+    assert harness.broker.statistics.errors == {"wild_patterns": 1}

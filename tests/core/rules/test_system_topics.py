@@ -2,7 +2,6 @@
 
 import pytest
 
-from gateway.core.topics.route import is_system_topic
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -211,19 +210,3 @@ def test_a_will_below_system_is_refused_at_connect(
     assert isinstance(connack, Connack)
     assert connack.reason_code == code
     assert client.closed
-
-
-@pytest.mark.parametrize(
-    ("topic", "expected"),
-    [
-        ("$SYS", True),
-        ("$SYS/", True),
-        ("$SYS/#", True),
-        ("$SYSTEM/x", False),
-        ("$sys/x", False),
-        ("a/$SYS/x", False),
-        ("", False),
-    ],
-)
-def test_what_lies_below_system(topic: str, expected: bool) -> None:
-    assert is_system_topic(topic) is expected

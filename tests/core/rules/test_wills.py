@@ -102,29 +102,6 @@ def test_a_clean_start_ends_the_session_and_with_it_the_wait_of_its_will(
     assert payloads(watch.take()) == [b"will"]
 
 
-@pytest.mark.statement("MQTT5-3.14.4-3", "MQTT5-3.1.2-10")
-def test_a_normal_disconnect_discards_the_will_and_one_with_0x04_does_not(
-    harness: Harness,
-) -> None:
-    watch = subscriber(harness, "watch", "w", 1)
-    for code, expected in ((0x00, []), (0x04, [b"will"])):
-        client = connect(harness, "c", will=will())
-        client.send(Disconnect(code))
-        harness.commit()
-        harness.advance(10)
-        assert payloads(watch.take()) == expected
-
-
-@pytest.mark.statement("MQTT5-3.1.2-8")
-@pytest.mark.parametrize("code", [0x80, 0x81, 0x93, 0x98])
-def test_a_disconnect_with_an_error_publishes_the_will(harness: Harness, code: int) -> None:
-    # Every reason code but 0x00 leaves the will alone.
-    watch = subscriber(harness, "watch", "w", 1)
-    connect(harness, "c", will=will()).send(Disconnect(code))
-    harness.commit()
-    assert payloads(watch.take()) == [b"will"]
-
-
 @pytest.mark.statement("MQTT5-3.1.2-8", "MQTT5-3.14.4-3")
 def test_a_disconnect_that_ends_the_session_lets_the_delayed_will_go_at_once(
     harness: Harness,

@@ -1,8 +1,9 @@
-"""Resuming, order, windows, queues and what is left when everything is done."""
+"""A session: queue, packet identifiers, and what is left when everything is done."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,33 +20,17 @@ from gateway.wire.packets import (
     Subscription,
     Will,
 )
-from tests.core.harness import Client, Harness, payloads, publishes
+from tests.core.harness import Client, Harness, answer_all, payloads, publishes
+from tests.core.mqtt5 import connect, subscribe, subscriber
 
 
-def publish_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
+def send_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
     for number in range(count):
         packet_id = number % 60_000 + 1
         client.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
         if qos == 2:
             client.send(Pubrel(packet_id))
     harness.commit()
-
-
-def answer_all(harness: Harness, client: Client) -> list[bytes]:
-    """Acknowledge everything until nothing more comes; return the payloads in order."""
-    seen: list[bytes] = []
-    while packets := client.take():
-        for packet in packets:
-            if isinstance(packet, Publish):
-                seen.append(packet.payload)
-                if packet.qos == 1:
-                    client.send(Puback(packet.packet_id))
-                elif packet.qos == 2:
-                    client.send(Pubrec(packet.packet_id))
-            elif isinstance(packet, Pubrel):
-                client.send(Pubcomp(packet.packet_id))
-        harness.commit()
-    return seen
 
 
 def test_with_window_2_and_lost_acknowledgements_the_receiver_sees_1_2_3_2_3_4(
@@ -78,9 +63,9 @@ def test_a_long_queue_lives_on_disk_and_comes_back_in_order(tmp_path: Path) -> N
     harness = Harness(tmp_path)
     harness.lose(harness.subscriber("s", "t", 1))
     publisher = harness.connect("p", clean=True)
-    publish_many(harness, publisher, 700)
+    send_many(harness, publisher, 700)
     harness.checkpoint()
-    publish_many(harness, publisher, 300)
+    send_many(harness, publisher, 300)
     session = harness.session("s")
     assert (len(session.waiting), session.stored_count, len(session.recent)) == (0, 700, 300)
     harness.checkpoint()
@@ -98,7 +83,7 @@ def test_a_long_queue_lives_on_disk_and_comes_back_in_order(tmp_path: Path) -> N
 def test_a_message_queued_for_many_sessions_is_stored_once(harness: Harness) -> None:
     for number in range(5):
         harness.lose(harness.subscriber(f"s{number}", "t", 1))
-    publish_many(harness, harness.connect("p", clean=True), 3)
+    send_many(harness, harness.connect("p", clean=True), 3)
     harness.checkpoint()
     assert harness.rows("queue", "messages") == {"queue": 15, "messages": 3}
 
@@ -109,7 +94,7 @@ def test_what_lived_and_died_between_two_checkpoints_never_becomes_a_row(
     subscriber = harness.subscriber("s", "t", 2)
     harness.checkpoint()
     before = harness.store._writer.total_changes
-    publish_many(harness, harness.connect("p"), 50, qos=2)
+    send_many(harness, harness.connect("p"), 50, qos=2)
     assert len(answer_all(harness, subscriber)) == 50
     rows = harness.store._writer.total_changes - before - len(harness.blobs)
     assert rows <= 0
@@ -119,7 +104,7 @@ def test_what_lived_and_died_between_two_checkpoints_never_becomes_a_row(
 
 def test_a_clean_connect_discards_the_session_on_disk_too(harness: Harness) -> None:
     harness.lose(harness.subscriber("s", "t", 2))
-    publish_many(harness, harness.connect("p"), 10, qos=2)
+    send_many(harness, harness.connect("p"), 10, qos=2)
     harness.checkpoint()
     assert harness.rows("queue")["queue"] == 10
     client = harness.connect("s", clean=True)
@@ -163,7 +148,7 @@ def test_a_full_queue_drops_the_newest_counts_it_and_says_so_once(tmp_path: Path
     limits.max_mqueue_len = 3
     harness = Harness(tmp_path, limits)
     harness.lose(harness.subscriber("s", "t", 1))
-    publish_many(harness, harness.connect("p", clean=True), 10)
+    send_many(harness, harness.connect("p", clean=True), 10)
     assert harness.broker.statistics.dropped == {"queue_full": 7}
     assert harness.session("s").dropped_messages == 7
     assert answer_all(harness, harness.connect("s")) == [b"0", b"1", b"2"]
@@ -177,7 +162,7 @@ def test_a_packet_identifier_is_not_used_twice_at_a_time_and_wraps(tmp_path: Pat
     harness = Harness(tmp_path, limits)
     subscriber = harness.subscriber("s", "t", 1, clean=True)
     publisher = harness.connect("p", clean=True)
-    publish_many(harness, publisher, 65_540)
+    send_many(harness, publisher, 65_540)
     first = publishes(subscriber.take())
     assert len({packet.packet_id for packet in first}) == len(first) == 65_535
     for packet in first[10:20]:
@@ -202,7 +187,7 @@ def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) ->
             clean = data.draw(st.booleans())
             publisher = harness.connect(f"p{number % 2}", clean=clean)
             count, qos = data.draw(st.integers(0, 5)), data.draw(st.integers(1, 2))
-            publish_many(harness, publisher, count, qos)
+            send_many(harness, publisher, count, qos)
             if data.draw(st.booleans()):
                 harness.checkpoint()
             if data.draw(st.booleans()):
@@ -222,24 +207,6 @@ def test_after_any_mix_of_finished_flows_nothing_is_left(data: st.DataObject) ->
         harness.close()
 
 
-def test_a_live_qos_0_message_does_not_overtake_the_kept_ones(tmp_path: Path) -> None:
-    limits = Limits()
-    limits.mqueue_store_qos0 = True
-    limits.max_inflight = 1
-    harness = Harness(tmp_path, limits)
-    harness.lose(harness.subscriber("s", "t", 1))
-    publisher = harness.connect("p", clean=True)
-    for number, qos in enumerate((1, 1, 0, 0)):
-        packet_id = number + 1 if qos else 0
-        publisher.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
-    harness.commit()
-    subscriber = harness.connect("s")
-    publisher.send(Publish("t", b"4", 0, False, False, 0))
-    harness.commit()
-    assert answer_all(harness, subscriber) == [b"0", b"1", b"2", b"3", b"4"]
-    harness.close()
-
-
 def test_a_retained_message_that_waits_at_qos_0_keeps_its_retain_flag(tmp_path: Path) -> None:
     limits = Limits()
     limits.max_inflight = 1
@@ -248,7 +215,7 @@ def test_a_retained_message_that_waits_at_qos_0_keeps_its_retain_flag(tmp_path: 
     subscriber = harness.subscriber("s", "t", 1)
     publisher = harness.connect("p", clean=True)
     publisher.send(Publish("r", b"kept", 0, True, False, 0))
-    publish_many(harness, publisher, 3)
+    send_many(harness, publisher, 3)
     subscriber.send(Subscribe(2, [Subscription("r", 0)]))
     harness.commit()
     seen = publishes(subscriber.take())
@@ -267,20 +234,110 @@ def test_a_retained_message_that_waits_at_qos_0_keeps_its_retain_flag(tmp_path: 
     harness.close()
 
 
-def test_qos_0_does_not_overtake_what_was_kept_at_qos_0_before_it(tmp_path: Path) -> None:
+@pytest.mark.statement("MQTT5-2.2.1-4", "MQTT5-4.3.2-1", "MQTT5-4.3.3-1", "MQTT5-4.3.2-2")
+def test_identifiers_run_out_at_65535_and_wrap_over_those_in_flight(tmp_path: Path) -> None:
     limits = Limits()
-    limits.mqueue_store_qos0 = True
-    limits.max_inflight = 1
+    limits.max_inflight = 0
+    limits.max_mqueue_len = 100_000
     harness = Harness(tmp_path, limits)
-    subscriber = harness.subscriber("s", "t", 1)
+    client = connect(harness, "c", expiry=0)
+    subscribe(harness, client, Subscription("t", 1))
     publisher = harness.connect("p", clean=True)
-    publisher.send(Publish("t", b"1", 1, False, False, 1), Publish("t", b"2", 1, False, False, 2))
-    publisher.send(Publish("t", b"kept", 0, False, False, 0))
+    for number in range(65_537):
+        publisher.send(Publish("t", b"", 1, False, False, number % 65_535 + 1))
     harness.commit()
-    subscriber.send(Puback(publishes(subscriber.take())[0].packet_id))
+    first = publishes(client.take())
+    assert [packet.packet_id for packet in first] == list(range(1, 65_536))
+    client.send(Puback(40_000), Puback(7))
     harness.commit()
-    subscriber.send(Puback(publishes(subscriber.take())[0].packet_id))
-    publisher.send(Publish("t", b"later", 0, False, False, 0))
+    assert [packet.packet_id for packet in publishes(client.take())] == [40_000, 7]
+    harness.close()
+
+
+ALL = 65_535
+
+
+WAITING = 6
+
+
+FREED = [40_000, 7, 65_535, 1]
+
+
+def publish_numbers(harness: Harness, first: int, count: int, qos: int) -> None:
+    publisher = harness.connect("p", clean=True)
+    for number in range(first, first + count):
+        packet_id = number % ALL + 1
+        publisher.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
+        if qos == 2:
+            publisher.send(Pubrel(packet_id))
     harness.commit()
-    assert payloads(subscriber.take()) == [b"kept", b"later"]
+    harness.lose(publisher)
+
+
+def full_session(data_dir: Path, qos: int) -> tuple[Harness, Client]:
+    """A persistent session with every identifier in flight, and some messages behind."""
+    limits = Limits()
+    limits.max_inflight = 0
+    limits.max_mqueue_len = ALL
+    harness = Harness(data_dir, limits)
+    client = subscriber(harness, "c", "t", qos)
+    publish_numbers(harness, 0, ALL + WAITING, qos)
+    return harness, client
+
+
+@pytest.mark.statement("MQTT5-2.2.1-4", "MQTT5-4.3.2-1", "MQTT5-4.4.0-1", "MQTT5-4.6.0-1")
+@pytest.mark.parametrize("cut", [False, True])
+def test_identifiers_wrap_over_those_in_flight_and_the_order_stays(
+    tmp_path: Path, cut: bool
+) -> None:
+    harness, client = full_session(tmp_path, 1)
+    sent = {packet.packet_id: packet.payload for packet in publishes(client.take())}
+    assert sent == {number + 1: b"%d" % number for number in range(ALL)}
+    client.send(*(Puback(packet_id) for packet_id in FREED))
+    harness.commit()
+    for packet_id in FREED:
+        del sent[packet_id]
+    new = publishes(client.take())
+    # As each PUBACK came, its identifier was the one that was free.
+    assert [(packet.packet_id, packet.payload) for packet in new] == [
+        (packet_id, b"%d" % (ALL + index)) for index, packet_id in enumerate(FREED)
+    ]
+    sent |= {packet.packet_id: packet.payload for packet in new}
+    if cut:
+        harness.checkpoint()
+        harness.cut()
+    else:
+        harness.lose(client)
+    client = connect(harness, "c")
+    again = publishes(client.take())
+    assert [(packet.packet_id, packet.payload) for packet in again] == list(sent.items())
+    assert all(packet.dup for packet in again)
+    client.send(Puback(30_000))
+    harness.commit()
+    (last,) = publishes(client.take())
+    assert (last.packet_id, last.payload, last.dup) == (30_000, b"%d" % (ALL + 4), False)
+    harness.close()
+
+
+@pytest.mark.statement("MQTT5-2.2.1-4", "MQTT5-4.3.3-1", "MQTT5-4.3.3-4", "MQTT5-4.3.3-6")
+def test_an_identifier_of_qos_2_is_free_at_pubcomp_and_not_at_pubrec(tmp_path: Path) -> None:
+    harness, client = full_session(tmp_path, 2)
+    assert len(publishes(client.take())) == ALL
+    client.send(*(Pubrec(packet_id) for packet_id in FREED))
+    harness.commit()
+    assert client.take() == [Pubrel(packet_id) for packet_id in FREED]
+    harness.cut()
+    client = connect(harness, "c")
+    _, *packets = client.take()
+    released = [packet.packet_id for packet in packets if isinstance(packet, Pubrel)]
+    assert sorted(released) == sorted(FREED)
+    assert len(publishes(packets)) == ALL - len(FREED)
+    client.send(Pubcomp(FREED[0]))
+    harness.commit()
+    (new,) = publishes(client.take())
+    assert (new.packet_id, new.payload) == (FREED[0], b"%d" % ALL)
+    client.send(Pubrec(FREED[1], 0x80))  # an error ends this exchange too, in any state
+    harness.commit()
+    (new,) = publishes(client.take())
+    assert (new.packet_id, new.payload) == (FREED[1], b"%d" % (ALL + 1))
     harness.close()

@@ -1,11 +1,14 @@
-"""Members of a shared subscription that could not keep what they are given (5.0 section 4.8.2)."""
+"""Which member of a shared subscription gets a message, and what a route counts of it."""
 
 from pathlib import Path
 
 import pytest
 
 from gateway.core.limits import Limits
-from gateway.wire.packets import Subscription
+from gateway.core.topics.route import is_system_topic
+from gateway.wire.packets import (
+    Subscription,
+)
 from tests.core.harness import Client, Harness, payloads
 from tests.core.mqtt5 import connect, publish, subscribe
 
@@ -114,3 +117,19 @@ def test_at_qos_0_a_member_away_is_passed_over_if_it_keeps_none(tmp_path: Path) 
         publish(harness, publisher, "t", b"%d" % number, 0)
     assert payloads(here.take()) == [b"0", b"1", b"2"]
     harness.close()
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        ("$SYS", True),
+        ("$SYS/", True),
+        ("$SYS/#", True),
+        ("$SYSTEM/x", False),
+        ("$sys/x", False),
+        ("a/$SYS/x", False),
+        ("", False),
+    ],
+)
+def test_what_lies_below_system(topic: str, expected: bool) -> None:
+    assert is_system_topic(topic) is expected

@@ -1,26 +1,28 @@
-"""Subscriptions and retained messages by topic, against a plain scan of all filters."""
+"""Subscriptions by topic, against a plain scan of all filters; how long routes are kept."""
 
+import tracemalloc
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
-from gateway.core.topics.retained_walk import RetainedWalk
+from gateway.core.topics import tree as tree_module
 from gateway.core.topics.tree import TopicTree
+from gateway.wire.packets import (
+    Publish,
+    Subscribe,
+)
+from gateway.wire.packets import Subscription as Wanted
 from gateway.wire.topics import matches
-from gateway.wire.values import topic_field_of
-
-levels = st.sampled_from(["a", "b", "", "$s"])
-names = st.lists(levels, min_size=1, max_size=4).map("/".join).filter(bool)
-
-
-@st.composite
-def filters(draw: st.DrawFn) -> str:
-    parts = draw(st.lists(st.sampled_from(["a", "b", "", "$s", "+"]), min_size=1, max_size=4))
-    if draw(st.booleans()):
-        parts.append("#")
-    return "/".join(parts) or "#"
+from tests.core.harness import Harness, payloads
+from tests.core.mqtt5 import (
+    connect,
+    publish,
+    subscriber,
+)
+from tests.core.topics.drawn import filters, names
 
 
 def subscriptions_of(tree: TopicTree, topic: str) -> dict[int, int]:
@@ -50,42 +52,6 @@ def test_a_route_is_what_a_scan_of_all_filters_finds(
     assert tree.subscription_count == 0
 
 
-@given(st.lists(names, unique=True), filters(), st.integers(1, 5))
-def test_retained_messages_are_found_as_a_scan_finds_them(
-    topics: list[str], topic_filter: str, step: int
-) -> None:
-    tree = TopicTree([])
-    for number, topic in enumerate(topics):
-        message = Message(number, topic, topic_field_of(topic), b"x", 0, True)
-        tree.set_retained(topic, message)
-    walk = RetainedWalk(tree.topics.root, topic_filter)
-    found: list[str] = []
-    while not walk.is_over():
-        found += [message.topic for message in walk.step(step)]
-    assert sorted(found) == sorted(topic for topic in topics if matches(topic_filter, topic))
-    for topic in topics:
-        tree.set_retained(topic, None)
-    assert tree.filters.root.is_empty()
-
-
-@given(st.lists(names, unique=True), st.lists(names, unique=True), filters(), st.integers(1, 9))
-def test_a_walk_finds_what_stays_while_the_tree_changes_under_it(
-    staying: list[str], going: list[str], topic_filter: str, step: int
-) -> None:
-    tree = TopicTree([])
-    for topic in {*staying, *going}:
-        tree.set_retained(topic, Message(1, topic, topic_field_of(topic), b"x", 0, True))
-    walk = RetainedWalk(tree.topics.root, topic_filter)
-    found = [message.topic for message in walk.step(step)]
-    for topic in set(going) - set(staying):
-        tree.set_retained(topic, None)
-    while not walk.is_over():
-        found += [message.topic for message in walk.step(step)]
-    assert len(found) == len(set(found))
-    wanted = {topic for topic in staying if matches(topic_filter, topic)}
-    assert wanted <= set(found) <= wanted | set(going)
-
-
 def test_overlapping_filters_count_once_at_the_highest_qos() -> None:
     tree = TopicTree([])
     session = Session(1, "c", True)
@@ -99,3 +65,47 @@ def test_topics_of_the_log_are_marked() -> None:
     tree = TopicTree(["sensors/#"])
     assert tree.route_of("sensors/a/b").logged
     assert not tree.route_of("other").logged
+
+
+def test_routes_of_long_topics_do_not_pile_up(
+    harness: Harness, traced: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_module, "ROUTES_BYTES_MAX", 1_000_000)
+    client = harness.connect("c", clean=True)
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(200):
+        topic = f"\N{GRINNING FACE}{number}" + "x" * 60_000
+        client.send(Publish(topic, b"", 0, False, False, 0))
+    after, _ = tracemalloc.get_traced_memory()
+    assert after - before < 1_500_000, "without a bound in bytes: 48 MB"
+    tree = harness.broker.state.tree
+    assert 0 < tree.routes_bytes <= 1_000_000
+    assert tree.routes_bytes > 4 * 60_000 * (len(tree.routes) - 1)
+
+
+def test_a_route_to_many_counts_each_of_them() -> None:
+    tree = tree_module.TopicTree([])
+    for number in range(100):
+        tree.subscribe(Session(number, str(number), False), Subscription("#", 0, number))
+    tree.route_of("t")
+    assert tree.routes_bytes > 100 * 300
+    tree.unsubscribe(Session(0, "0", False), "#")
+    tree.subscribe(Session(200, "200", False), Subscription("t", 0, 0))
+    assert (tree.routes, tree.routes_bytes) == ({}, 0)
+
+
+def test_subscribing_again_to_the_same_keeps_the_routes(harness: Harness) -> None:
+    client = harness.subscriber("c", "#", 1)
+    harness.broker.state.tree.route_of("t")
+    client.send(Subscribe(2, [Wanted("#", 1)]))
+    assert "t" in harness.broker.state.tree.routes
+    client.send(Subscribe(3, [Wanted("#", 0)]))
+    assert "t" not in harness.broker.state.tree.routes
+
+
+@pytest.mark.statement("MQTT5-4.7.3-3")
+def test_topics_of_65535_bytes_are_topics(harness: Harness) -> None:
+    topic = "t" * 65_535
+    client = subscriber(harness, "c", topic, 1)
+    publish(harness, connect(harness, "p"), topic, b"x")
+    assert payloads(client.take()) == [b"x"]
