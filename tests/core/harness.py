@@ -282,14 +282,19 @@ def payloads(packets: list[Packet]) -> list[bytes]:
     return [packet.payload for packet in publishes(packets)]
 
 
-def publish_many(harness: Harness, count: int, qos: int = 1) -> None:
+def send_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
     """Publish messages `0`, `1`, ... on topic `t`, QoS 2 with their PUBRELs, and commit."""
-    publisher = harness.connect("publisher", clean=True)
     for number in range(count):
-        publisher.send(Publish("t", b"%d" % number, qos, False, False, number + 1))
+        packet_id = number % 60_000 + 1
+        client.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
         if qos == 2:
-            publisher.send(Pubrel(number + 1))
+            client.send(Pubrel(packet_id))
     harness.commit()
+
+
+def publish_many(harness: Harness, count: int, qos: int = 1) -> None:
+    """Publish like `send_many` as a client of its own."""
+    send_many(harness, harness.connect("publisher", clean=True), count, qos)
 
 
 def answer_all(harness: Harness, client: Client) -> list[bytes]:

@@ -5,7 +5,6 @@ import tracemalloc
 from collections.abc import Callable
 
 import pytest
-from hypothesis import strategies as st
 
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
@@ -105,6 +104,3 @@ def test_a_level_that_had_many_below_it_gives_their_memory_back(traced: None) ->
     state.retained = dict(state.retained)
     after, _ = tracemalloc.get_traced_memory()
     assert after - before < 150_000, "ten of them are left"
-
-
-topics = st.lists(st.sampled_from("ab"), min_size=1, max_size=7).map("/".join)

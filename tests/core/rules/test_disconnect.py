@@ -1,10 +1,7 @@
 """How connections and sessions end (5.0 sections 3.1.2.11.2, 3.14 and 4.1)."""
 
-from pathlib import Path
-
 import pytest
 
-from gateway.core.limits import Limits
 from gateway.core.records.kinds import CloseReason
 from gateway.wire.packets import (
     Disconnect,
@@ -88,22 +85,6 @@ def test_a_client_that_comes_and_goes_has_one_timer(harness: Harness) -> None:
         harness.lose(connect(harness, "c", expiry=1_000))
         harness.advance(20)
     assert len(harness.broker.timers.heap) <= count
-
-
-def test_a_shorter_max_session_expiry_counts_for_sessions_that_wait_already(
-    tmp_path: Path,
-) -> None:
-    limits = Limits()
-    harness = Harness(tmp_path, limits)
-    harness.lose(connect(harness, "c"))
-    harness.advance(10)
-    limits.max_session_expiry_seconds = 60.0
-    harness.broker.limits_changed(harness.now)
-    harness.advance(49)
-    assert "c" in harness.broker.state.sessions
-    harness.advance(1)
-    assert "c" not in harness.broker.state.sessions
-    harness.close()
 
 
 @pytest.mark.statement("MQTT5-4.1.0-2", "MQTT5-4.1.0-1", "MQTT5-3.1.2-23")

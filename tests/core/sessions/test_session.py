@@ -20,17 +20,8 @@ from gateway.wire.packets import (
     Subscription,
     Will,
 )
-from tests.core.harness import Client, Harness, answer_all, payloads, publishes
+from tests.core.harness import Client, Harness, answer_all, payloads, publishes, send_many
 from tests.core.mqtt5 import connect, subscribe, subscriber
-
-
-def send_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
-    for number in range(count):
-        packet_id = number % 60_000 + 1
-        client.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
-        if qos == 2:
-            client.send(Pubrel(packet_id))
-    harness.commit()
 
 
 def test_with_window_2_and_lost_acknowledgements_the_receiver_sees_1_2_3_2_3_4(
@@ -86,20 +77,6 @@ def test_a_message_queued_for_many_sessions_is_stored_once(harness: Harness) -> 
     send_many(harness, harness.connect("p", clean=True), 3)
     harness.checkpoint()
     assert harness.rows("queue", "messages") == {"queue": 15, "messages": 3}
-
-
-def test_what_lived_and_died_between_two_checkpoints_never_becomes_a_row(
-    harness: Harness,
-) -> None:
-    subscriber = harness.subscriber("s", "t", 2)
-    harness.checkpoint()
-    before = harness.store._writer.total_changes
-    send_many(harness, harness.connect("p"), 50, qos=2)
-    assert len(answer_all(harness, subscriber)) == 50
-    rows = harness.store._writer.total_changes - before - len(harness.blobs)
-    assert rows <= 0
-    harness.checkpoint()
-    assert harness.rows() == {"inbound": 0, "outbound": 0, "queue": 0, "messages": 0}
 
 
 def test_a_clean_connect_discards_the_session_on_disk_too(harness: Harness) -> None:

@@ -10,7 +10,6 @@ from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics import tree as tree_module
 
-
 names = st.lists(st.sampled_from("ab+"), min_size=1, max_size=7).map("/".join)
 topics = st.lists(st.sampled_from("ab"), min_size=1, max_size=7).map("/".join)
 
