@@ -1,5 +1,6 @@
-"""A broker on a fresh data directory."""
+"""A broker on a fresh data directory, and memory that is counted."""
 
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,3 +14,10 @@ def harness(tmp_path: Path) -> Iterator[Harness]:
     made = Harness(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()

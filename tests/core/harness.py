@@ -22,7 +22,11 @@ from gateway.wire.packets import (
     Connect,
     Packet,
     Properties,
+    Puback,
+    Pubcomp,
     Publish,
+    Pubrec,
+    Pubrel,
     Subscribe,
     Subscription,
     Will,
@@ -276,3 +280,35 @@ def publishes(packets: list[Packet]) -> list[Publish]:
 def payloads(packets: list[Packet]) -> list[bytes]:
     """Return the payloads of the PUBLISH packets among `packets`."""
     return [packet.payload for packet in publishes(packets)]
+
+
+def send_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
+    """Publish messages `0`, `1`, ... on topic `t`, QoS 2 with their PUBRELs, and commit."""
+    for number in range(count):
+        packet_id = number % 60_000 + 1
+        client.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
+        if qos == 2:
+            client.send(Pubrel(packet_id))
+    harness.commit()
+
+
+def publish_many(harness: Harness, count: int, qos: int = 1) -> None:
+    """Publish like `send_many` as a client of its own."""
+    send_many(harness, harness.connect("publisher", clean=True), count, qos)
+
+
+def answer_all(harness: Harness, client: Client) -> list[bytes]:
+    """Acknowledge everything until nothing more comes; return the payloads in order."""
+    seen: list[bytes] = []
+    while packets := client.take():
+        for packet in packets:
+            if isinstance(packet, Publish):
+                seen.append(packet.payload)
+                if packet.qos == 1:
+                    client.send(Puback(packet.packet_id))
+                elif packet.qos == 2:
+                    client.send(Pubrec(packet.packet_id))
+            elif isinstance(packet, Pubrel):
+                client.send(Pubcomp(packet.packet_id))
+        harness.commit()
+    return seen

@@ -106,3 +106,14 @@ def end_of(client: Client) -> int:
     assert client.closed
     assert isinstance(last, Disconnect)
     return last.reason_code
+
+
+def is_there(harness: Harness, client_id: str = "c") -> bool:
+    """Return whether the broker has a session of this client."""
+    return client_id in harness.broker.state.sessions
+
+
+def identifiers_of(packet: Publish) -> list[int]:
+    """Return the subscription identifiers of a message, in their order."""
+    assert packet.properties is not None
+    return sorted(packet.properties.subscription_identifiers or [])

@@ -157,24 +157,6 @@ def test_a_clock_that_is_not_synchronised_spends_nothing_over_a_restart(
     assert not retained(harness, "later")
 
 
-@STEPS
-def test_a_will_delay_goes_on_after_a_restart_with_another_clock(
-    harness: Harness, step_ms: int
-) -> None:
-    harness.clock = ClockQuality.UNSYNCHRONISED
-    harness.lose(connect(harness, "w", will=will(delay=600)))
-    harness.commit()
-    harness.advance(100)
-    publish(harness, connect(harness, "p"), "t", b"anything", retain=True)
-    harness.time_ms += step_ms
-    harness.cut()
-    watch = subscriber(harness, "watch", "w", 0)
-    harness.advance(499)
-    assert not watch.take()
-    harness.advance(1)
-    assert payloads(watch.take()) == [b"will"]
-
-
 def test_time_switched_off_counts_where_the_clock_was_synchronised_before_and_is_now(
     harness: Harness,
 ) -> None:
@@ -275,6 +257,24 @@ def test_a_clock_that_was_wrong_when_it_was_called_synchronised_spends_nothing_a
         harness.commit()
         harness.cut()
     assert retained(harness)[b"kept"] in range(7_197, 7_201)
+
+
+@STEPS
+def test_a_will_delay_goes_on_after_a_restart_with_another_clock(
+    harness: Harness, step_ms: int
+) -> None:
+    harness.clock = ClockQuality.UNSYNCHRONISED
+    harness.lose(connect(harness, "w", will=will(delay=600)))
+    harness.commit()
+    harness.advance(100)
+    publish(harness, connect(harness, "p"), "t", b"anything", retain=True)
+    harness.time_ms += step_ms
+    harness.cut()
+    watch = subscriber(harness, "watch", "w", 0)
+    harness.advance(499)
+    assert not watch.take()
+    harness.advance(1)
+    assert payloads(watch.take()) == [b"will"]
 
 
 @pytest.mark.parametrize("harm", ["nothing", "the tables are gone", "the journal is gone"])

@@ -1,0 +1,27 @@
+"""What becomes a record, and under which sequence number."""
+
+from gateway.core.records.events import decode
+from gateway.wire.packets import (
+    Subscribe,
+    Subscription,
+)
+from tests.core.harness import Harness
+from tests.core.records.story import events_of, tell_a_story
+
+
+def test_sequence_numbers_have_no_gap_over_a_power_cut(harness: Harness) -> None:
+    tell_a_story(harness)
+    harness.cut()
+    tell_a_story(harness)
+    expected = 1
+    for blob in harness.blobs:
+        batch = decode(blob)
+        assert batch.first_sequence == expected
+        expected += len(batch.events)
+
+
+def test_a_subscription_of_a_clean_session_is_no_fact(harness: Harness) -> None:
+    client = harness.connect("c", clean=True)
+    client.send(Subscribe(1, [Subscription("t", 1)]))
+    harness.commit()
+    assert "subscribed" not in [event["event"] for event in events_of(harness)]

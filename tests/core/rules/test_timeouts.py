@@ -1,0 +1,106 @@
+"""What happens when a timer is due: silent clients, slow readers, sessions of clients that left."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.core.effects import AuthenticationAnswer
+from gateway.core.limits import SLOW_READER_SECONDS, Limits
+from gateway.wire.packets import (
+    Connect,
+)
+from tests.core.harness import Harness
+from tests.core.mqtt5 import (
+    connect,
+    end_of,
+    granted,
+)
+
+
+@pytest.mark.statement("MQTT-3.1.2-24")
+def test_an_older_client_is_closed_without_a_word(harness: Harness) -> None:
+    client = harness.connect("c", keep_alive_seconds=10)
+    client.take()
+    harness.advance(15)
+    assert client.closed
+    assert client.take() == []
+
+
+@pytest.mark.statement("MQTT5-3.2.2-22", "MQTT5-3.1.2-22")
+def test_the_keep_alive_of_the_client_holds_where_the_server_names_none(harness: Harness) -> None:
+    client = connect(harness, "c", keep_alive_seconds=10)
+    assert granted(client).server_keep_alive_seconds is None
+    harness.advance(14.9)
+    assert not client.closed
+    harness.advance(0.2)
+    assert end_of(client) == 0x8D
+
+
+def test_the_keep_alive_of_the_server_is_the_one_that_is_watched(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_keep_alive_seconds = 10
+    harness = Harness(tmp_path, limits)
+    for asked in (0, 20):
+        client = connect(harness, f"c{asked}", keep_alive_seconds=asked)
+        assert granted(client).server_keep_alive_seconds == 10
+        harness.advance(15)
+        assert end_of(client) == 0x8D
+    harness.close()
+
+
+def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watched(
+    harness: Harness,
+) -> None:
+    harness.broker.rules.core.authenticates = True
+    client = harness.open_connection()
+    client.send(Connect(4, "c", False, 1, None, "user", b"password"))
+    harness.now += 5  # a queue of passwords to check
+    harness.broker.authenticated(client.connection, AuthenticationAnswer(0, None, "u"), harness.now)
+    harness.commit()
+    assert not client.closed
+    harness.advance(1.6)
+    assert client.closed
+
+
+def test_the_silence_of_a_client_that_is_not_being_read_from_does_not_count(
+    harness: Harness,
+) -> None:
+    client = harness.connect("c", keep_alive_seconds=10)
+    harness.broker.set_heard(client.connection, False, harness.now)
+    harness.advance(14)
+    harness.advance(14)
+    assert not client.closed
+    harness.broker.set_heard(client.connection, True, harness.now)
+    harness.advance(14)
+    assert not client.closed
+    harness.advance(2)
+    assert client.closed
+
+
+def test_a_client_that_has_stopped_reading_is_closed_in_the_end(harness: Harness) -> None:
+    client = harness.connect("c")
+    for _ in range(3):
+        harness.broker.set_writable(client.connection, False, harness.now)
+        harness.advance(SLOW_READER_SECONDS - 1)
+        harness.broker.set_writable(client.connection, True, harness.now)
+    assert len(harness.broker.timers.heap) <= 2
+    assert not client.closed
+    harness.broker.set_writable(client.connection, False, harness.now)
+    harness.advance(SLOW_READER_SECONDS - 1)
+    assert not client.closed
+    harness.advance(1)
+    assert client.closed
+    assert harness.broker.statistics.errors == {"slow_reader": 1}
+
+
+def test_a_clock_that_jumps_by_years_ends_no_session(tmp_path: Path) -> None:
+    limits = Limits()
+    limits.max_session_expiry_seconds = 3_600.0
+    harness = Harness(tmp_path, limits)
+    harness.lose(harness.connect("c"))
+    harness.time_ms += 50 * 365 * 86_400_000  # the time server has answered
+    harness.advance(1_800)
+    assert "c" in harness.broker.state.sessions
+    harness.advance(1_801)
+    assert "c" not in harness.broker.state.sessions
+    harness.close()
