@@ -47,6 +47,27 @@ LONGER_FUNCTIONS = {
     "gateway/wire/decoder.py: _read_packets": 46,
     "gateway/wire/publish_decoder.py: decode_publish": 52,
 }
+# Modules without behaviour of their own: constants, declarations, compositions.
+WITHOUT_TESTS = {
+    "api/limits.py",
+    "api/models/bridge.py",
+    "api/models/broker.py",
+    "api/models/reports.py",
+    "api/models/sessions.py",
+    "api/models/uploader.py",
+    "api/settings.py",
+    "cloud_jobs/limits.py",
+    "cloud_jobs/settings.py",
+    "gateway/cli/bench_options.py",
+    "gateway/core/core.py",
+    "gateway/core/records/record.py",
+    "gateway/core/rules/composition.py",
+    "gateway/server/listeners/policy.py",
+    "gateway/session_log/upload/target_error.py",
+    "gateway/store/tables.py",
+    "gateway/wire/kinds.py",
+    "gateway/wire/limits.py",
+}
 # Words of the house's list for which there is always a better one.
 WORDS = re.compile(r"\b(nobody|somebody|whoever|for ever|anew)\b", re.IGNORECASE)
 
@@ -83,6 +104,17 @@ def test_no_function_is_longer_than_it_may_be() -> None:
     }
     assert found == {}
     assert [each for each in LONGER_FUNCTIONS if each not in lengths] == []
+
+
+def test_every_module_has_a_test_file_of_its_name_at_its_place() -> None:
+    missing = set()
+    for part, tests in PARTS.items():
+        for path in (ROOT / part).rglob("*.py"):
+            if path.name not in ("__init__.py", "__main__.py"):
+                place = path.relative_to(ROOT / part)
+                if not (ROOT / tests / place.parent / f"test_{place.name}").exists():
+                    missing.add(str(path.relative_to(ROOT)))
+    assert missing == WITHOUT_TESTS
 
 
 @pytest.mark.parametrize("path", modules(), ids=str)

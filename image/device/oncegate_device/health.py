@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from firmware_bridge.protocols.table import PROTOCOLS
+
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import encode
@@ -47,7 +49,7 @@ def check(configuration_file: Path = CONFIGURATION) -> str:
     """Raise NotHealthyError, or return in words what was seen."""
     started = time.monotonic()
     try:
-        configuration = load(configuration_file, {}, {})
+        configuration = load(configuration_file, {}, {}, PROTOCOLS)
         _broker_hands_over_once(configuration)
         _page_answers(configuration)
     except (OSError, http.client.HTTPException, ConfigurationError) as error:

@@ -29,7 +29,9 @@ async def page_with(status: str) -> AsyncIterator[int]:
 
 async def checked(folder: Path, *, broker: int, page: int) -> str:
     file = folder / "gateway.toml"
-    file.write_text(f'[[listeners]]\nbind = "127.0.0.1"\nport = {broker}\n[api]\nport = {page}\n')
+    serial = '[[serial]]\nname = "gps"\npath = "/dev/ttyS0"\nframing = "nmea"\n'
+    listeners = f'[[listeners]]\nbind = "127.0.0.1"\nport = {broker}\n'
+    file.write_text(f"{listeners}{serial}[api]\nport = {page}\n")
     return await asyncio.to_thread(check, file)
 
 
