@@ -44,8 +44,9 @@ PACKAGES := requirements/install-debian-packages
 # Node.js and npm are Python packages of the tests; MQTT.js is locked beside the program that uses it.
 MQTTJS := tests/contract/mqtt_client/mqttjs
 NPM := $(BIN)/npm --prefix $(MQTTJS)
-# Before a set-up: of two that begin together the second waits, and finds the work done.
-ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.lock; flock 9; \
+# Before a set-up: of two that begin together the second waits, and finds the work done. (uv has a lock
+# of its own, $(VENV)/.lock.)
+ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.set-up; flock 9; \
 	if [ -e $@ ] && [ -z "$$(find $^ -newer $@)" ]; then exit 0; fi
 
 SOURCES := gateway firmware-bridge api cloud_jobs image tests hatch_build.py
