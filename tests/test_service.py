@@ -75,7 +75,7 @@ def test_each_sign_of_life_is_a_message_where_the_watchdog_waits_for_no_time(
     ("microseconds", "pid", "seconds"),
     [
         ("2000000", None, 2.0),
-        ("2000000", str(os.getpid()), 2.0),
+        ("2000000", "its own", 2.0),
         ("2000000", "1", None),
         ("", None, None),
         ("soon", None, None),
@@ -90,7 +90,7 @@ def test_a_watchdog_of_another_process_is_not_fed(
 ) -> None:
     monkeypatch.setenv("WATCHDOG_USEC", microseconds)
     if pid is not None:
-        monkeypatch.setenv("WATCHDOG_PID", pid)
+        monkeypatch.setenv("WATCHDOG_PID", str(os.getpid()) if pid == "its own" else pid)
     service = Service()
     assert service.watchdog_seconds == seconds
     service.alive()
