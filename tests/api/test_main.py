@@ -40,7 +40,7 @@ async def test_a_page_that_the_network_may_read_is_announced_with_a_warning(
         assert f"status page at {url}" in caplog.messages
     found = [each for each in caplog.records if each.levelno == logging.WARNING]
     assert len(found) == warnings
-    assert all(f"the page at {url} asks nobody" in each.message for each in found)
+    assert all(f"the page at {url} has no login" in each.message for each in found)
 
 
 async def test_each_second_in_which_the_event_loop_runs_is_reported(

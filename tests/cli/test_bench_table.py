@@ -76,7 +76,7 @@ def test_every_fault_is_counted_in_words_in_place_of_the_verdict() -> None:
     faults = Faults(lost=1200, duplicates=1, late=2, foreign=3, refused=4, unfinished=5)
     shown = drawn(result_of(Scenario(), faults=faults))
     assert "each once" not in shown
-    assert "1,200 lost, 1 twice, 2 late, 3 changed or nobody's, 4 refused" in shown
+    assert "1,200 lost, 1 twice, 2 late, 3 changed or foreign, 4 refused" in shown
     assert "5 never acknowledged" in shown
 
 
