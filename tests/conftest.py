@@ -25,9 +25,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Choose by the test's name: the same tests each time, and in every process."""
     sample: int = config.getoption("--sample")
     if sample > 1:
-        left_out = [item for item in items if is_of_both_builds(item) and not is_in(item, sample)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        left_out = {item for item in items if is_of_both_builds(item) and not is_in(item, sample)}
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 def is_of_both_builds(item: pytest.Item) -> bool:
