@@ -297,6 +297,19 @@ def publish_many(harness: Harness, count: int, qos: int = 1) -> None:
     send_many(harness, harness.connect("publisher", clean=True), count, qos)
 
 
+def drain(harness: Harness, client: Client) -> list[Publish]:
+    """Acknowledge one at a time; return what came, in order."""
+    seen: list[Publish] = []
+    waiting = publishes(client.take())
+    while waiting:
+        packet = waiting.pop(0)
+        seen.append(packet)
+        client.send(Puback(packet.packet_id))
+        harness.commit()
+        waiting += publishes(client.take())
+    return seen
+
+
 def answer_all(harness: Harness, client: Client) -> list[bytes]:
     """Acknowledge everything until nothing more comes; return the payloads in order."""
     seen: list[bytes] = []

@@ -22,21 +22,8 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
-from tests.core.harness import Harness, answer_all, payloads, publish_many, publishes
+from tests.core.harness import Harness, answer_all, drain, payloads, publish_many, publishes
 from tests.core.mqtt5 import connect, end_of, properties, publish, subscribe, subscriber
-
-
-def drain(harness: Harness, client: object) -> list[Publish]:
-    """Acknowledge one at a time; return what came, in order."""
-    seen: list[Publish] = []
-    waiting = publishes(client.take())  # type: ignore[attr-defined]
-    while waiting:
-        packet = waiting.pop(0)
-        seen.append(packet)
-        client.send(Puback(packet.packet_id))  # type: ignore[attr-defined]
-        harness.commit()
-        waiting += publishes(client.take())  # type: ignore[attr-defined]
-    return seen
 
 
 @pytest.mark.statement("MQTT5-3.3.4-9", "MQTT5-4.9.0-1", "MQTT5-4.9.0-2")
