@@ -36,7 +36,7 @@ def load(
     path: Path | None,
     environment: Mapping[str, str],
     overrides: Mapping[str, object],
-    protocols: Protocols | None = None,
+    protocols: Protocols | None,
 ) -> Configuration:
     """The configuration from `path` (None: no file), `environment` and `overrides`.
 

@@ -154,7 +154,7 @@ def test_attacks_have_names_of_their_own_and_say_what_they_do() -> None:
 
 
 def test_attacks_and_allowances_are_those_of_the_configured_limits() -> None:
-    limits, configuration = Limits(), load(None, {}, {})
+    limits, configuration = Limits(), load(None, {}, {}, None)
     assert configuration.limits.max_uncommitted == memory.MAX_UNCOMMITTED_BYTES
     assert limits.max_packet_size_bytes - 100 < connection_attacks.PACKET_BYTES
     assert limits.max_packet_size_bytes > connection_attacks.PACKET_BYTES

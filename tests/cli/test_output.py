@@ -92,7 +92,7 @@ def test_check_config_prints_every_key_as_a_file_would_have_it(
         if isinstance(keys, dict)
     }
     file.write_text(toml_of(again))
-    assert load(file, {}, {}).mqtt.connect_timeout == 1.5
+    assert load(file, {}, {}, None).mqtt.connect_timeout == 1.5
 
 
 def toml_of(tables: dict[str, dict[str, Any]]) -> str:

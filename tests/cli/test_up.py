@@ -20,7 +20,7 @@ DEADLINE_SECONDS = 60
 
 def test_children_are_told_what_the_options_said() -> None:
     options = {"gateway.data_dir": "/srv/x", "listen": "127.0.0.1:1999", "api.port": 8090}
-    environment = environment_of(load(None, {}, options), {"PATH": "/bin"})
+    environment = environment_of(load(None, {}, options, None), {"PATH": "/bin"})
     told = load(None, environment, {}, PROTOCOLS)
     assert told.gateway.data_dir == Path("/srv/x")
     assert [(door.bind, door.port) for door in told.listeners] == [("127.0.0.1", 1999)]
@@ -29,7 +29,7 @@ def test_children_are_told_what_the_options_said() -> None:
 
 
 def test_without_a_serial_port_a_board_is_simulated_and_segments_are_sealed_soon() -> None:
-    told = load(None, environment_of(load(None, {}, {}), {}), {}, PROTOCOLS)
+    told = load(None, environment_of(load(None, {}, {}, None), {}), {}, PROTOCOLS)
     (port,) = told.serial
     assert (port.name, port.framing, port.path) == ("board", "board", Path("var/board"))
     assert told.session_log.seal_after == 5.0
@@ -44,8 +44,8 @@ def test_what_is_configured_is_left_as_it_is() -> None:
 
 
 def test_as_services_nothing_is_simulated_and_no_default_is_a_developer_s() -> None:
-    configuration = load(None, {}, {})
-    told = load(None, environment_of(configuration, {}, as_services=True), {})
+    configuration = load(None, {}, {}, None)
+    told = load(None, environment_of(configuration, {}, as_services=True), {}, None)
     assert told.serial == ()
     assert told.session_log.seal_after == configuration.session_log.seal_after == 60.0
 

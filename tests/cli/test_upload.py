@@ -26,7 +26,7 @@ sent_keep = "1MiB"
 def test_every_key_of_the_session_log_reaches_its_settings(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text(FILE)
-    settings = session_log_settings_of(load(file, {}, {}))
+    settings = session_log_settings_of(load(file, {}, {}, None))
     assert settings.gateway == "cellar-1"
     assert settings.data_dir == Path("/srv/gateway")
     assert settings.control_socket == Path("/run/oncegate/control.sock")

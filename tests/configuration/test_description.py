@@ -9,7 +9,7 @@ from gateway.configuration.description import keys
 
 def test_values_are_shown_as_a_file_would_have_them(tmp_path: Path) -> None:
     by_section: dict[str, dict[str, str]] = {}
-    for key in keys(load(None, {}, {})):
+    for key in keys(load(None, {}, {}, None)):
         section, name = key.name.strip("[").split("]")[0], key.name.split()[-1]
         if key.text != "-":
             by_section.setdefault(section, {})[name] = key.text
@@ -22,5 +22,5 @@ def test_values_are_shown_as_a_file_would_have_them(tmp_path: Path) -> None:
     lines.append("[[listeners]]\n" + "".join(f"{n} = {text}\n" for n, text in listeners.items()))
     file.write_text("".join(lines))
     tomllib.loads(file.read_text())
-    shown_again = load(file, {}, {})
-    assert shown_again == load(None, {}, {})
+    shown_again = load(file, {}, {}, None)
+    assert shown_again == load(None, {}, {}, None)

@@ -15,7 +15,7 @@ from tests.session_log.stage import Stage, settings_in
 
 
 def at(directory: Path) -> Configuration:
-    return load(None, {}, {"gateway.data_dir": directory})
+    return load(None, {}, {"gateway.data_dir": directory}, None)
 
 
 def test_the_gateways_id_is_made_once_and_kept(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_the_gateways_id_is_made_once_and_kept(tmp_path: Path) -> None:
 
 def test_a_configured_id_is_taken_and_nothing_is_written(tmp_path: Path) -> None:
     options = {"gateway.data_dir": tmp_path / "var", "gateway.id": "cellar-7"}
-    assert gateway_id(load(None, {}, options)) == "cellar-7"
+    assert gateway_id(load(None, {}, options, None)) == "cellar-7"
     assert not (tmp_path / "var").exists()
 
 

@@ -13,9 +13,9 @@ def test_listeners_that_were_written_out_are_read_again_as_they_were(file: Path)
         "[[listeners]]\n[[listeners]]\nprotocol = 'websocket'\norigins = ['HTTPS://A.example']\n"
         "[[listeners]]\nprotocol = 'unix'\npath = 'mqtt.sock'\nmax_connections = 3\n"
     )
-    configuration = load(file, {}, {})
+    configuration = load(file, {}, {}, None)
     written = environment_of(configuration, {})["ONCEGATE_LISTENERS"]
-    again = load(None, {"ONCEGATE_LISTENERS": written}, {})
+    again = load(None, {"ONCEGATE_LISTENERS": written}, {}, None)
     assert again.listeners == configuration.listeners
     assert again.listeners[1].origins == ("https://a.example",)
 
@@ -49,7 +49,7 @@ def test_a_websocket_listener_has_a_port_of_its_own_unless_it_is_given(file: Pat
         "[[listeners]]\n[[listeners]]\nprotocol = 'websocket'\n"
         "[[listeners]]\nprotocol = 'websocket'\nport = 80\n"
     )
-    assert [each.port for each in load(file, {}, {}).listeners] == [1883, 8083, 80]
+    assert [each.port for each in load(file, {}, {}, None).listeners] == [1883, 8083, 80]
 
 
 def test_anonymous_clients_from_the_network_have_to_be_allowed_in_so_many_words(
@@ -57,6 +57,6 @@ def test_anonymous_clients_from_the_network_have_to_be_allowed_in_so_many_words(
 ) -> None:
     file.write_text("[[listeners]]\nbind = '0.0.0.0'\n")
     with pytest.raises(ConfigurationError, match="allow_anonymous_network = true opens it"):
-        load(file, {}, {})
+        load(file, {}, {}, None)
     file.write_text("[[listeners]]\nbind = '0.0.0.0'\nallow_anonymous_network = true\n")
-    assert load(file, {}, {}).listeners[0].is_reached_from_network
+    assert load(file, {}, {}, None).listeners[0].is_reached_from_network

@@ -26,7 +26,7 @@ def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> Non
         max_mqueue_bytes = "8MB"
         """
     )
-    configuration = load(file, {}, {})
+    configuration = load(file, {}, {}, None)
     assert configuration.gateway.data_dir == Path("/srv/gateway")
     assert configuration.gateway.control_socket == Path("/srv/gateway/control.sock")
     assert configuration.mqtt.connect_timeout == 1.5
@@ -40,7 +40,7 @@ def test_durations_become_seconds_sizes_bytes_and_paths_paths(file: Path) -> Non
 def test_the_environment_wins_over_the_file_and_options_over_both(file: Path) -> None:
     file.write_text("[mqtt]\nmax_inflight = 1\nmax_awaiting_rel = 200\n[api]\nport = 1\n")
     environment = {"ONCEGATE_MQTT_MAX_INFLIGHT": "2", "ONCEGATE_API_PORT": "2"}
-    configuration = load(file, environment, {"api.port": 3, "gateway.id": None})
+    configuration = load(file, environment, {"api.port": 3, "gateway.id": None}, None)
     assert configuration.mqtt.max_inflight == 2
     assert configuration.mqtt.max_awaiting_rel == 200
     assert configuration.api.port == 3
@@ -55,7 +55,7 @@ def test_an_environment_text_needs_no_quotes_and_may_have_them() -> None:
         "ONCEGATE_SESSION_LOG_PAYLOAD_TOPICS": '["a/#", "b"]',
         "ONCEGATE_GATEWAY_DATA_DIR": "/srv/2024",
     }
-    configuration = load(None, environment, {})
+    configuration = load(None, environment, {}, None)
     assert configuration.mqtt.retry_interval == 20.0
     assert configuration.mqtt.max_packet_size == 4 << 20
     assert configuration.mqtt.mqueue_store_qos0 is True
@@ -81,7 +81,7 @@ def test_a_list_of_tables_is_toml_or_json_in_the_environment(text: str) -> None:
 def test_a_line_end_in_a_variable_sets_no_second_key() -> None:
     text = "8080\n[mqtt]\nmax_inflight = 1"
     with pytest.raises(ConfigurationError, match="ONCEGATE_API_PORT"):
-        load(None, {"ONCEGATE_API_PORT": text}, {})
+        load(None, {"ONCEGATE_API_PORT": text}, {}, None)
 
 
 def test_the_listen_option_moves_the_first_listener_and_keeps_its_rules(file: Path) -> None:
@@ -89,7 +89,7 @@ def test_the_listen_option_moves_the_first_listener_and_keeps_its_rules(file: Pa
         "[access]\npassword_file = 'p'\n"
         "[[listeners]]\nport = 1\nanonymous = false\n[[listeners]]\nport = 2\n"
     )
-    configuration = load(file, {}, {"listen": "[::1]:1999"})
+    configuration = load(file, {}, {"listen": "[::1]:1999"}, None)
     (listener,) = configuration.listeners
     assert (listener.bind, listener.port, listener.anonymous) == ("::1", 1999, False)
     assert configuration.broker_address == ("::1", 1999)
@@ -118,7 +118,7 @@ def test_a_file_that_is_no_configuration_is_refused_in_one_line(
 ) -> None:
     file.write_bytes(content)
     with pytest.raises(ConfigurationError, match=message) as refusal:
-        load(file, {}, {})
+        load(file, {}, {}, None)
     (line,) = refusal.value.problems
     assert line.startswith(str(file))
     assert "\n" not in line
@@ -126,12 +126,12 @@ def test_a_file_that_is_no_configuration_is_refused_in_one_line(
 
 def test_a_missing_file_is_refused_with_its_name(file: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot be read: No such file"):
-        load(file, {}, {})
+        load(file, {}, {}, None)
 
 
 def test_a_mistake_in_the_environment_names_the_variable() -> None:
     with pytest.raises(ConfigurationError) as refusal:
-        load(None, {"ONCEGATE_MQTT_MAX_INFLIGHT": "many"}, {})
+        load(None, {"ONCEGATE_MQTT_MAX_INFLIGHT": "many"}, {}, None)
     (line,) = refusal.value.problems
     assert line.startswith(
         'ONCEGATE_MQTT_MAX_INFLIGHT: [mqtt] max_inflight = "many" is not allowed'
@@ -140,18 +140,18 @@ def test_a_mistake_in_the_environment_names_the_variable() -> None:
 
 def test_a_variable_that_sets_nothing_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigurationError, match='did you mean "ONCEGATE_MQTT_MAX_INFLIGHT"'):
-        load(None, {"ONCEGATE_MQTT_MAX_INFLIHGT": "1"}, {})
+        load(None, {"ONCEGATE_MQTT_MAX_INFLIHGT": "1"}, {}, None)
 
 
 def test_variables_that_are_not_ours_are_left_alone() -> None:
-    load(None, {"ONCEGATE_SEED": "1", "ONCEGATE": "x", "PATH": "/bin"}, {})
+    load(None, {"ONCEGATE_SEED": "1", "ONCEGATE": "x", "PATH": "/bin"}, {}, None)
 
 
 def test_a_mistake_on_the_command_line_says_so() -> None:
     with pytest.raises(ConfigurationError, match=r"^the command line: \[api\] port = 99999"):
-        load(None, {}, {"api.port": 99999})
+        load(None, {}, {"api.port": 99999}, None)
     with pytest.raises(ConfigurationError, match="--listen: 'nowhere' is not HOST:PORT"):
-        load(None, {}, {"listen": "nowhere"})
+        load(None, {}, {"listen": "nowhere"}, None)
 
 
 @given(
@@ -160,7 +160,7 @@ def test_a_mistake_on_the_command_line_says_so() -> None:
 def test_any_text_in_the_environment_is_taken_or_refused_in_lines(text: str, key: str) -> None:
     problems: tuple[str, ...] = ()
     try:
-        load(None, {f"ONCEGATE_MQTT_{key}".upper(): text}, {})
+        load(None, {f"ONCEGATE_MQTT_{key}".upper(): text}, {}, None)
     except ConfigurationError as refusal:
         problems = refusal.problems
     assert all("\n" not in line and "\x1b" not in line for line in problems)

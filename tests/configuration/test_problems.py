@@ -34,5 +34,5 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 def test_what_may_be_a_secret_is_not_repeated() -> None:
     with pytest.raises(ConfigurationError) as refusal:
-        load(None, {"ONCEGATE_UPLOAD_TARGET": "ftp://user:hunter2@host/"}, {})
+        load(None, {"ONCEGATE_UPLOAD_TARGET": "ftp://user:hunter2@host/"}, {}, None)
     assert "hunter2" not in str(refusal.value)

@@ -96,7 +96,7 @@ def test_it_refuses_what_the_loader_refuses_but_for_what_it_cannot_see(content: 
 
 
 def test_it_accepts_every_default_as_a_person_writes_it() -> None:
-    defaults = tables(load(None, {}, {}))
+    defaults = tables(load(None, {}, {}, None))
     written = {
         section: {key: value for key, value in keys.items() if value is not None}
         for section, keys in defaults.items()
@@ -130,7 +130,7 @@ TEXTS = {
 def test_it_accepts_what_the_loader_accepts(drawn: tuple[tuple[str, str], Any]) -> None:
     (section, key), value = drawn
     try:
-        load(None, {}, {f"{section}.{key}": value})
+        load(None, {}, {f"{section}.{key}": value}, None)
     except ConfigurationError:
         return
     assert VALIDATOR.is_valid({section: {key: value}}), value

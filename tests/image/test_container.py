@@ -70,7 +70,7 @@ def test_its_description_has_the_annotations_that_readers_look_for() -> None:
 
 def test_its_configuration_opens_nothing() -> None:
     environment = {"ONCEGATE_GATEWAY_DATA_DIR": "/var/lib/oncegate"}
-    configuration = load(CONTAINER / "gateway.toml", environment, {})
+    configuration = load(CONTAINER / "gateway.toml", environment, {}, None)
     assert not any(door.is_reached_from_network for door in configuration.listeners)
     assert not configuration.api.is_reached_from_network
     assert configuration.gateway.data_dir == Path("/var/lib/oncegate")
@@ -83,7 +83,7 @@ def test_what_its_configuration_proposes_is_valid(tmp_path: Path) -> None:
     text = re.sub(r"^#(?=[\[a-z])", "", text, flags=re.MULTILINE)
     proposed = tmp_path / "gateway.toml"
     proposed.write_text(text.replace("port = 1883", "port = 1883\nanonymous = false"))
-    assert load(proposed, {}, {}).bridge.username == "bridge"
+    assert load(proposed, {}, {}, None).bridge.username == "bridge"
 
 
 def test_an_architecture_that_is_not_known_is_refused_in_one_line() -> None:

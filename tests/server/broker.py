@@ -77,7 +77,7 @@ async def running(
     overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
     overrides |= {"gateway.data_dir": data_dir, "listeners": doors, "access.password_file": users}
     overrides["hooks.module"] = hook
-    configuration = load(None, {}, overrides)
+    configuration = load(None, {}, overrides, None)
     stop = asyncio.Event()
     stumbles: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()

@@ -24,7 +24,9 @@ async def test_limits_of_mqtt_5_reach_the_core(start: Start) -> None:
 
 
 def configured(**overrides: object) -> Configuration:
-    return load(None, {}, {name.replace("__", "."): value for name, value in overrides.items()})
+    return load(
+        None, {}, {name.replace("__", "."): value for name, value in overrides.items()}, None
+    )
 
 
 def test_without_a_limit_for_messages_theirs_is_that_of_their_packets() -> None:

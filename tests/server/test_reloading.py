@@ -16,7 +16,9 @@ from gateway.server.reloading import changes_between
 
 
 def configured(**overrides: object) -> Configuration:
-    return load(None, {}, {name.replace("__", "."): value for name, value in overrides.items()})
+    return load(
+        None, {}, {name.replace("__", "."): value for name, value in overrides.items()}, None
+    )
 
 
 def test_changes_are_named_by_key_and_what_needs_a_start_by_section(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from gateway.server.starting import JOURNAL_FILES, identity_of, opened_of, store
 
 
 def configured(data_dir: Path, **overrides: object) -> Configuration:
-    return load(None, {}, {"gateway.data_dir": data_dir, "listeners": [{"port": 0}], **overrides})
+    return load(
+        None, {}, {"gateway.data_dir": data_dir, "listeners": [{"port": 0}], **overrides}, None
+    )
 
 
 def test_no_file_of_the_journal_is_a_large_part_of_max_journal(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
     began = time.monotonic()
     overrides |= {"gateway.data_dir": data_dir, "listeners": [{"port": 0}]}
     stop = asyncio.Event()
-    running = await Running.start(load(None, {}, overrides), None)
+    running = await Running.start(load(None, {}, overrides, None), None)
     ticker = Ticker()
     ticking = asyncio.create_task(ticker.run())
     serving = asyncio.create_task(running.until(stop))

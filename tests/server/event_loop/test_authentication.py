@@ -93,7 +93,7 @@ async def broker(
     }
 
     def configuration() -> Configuration:
-        return load(None, {}, settings)
+        return load(None, {}, settings, None)
 
     stop = asyncio.Event()
     running = await Running.start(configuration(), configuration)
