@@ -29,7 +29,8 @@ def check_config(
         ),
     ] = False,
 ) -> None:
-    """Check the configuration file, the environment and the password files they name.
+    """Check the configuration file, the environment, and the password files and certificates that
+    they name.
 
     Each mistake is one line with the file, the key, the value and what is allowed. With --json,
     every key is printed.
@@ -48,17 +49,12 @@ def check_config(
         _print_schema()
         return
 
-    from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli.bridge import bridge_settings_of
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
     bridge_settings_of(configuration)
-    if configuration.access.password_file is not None:
-        try:
-            PasswordFile.load(configuration.access.password_file)
-        except PasswordFileError as error:
-            raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
+    _load_secrets(configuration)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -67,6 +63,33 @@ def check_config(
         lambda _: _table_of(configuration, verdict) if show_keys else verdict,
         as_json=as_json,
     )
+
+
+def _load_secrets(configuration: "Configuration") -> None:
+    """Load the password file and the certificates of all listeners. Raises CommandFailed."""
+    from gateway.access.certificates import CertificateError
+    from gateway.access.passwords import PasswordFile, PasswordFileError
+
+    try:
+        if configuration.access.password_file is not None:
+            PasswordFile.load(configuration.access.password_file)
+        _load_certificates(configuration)
+    except (PasswordFileError, CertificateError) as error:
+        raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
+
+
+def _load_certificates(configuration: "Configuration") -> None:
+    """Load the certificates of all listeners. Raises CertificateError."""
+    import time
+
+    from gateway.access.certificates import CertificateError, load
+    from gateway.server.listeners.listening import tls_files_of
+
+    for listener in configuration.listeners:
+        if listener.tls is not None:
+            problem = load(tls_files_of(listener)).problem_at(time.time())
+            if problem is not None:
+                raise CertificateError(problem)
 
 
 def _print_schema() -> None:

@@ -41,6 +41,7 @@ class PreparedBroker(Prepared):
     """For a reload. Raises ConfigurationError."""
 
     def run(self) -> int:
+        from gateway.access.certificates import CertificateError
         from gateway.access.passwords import PasswordFileError
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
@@ -55,7 +56,7 @@ class PreparedBroker(Prepared):
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,
             refusals=(DataDirectoryInUse, StoreFailed),
-            mistakes=(ConfigurationError, PasswordFileError),
+            mistakes=(ConfigurationError, PasswordFileError, CertificateError),
         )
         return 0
 

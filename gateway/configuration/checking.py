@@ -7,7 +7,8 @@ imports pydantic, which a process that only uses a configuration does not need.
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field
-from typing import Annotated, Any, ClassVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 
 import pydantic
 from pydantic import (
@@ -96,6 +97,8 @@ def _checked_type(written: Any) -> Any:
     if get_origin(written) is Annotated:
         inner, *notes = get_args(written)
         return Annotated[(_checked_type(inner), *notes)]
+    if get_origin(written) in (Union, UnionType):
+        return Union[tuple(_checked_type(each) for each in get_args(written))]  # noqa: UP007
     if get_origin(written) is tuple:
         return tuple[tuple(_checked_type(each) for each in get_args(written))]  # type: ignore[misc]
     return written

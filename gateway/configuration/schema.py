@@ -41,7 +41,10 @@ def _has_not(key: str) -> Schema:
 
 # The rules of `Section.check` that concern keys of one table.
 _RULES: Final[Mapping[type[Section], list[Schema]]] = {
-    Listener: [_has_not("tls"), _where("protocol", "unix", _has("path"), _has_not("path"))],
+    Listener: [
+        _where("protocol", "unix", _has("path"), _has_not("path")),
+        _where("protocol", "unix", _has_not("tls"), {}),
+    ],
     Serial: [
         {"oneOf": [_has("path"), _has("usb")]},
         {"not": {"required": ["baud_rate", "line"]}},

@@ -74,8 +74,8 @@ class Configuration(Section):
                 raise refusal(f"one listener at {place}, not several")
         if self.bridge.broker is None and not any(door.is_plain for door in self.listeners):
             raise refusal(
-                'a listener with protocol = "mqtt" and without proxy_protocol for the bridge, or '
-                "[bridge] broker"
+                'a listener with protocol = "mqtt" and without proxy_protocol or tls for the '
+                "bridge, on loopback perhaps, or [bridge] broker"
             )
         # More exchanges in flight than the broker holds for one client would end the connection.
         if self.bridge.broker is None and self.bridge_window > self.mqtt.max_awaiting_rel:
@@ -89,5 +89,7 @@ class Configuration(Section):
         for name in names:
             if names.count(name) > 1:
                 raise refusal(f'one [[serial]] with name = "{name}", not several')
-        if self.access.password_file is None and not all(door.anonymous for door in self.listeners):
+        if self.access.password_file is None and not all(
+            door.anonymous or door.demands_users for door in self.listeners
+        ):
             raise refusal("[access] password_file where a listener has anonymous = false")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.access.authentication import Authenticator
+from gateway.access.certificates import CertificateError
 from gateway.access.decoys import load_key
 from gateway.configuration import Configuration
 from gateway.hooks.dispatch import Hooks
@@ -46,6 +47,7 @@ async def serve(
     Raises:
         DataDirectoryInUse: another broker has the data directory.
         PasswordFileError: the password file cannot be used.
+        CertificateError: a listener's certificate cannot be used.
         StoreFailed: a commit failed; nothing untrue has been sent.
         OSError: an address cannot be listened on.
     """
@@ -91,6 +93,7 @@ class Running:
             event_loop,
             self.system_topics,
             self.housekeeping,
+            self.listening.certificates,
         )
         self.control = Control(event_loop, self.status.current, self.reloading.reload)
         event_loop.answer_system_topics = self.system_topics.answer
@@ -119,7 +122,7 @@ class Running:
         begin_run(event_loop, opened, identity)
         try:
             await running._listen(configuration)
-        except OSError:
+        except (OSError, CertificateError):
             await running.stop()
             raise
         if reload is not None:
@@ -133,6 +136,7 @@ class Running:
         await self.control.start(configuration.gateway)
         for listener in configuration.listeners:
             await self.listening.open(listener)
+        self.listening.certificates.start()
 
     async def until(self, stop: asyncio.Event) -> None:
         """Look after the broker until asked to stop or until the store fails."""

@@ -4,12 +4,14 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from gateway.access.certificates import CertificateError
 from gateway.access.passwords import PasswordFile, PasswordFileError
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.keys.section import keys_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.listeners.certificates import CertificateWatch
 from gateway.server.status.system_topics import SystemTopics
 from gateway.service import Service
 
@@ -32,6 +34,7 @@ class Reloading:
         event_loop: EventLoop,
         system_topics: SystemTopics,
         housekeeping: Housekeeping,
+        certificates: CertificateWatch,
     ) -> None:
         self.configuration = configuration
         """What holds now."""
@@ -41,13 +44,14 @@ class Reloading:
         self._event_loop = event_loop
         self._system_topics = system_topics
         self._housekeeping = housekeeping
+        self._certificates = certificates
 
     def reload(self) -> dict[str, Any]:
-        """Read configuration and users again: limits and users change immediately, the rest at the
-        next start.
+        """Read configuration, users and certificates again: limits, users and certificates change
+        immediately, the rest at the next start.
 
         Raises:
-            ConfigurationError, PasswordFileError: everything stays as it was.
+            ConfigurationError, PasswordFileError, CertificateError: everything stays as it was.
         """
         if self._read is None:
             return {"changed": [], "needs_restart": []}
@@ -57,6 +61,7 @@ class Reloading:
             # Of the running broker: another file is taken with the next start, as the key says.
             path = self._password_path
             users = None if path is None else PasswordFile.load(path)
+            certificates = self._certificates.candidates()
         finally:
             self._service.ready()
         changed, needs_restart = changes_between(self.configuration, configuration)
@@ -64,6 +69,8 @@ class Reloading:
         self._event_loop.limits_changed(configuration.limits)
         if users is not None and self._event_loop.authentications.replace_users(users):
             changed.append("access.password_file")
+        if self._certificates.use(certificates):
+            changed.append("listeners.tls")
         self._system_topics.set_interval(configuration.mqtt.sys_interval)
         self._housekeeping.limits = space_limits_of(configuration)
         self.configuration = configuration
@@ -78,7 +85,7 @@ class Reloading:
         """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""
         try:
             self.reload()
-        except (ConfigurationError, PasswordFileError) as error:
+        except (ConfigurationError, PasswordFileError, CertificateError) as error:
             logger.error("the configuration stays as it was: %s", error)
 
 

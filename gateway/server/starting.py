@@ -69,7 +69,11 @@ def broker_of(
     recorder = Recorder(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
-    return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
+    # Where a certificate proves a user, a name without a proof is none anywhere.
+    authenticates = authenticator.has_users or any(
+        listener.proves_users for listener in configuration.listeners
+    )
+    return Broker(recovered.state, recorder, limits, authenticates, authenticator.methods)
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:

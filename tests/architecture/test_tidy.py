@@ -38,7 +38,6 @@ LONGER_FUNCTIONS = {
     "gateway/core/rules/admission.py: refusal_of": 46,
     "gateway/core/rules/admit.py: admit": 50,
     "gateway/core/rules/composition.py: __init__": 54,
-    "gateway/core/rules/connect.py: receive_connect": 42,
     "gateway/core/rules/deliver.py: deliver_qos0": 44,
     "gateway/core/rules/publish.py: receive_publish": 50,
     "gateway/core/sessions/connection.py: __init__": 70,

@@ -1,6 +1,7 @@
 """The broker as `gateway.server.main` runs it, in the test's own event loop."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,16 @@ class Broker:
         sessions = self.running.event_loop.broker.state.sessions.values()
         return [each.connection.address for each in sessions if each.connection is not None]
 
-    async def open(self, index: int = 0) -> Client:
-        """A connection to the listener at `index` of `listeners`."""
+    async def open(self, index: int = 0, tls: ssl.SSLContext | None = None) -> Client:
+        """A connection to the listener at `index` of `listeners`, with TLS or without."""
         shown = self.listeners[index]
         if shown["protocol"] == "unix":
             streams = await asyncio.open_unix_connection(shown["path"])
         else:
-            streams = await asyncio.open_connection(shown["bind"], shown["port"])
+            name = None if tls is None else "gateway"
+            streams = await asyncio.open_connection(
+                shown["bind"], shown["port"], ssl=tls, server_hostname=name
+            )
         client = Client(*streams)
         self._clients.append(client)
         return client

@@ -47,6 +47,10 @@ class Client:
         """Say that nothing more will be sent, and go on reading."""
         self._writer.write_eof()
 
+    def close(self) -> None:
+        """End the connection in order: with TLS by its own end first."""
+        self._writer.close()
+
     def cut(self) -> None:
         """End the connection without a word."""
         self._writer.transport.abort()

@@ -109,6 +109,10 @@ class Authenticating:
             reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
             self.refusing.refuse(connection, answer.reason_code, reason, answer.detail)
             return None
+        if connection.proven_user not in (None, answer.username):
+            detail = f"user {answer.username!r} with the certificate of {connection.proven_user!r}"
+            self.refusing.refuse(connection, NOT_AUTHORIZED, "not_authorized", detail)
+            return None
         connection.connect = None
         connection.username = answer.username
         return self.admitting.admit(connection, packet, answer.data, now)

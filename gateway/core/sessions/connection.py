@@ -42,6 +42,9 @@ class PutOff:
 class Connection:
     """One network connection as the core sees it: a decoder in, two lists of bytes out."""
 
+    proven_user: str | None = None
+    """The user that the client has proven to be before its CONNECT, by a certificate."""
+
     def __init__(  # noqa: PLR0915 - an attribute each
         self,
         address: str,

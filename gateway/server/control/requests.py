@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from heapq import nsmallest
 from typing import Any
 
+from gateway.access.certificates import CertificateError
 from gateway.access.passwords import PasswordFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
@@ -102,7 +103,7 @@ class Control:
             return {"ok": True, "result": result}
         except Refused as refused:
             return refusal_of(refused.code, str(refused))
-        except (ConfigurationError, PasswordFileError) as error:
+        except (ConfigurationError, PasswordFileError, CertificateError) as error:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
     def _command_of(

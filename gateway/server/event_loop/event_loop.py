@@ -14,7 +14,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
-from gateway.core.violation import PROTOCOL_ERROR, Violation
+from gateway.core.violation import Violation
 from gateway.hooks.dispatch import Hooks
 from gateway.server.commit.committer import Committer
 from gateway.server.event_loop.authentication import Authentications
@@ -150,9 +150,8 @@ class EventLoop:
             self.committer.write_down()
             self._write_out()
 
-    def violate(self, channel: Channel, reason: str, detail: str) -> None:
+    def violate(self, channel: Channel, violation: Violation) -> None:
         """What a client sent around its packets is wrong: end the connection."""
-        violation = Violation(reason, PROTOCOL_ERROR, detail)
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 

@@ -41,9 +41,11 @@ class ProxyHeaderError(Exception):
 class ProxyHeader:
     """A header: its length, and the client's address (None: it is the proxy's own connection)."""
 
-    def __init__(self, length_bytes: int, address: str | None) -> None:
+    def __init__(self, length_bytes: int, address: str | None, user: str | None = None) -> None:
         self.length_bytes = length_bytes
         self.address = address
+        self.user = user
+        """The common name of the client's certificate, which the proxy has verified."""
 
 
 def header_of(received: bytes) -> ProxyHeader | None:

@@ -9,6 +9,7 @@ from typing import cast
 
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.sessions.connection import ConnectionState
+from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.policy import AdmissionPolicy
@@ -66,9 +67,9 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._event_loop.set_writable(self, writable=True)
         self.update_reading()
 
-    def violate(self, reason: str, detail: str) -> None:
+    def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
         """What surrounds the packets is wrong: count it under `reason`, log it, close."""
-        self._event_loop.violate(self, reason, detail)
+        self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
         """Read from the socket only while what comes in can be worked on."""

@@ -1,0 +1,444 @@
+"""TLS below MQTT and WebSocket: handshakes, what is refused, who a certificate proves."""
+
+import asyncio
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.core.rules.permissions import AccessRules
+from gateway.core.rules.permissions import Client as RulesClient
+from gateway.server.listeners.proxy_header import SIGNATURE
+from tests.access.authority import Authority
+from tests.server.client import BINARY, frame_of
+from tests.server.conftest import Start
+from tests.system.mqtt_bytes import PINGREQ, connect, publish, subscribe
+
+PLAIN = {"protocol": "mqtt"}
+PINGRESP = b"\xd0\x00"
+PROXIED = SIGNATURE + bytes.fromhex("2111000c") + bytes([192, 0, 2, 7, 10, 0, 0, 1])
+PROXIED += struct.pack(">HH", 40_000, 8883)
+
+
+class Site:
+    """An authority, a gateway's certificate, and clients'."""
+
+    def __init__(self, folder: Path) -> None:
+        self.authority = Authority(folder)
+        self.certificate, self.key = self.authority.issue(
+            "gateway", alternatives="DNS:gateway,DNS:localhost,IP:127.0.0.1"
+        )
+        self.clients = {
+            name: self.authority.issue(name, client=True) for name in ("cellar", "roof")
+        }
+        self.nameless = self.authority.issue("nameless", client=True, subject="/O=nothing")
+        self.authority.revoke(self.clients["roof"][0])
+        self.crl = self.authority.list_revoked()
+
+    def tls(self, **keys: object) -> dict[str, Any]:
+        """The table of a listener."""
+        return {"certificate": str(self.certificate), "key": str(self.key)} | keys
+
+    def mutual(self, **keys: object) -> dict[str, Any]:
+        """The same, and clients have to show a certificate."""
+        wanted = {"ca": str(self.authority.ca), "client_certificates": "required"}
+        return self.tls(**wanted) | keys
+
+    def client(self, name: str | None = None) -> ssl.SSLContext:
+        """What a client has that trusts the authority, and a certificate of its own perhaps."""
+        context = ssl.create_default_context(cafile=self.authority.ca)
+        if name is not None:
+            context.load_cert_chain(*self.clients.get(name, self.nameless))
+        return context
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return Site(tmp_path_factory.mktemp("tls") / "ca")
+
+
+async def test_a_client_publishes_over_tls_to_one_without(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    plain, client = await broker.open(1), await broker.open(0, site.client())
+    assert await plain.connect("a") == 0
+    assert await client.connect("b") == 0
+    plain.send(subscribe(1, ("t", 0)))
+    await plain.packet()
+    client.send(publish("t", b"x"))
+    assert await plain.packet() == publish("t", b"x")
+    assert [each["protocol"] for each in broker.listeners] == ["mqtts", "mqtt"]
+
+
+async def test_many_records_and_large_packets_arrive_whole_both_ways(
+    start: Start, site: Site
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    client = await broker.open(0, site.client())
+    assert await client.connect("a") == 0
+    client.send(subscribe(1, ("t", 0)))
+    await client.packet()
+    payload = bytes(range(256)) * 4_000  # 63 records
+    packet = publish("t", payload)
+    client.send(packet)
+    assert await client.read(len(packet)) == packet
+    client.send(PINGREQ)
+    assert await client.packet() == PINGRESP
+
+
+async def test_websocket_over_tls_is_wss(start: Start, site: Site) -> None:
+    broker = await start({"protocol": "websocket", "tls": site.tls()}, PLAIN)
+    assert broker.listeners[0] | {"port": 0, "certificate": None} == {
+        "protocol": "wss",
+        "bind": "127.0.0.1",
+        "port": 0,
+        "path": "/mqtt",
+        "certificate": None,
+    }
+    client = await broker.open(0, site.client())
+    assert await client.connect_in_frames("a") == 0
+    client.send(frame_of(BINARY, PINGREQ))
+    assert await client.packet_in_frames() == PINGRESP
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_current_versions_and_ciphers_are_spoken_and_alpn_is_answered(
+    start: Start, site: Site, version: ssl.TLSVersion
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    context = site.client()
+    context.minimum_version = context.maximum_version = version
+    context.set_alpn_protocols(["other", "mqtt"])
+    shown = broker.listeners[0]
+    reader, writer = await asyncio.open_connection(
+        shown["bind"], shown["port"], ssl=context, server_hostname="gateway"
+    )
+    spoken: ssl.SSLObject = writer.get_extra_info("ssl_object")
+    assert spoken.selected_alpn_protocol() == "mqtt"
+    name = (spoken.cipher() or ("",))[0]
+    assert "GCM" in name or "CHACHA20" in name
+    assert spoken.compression() is None
+    writer.write(connect("a"))
+    assert (await reader.readexactly(4))[3] == 0
+    writer.close()
+
+
+@pytest.mark.parametrize("maximum", [ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1])
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
+async def test_older_versions_are_refused_and_counted(
+    start: Start, site: Site, maximum: ssl.TLSVersion
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    context = site.client()
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.TLSv1
+    context.maximum_version = maximum
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await broker.open(0, context)
+    await broker.eventually(lambda: broker.errors == {"tls_handshake": 1})
+
+
+async def test_with_min_version_1_3_a_client_of_1_2_is_refused(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.tls(min_version="1.3")}, PLAIN)
+    context = site.client()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await broker.open(0, context)
+    await broker.eventually(lambda: broker.errors == {"tls_handshake": 1})
+
+
+@pytest.mark.parametrize(
+    "sent", [connect("a"), b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff", b"\0" * 5_000]
+)
+async def test_what_is_no_handshake_ends_the_connection_and_is_counted(
+    start: Start, site: Site, sent: bytes
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    client = await broker.open()
+    client.send(sent)
+    await client.rest()
+    assert broker.errors == {"tls_handshake": 1}
+    assert broker.status()["connections"]["open"] == 0
+
+
+async def test_a_client_that_does_not_trust_the_certificate_is_counted(
+    start: Start, site: Site
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    shown = broker.listeners[0]
+
+    def shake_hands() -> None:
+        # Not asyncio: it does not send the alert.
+        with socket.create_connection((shown["bind"], shown["port"])) as raw:
+            ssl.create_default_context().wrap_socket(raw, server_hostname="gateway")
+
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await asyncio.to_thread(shake_hands)
+    await broker.eventually(lambda: broker.errors == {"tls_handshake": 1})
+
+
+# -- time and places
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00\x01"])
+async def test_a_handshake_that_does_not_end_is_closed_at_the_connect_timeout(
+    start: Start, site: Site, sent: bytes
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN, connect_timeout="100ms")
+    client = await broker.open()
+    client.send(sent)
+    assert await client.rest() == b""
+    assert broker.errors == {"connect_timeout": 1}
+
+
+async def test_half_open_handshakes_take_places_of_the_listener_until_they_end(
+    start: Start, site: Site
+) -> None:
+    broker = await start({"tls": site.tls(), "max_connections": 2}, PLAIN)
+    halves = [await broker.open() for _ in range(2)]
+    for half in halves:
+        half.send(b"\x16\x03\x01\x02\x00\x01")
+    await broker.eventually(lambda: broker.status()["connections"]["open"] == 2)
+    late = await broker.open(0, site.client())
+    assert await late.connect("late") == 3
+    assert await (await broker.open(1)).connect("other") == 0, "the other listener has places"
+    for half in halves:
+        half.cut()
+    await broker.eventually(lambda: broker.status()["connections"]["open"] == 1)
+    again = await broker.open(0, site.client())
+    assert await again.connect("late") == 0
+
+
+async def test_a_flight_of_handshakes_is_made_in_slices(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    clients = await asyncio.gather(*(broker.open(0, site.client()) for _ in range(40)))
+    codes = await asyncio.gather(*(each.connect(f"c{i}") for i, each in enumerate(clients)))
+    assert codes == 40 * [0]
+
+
+# -- ends
+
+
+async def test_the_broker_ends_tls_before_it_closes(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    client = await broker.open(0, site.client())
+    assert await client.connect("a") == 0
+    client.send(b"\xff\xff")
+    # Without its end of TLS the client's library would report that the stream was cut short.
+    assert await client.rest() == b""
+
+
+async def test_a_client_that_ends_tls_is_gone(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    client = await broker.open(0, site.client())
+    assert await client.connect("a") == 0
+    client.close()
+    await broker.eventually(lambda: broker.status()["connections"]["open"] == 0)
+    assert broker.errors == {}
+
+
+async def test_a_record_that_was_changed_on_its_way_ends_the_connection(
+    start: Start, site: Site
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    shown = broker.listeners[0]
+    with socket.create_connection((shown["bind"], shown["port"])) as raw:
+        raw.setblocking(False)
+        loop = asyncio.get_running_loop()
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = site.client().wrap_bio(incoming, outgoing, server_hostname="gateway")
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                await loop.sock_sendall(raw, outgoing.read())
+                incoming.write(await loop.sock_recv(raw, 65_536))
+        tls.write(connect("a"))
+        sent = bytearray(outgoing.read())
+        sent[-1] ^= 1
+        await loop.sock_sendall(raw, sent)
+        while await loop.sock_recv(raw, 65_536):
+            pass
+    assert broker.errors == {"tls_record": 1}
+
+
+async def test_a_client_that_reads_slowly_is_not_read_from(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN, max_write_buffer="4KiB")
+    client = await broker.open(0, site.client())
+    assert await client.connect("a") == 0
+    client.send(subscribe(1, ("t", 0)))
+    await client.packet()
+    packet = publish("t", bytes(100_000))
+    for _ in range(100):
+        client.send(packet)
+    for _ in range(100):
+        assert await client.read(len(packet)) == packet
+
+
+# -- a client's certificate
+
+
+async def test_a_certificate_is_the_user_whatever_the_packet_names(
+    start: Start, site: Site, tmp_path: Path
+) -> None:
+    users = tmp_path / "users"
+    users.write_text("")
+    broker = await start({"tls": site.mutual()}, PLAIN, users=users)
+    seen: list[tuple[str, str | None]] = []
+
+    class Rules(AccessRules):
+        def may_connect(self, client: RulesClient) -> bool:
+            seen.append((client.client_id, client.username))
+            return True
+
+    broker.running.event_loop.broker.restrict(Rules())
+    for name, username in (("a", None), ("b", "roof")):
+        client = await broker.open(0, site.client("cellar"))
+        client.send(connect(name, username=username, password=None if username is None else b"x"))
+        assert (await client.packet())[3] == 0
+    assert seen == [("a", "cellar"), ("b", "cellar")]
+    sessions = broker.running.event_loop.broker.state.sessions
+    assert {each.username for each in sessions.values()} == {"cellar"}
+
+
+async def test_without_a_certificate_the_handshake_fails_where_one_is_required(
+    start: Start, site: Site
+) -> None:
+    broker = await start({"tls": site.mutual()}, PLAIN)
+    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+        await (await broker.open(0, site.client())).connect("a")
+    assert broker.errors == {"tls_client_certificate": 1}
+
+
+async def test_a_certificate_of_another_authority_is_refused(
+    start: Start, site: Site, tmp_path: Path
+) -> None:
+    broker = await start({"tls": site.mutual()}, PLAIN)
+    context = site.client()
+    context.load_cert_chain(*Authority(tmp_path / "other").issue("cellar", client=True))
+    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+        await (await broker.open(0, context)).connect("a")
+    assert broker.errors == {"tls_client_certificate": 1}
+
+
+async def test_a_servers_certificate_is_no_clients(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.mutual()}, PLAIN)
+    context = site.client()
+    context.load_cert_chain(site.certificate, site.key)
+    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+        await (await broker.open(0, context)).connect("a")
+    assert broker.errors == {"tls_client_certificate": 1}
+
+
+async def test_a_certificate_without_a_name_is_refused(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.mutual()}, PLAIN)
+    client = await broker.open(0, site.client("nameless"))
+    assert await client.rest() == b""
+    assert broker.errors == {"tls_client_certificate": 1}
+
+
+async def test_a_revoked_certificate_is_refused(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.mutual(crl=str(site.crl))}, PLAIN)
+    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
+        await (await broker.open(0, site.client("roof"))).connect("a")
+    assert broker.errors == {"tls_client_certificate": 1}
+    assert await (await broker.open(0, site.client("cellar"))).connect("a") == 0
+
+
+async def test_an_optional_certificate_proves_a_user_and_without_one_others_rules_hold(
+    start: Start, site: Site
+) -> None:
+    tls = site.mutual(client_certificates="optional")
+    broker = await start({"tls": tls}, PLAIN)
+    assert await (await broker.open(0, site.client("cellar"))).connect("a") == 0
+    assert await (await broker.open(0, site.client())).connect("b") == 0
+    named = await broker.open(0, site.client())
+    named.send(connect("c", username="cellar", password=b""))
+    assert (await named.packet())[3] == 4, "a name without a proof is none"
+    sessions = broker.running.event_loop.broker.state.sessions
+    assert {name: each.username for name, each in sessions.items()} == {"a": "cellar", "b": None}
+
+
+async def test_with_username_none_a_certificate_opens_the_connection_and_names_no_user(
+    start: Start, site: Site
+) -> None:
+    broker = await start({"tls": site.mutual(username="none")}, PLAIN)
+    assert await (await broker.open(0, site.client("cellar"))).connect("a") == 0
+    assert broker.running.event_loop.broker.state.sessions["a"].username is None
+
+
+# -- behind a proxy, and with other programs
+
+
+async def test_the_proxy_header_comes_before_tls(start: Start, site: Site) -> None:
+    proxied = {"proxy_protocol": True, "allow_anonymous_network": True}
+    broker = await start({"tls": site.tls()} | proxied, PLAIN)
+    shown = broker.listeners[0]
+    for pieces in (1, 7):
+        raw = socket.create_connection((shown["bind"], shown["port"]))
+        raw.setblocking(False)
+        loop = asyncio.get_running_loop()
+        for start_at in range(0, len(PROXIED), len(PROXIED) // pieces):
+            await loop.sock_sendall(raw, PROXIED[start_at : start_at + len(PROXIED) // pieces])
+            await asyncio.sleep(0)
+        reader, writer = await asyncio.open_connection(
+            sock=raw, ssl=site.client(), server_hostname="gateway"
+        )
+        writer.write(connect(f"c{pieces}"))
+        assert (await reader.readexactly(4))[3] == 0
+        assert set(broker.addresses()) == {"192.0.2.7:40000"}
+        writer.close()
+
+
+async def test_the_header_and_the_client_hello_may_come_in_one_read(
+    start: Start, site: Site
+) -> None:
+    proxied = {"proxy_protocol": True, "allow_anonymous_network": True}
+    broker = await start({"tls": site.tls()} | proxied, PLAIN)
+    shown = broker.listeners[0]
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = site.client().wrap_bio(incoming, outgoing, server_hostname="gateway")
+    with pytest.raises(ssl.SSLWantReadError):
+        tls.do_handshake()
+    reader, writer = await asyncio.open_connection(shown["bind"], shown["port"])
+    writer.write(PROXIED + outgoing.read())
+    while True:
+        incoming.write(await reader.read(65_536))
+        try:
+            tls.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            continue
+    tls.write(connect("a"))
+    writer.write(outgoing.read())
+    await broker.eventually(lambda: broker.addresses() == ["192.0.2.7:40000"])
+    writer.close()
+
+
+@pytest.mark.parametrize("name", [None, "cellar"])
+async def test_mosquitto_pub_publishes_over_tls(start: Start, site: Site, name: str | None) -> None:
+    program = shutil.which("mosquitto_pub")
+    assert program is not None, "make packages-test installs mosquitto-clients"
+    broker = await start({"tls": site.tls() if name is None else site.mutual()}, PLAIN)
+    watcher = await broker.open(1)
+    assert await watcher.connect("watcher") == 0
+    watcher.send(subscribe(1, ("t", 0)))
+    await watcher.packet()
+    options = ["--cafile", site.authority.ca, "-p", broker.listeners[0]["port"]]
+    if name is not None:
+        certificate, key = site.clients[name]
+        options += ["--cert", certificate, "--key", key]
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [program, "-h", "localhost", *map(str, options), "-t", "t", "-m", "x", "-q", "2"],
+        check=False,
+        capture_output=True,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    assert await watcher.packet() == publish("t", b"x")
