@@ -18,6 +18,7 @@ from gateway.cli import (
     ingest,
     passwd,
     simulate_board,
+    tls,
     up,
     update,
     upload,
@@ -56,6 +57,7 @@ application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
 application.command("passwd")(passwd.passwd)
+application.add_typer(tls.application, name="tls")
 application.command("id")(identity.identity)
 application.command("bench")(bench.bench)
 application.command("update")(update.update)
