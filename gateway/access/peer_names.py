@@ -32,7 +32,11 @@ def user_of(peer: Mapping[str, Any], username: str) -> str | None:
         found = f"has {len(names)}" if names else "has no"
         what = "common name" if username == "common_name" else f"{username} as alternative name"
         raise NoUser(f"the certificate {found} {what}, expected one, which is the user")
-    (name,) = names
+    return checked_user(names[0])
+
+
+def checked_user(name: str) -> str:
+    """Return the name of a certificate that can be a user's. Raises NoUser."""
     is_long = len(name.encode()) > USERNAME_BYTES_MAX
     if not name or is_long or "\0" in name or has_control_character(name):
         raise NoUser(f"the certificate's name {name[:64]!r} cannot be a user's")

@@ -130,7 +130,9 @@ def _listener(door: Answer) -> str:
     bind = _text(door.get("bind") or "")
     host = f"[{bind}]" if ":" in bind else bind
     network = f"{host}:{_text(door.get('port'))}" if bind else ""
-    return f"{_text(door.get('protocol'))} {network}{path}"
+    days = _part(door, "certificate").get("days_left")
+    certificate = f" (certificate for {days} days)" if isinstance(days, int) else ""
+    return f"{_text(door.get('protocol'))} {network}{path}{certificate}"
 
 
 def _duration(seconds: object) -> str:

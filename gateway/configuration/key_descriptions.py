@@ -23,7 +23,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "allow_anonymous_network": "Admits clients without authentication from other machines.",
         "path": 'Path of the Unix socket, with protocol = "unix" only.',
         "origins": 'Origins of pages that may connect, with protocol = "websocket" only.',
-        "proxy_protocol": "Whether each connection begins with a PROXY protocol version 2 header.",
+        "proxy_protocol": "Whether each connection begins with a PROXY protocol header.",
         "proxy_protocol_certificates": "Whether a certificate's name in that header is a user.",
         "tls": "The certificate of TLS at this listener: MQTT over TLS, or WSS.",
         "max_connections": "This listener's share of [mqtt] max_connections.",

@@ -7,6 +7,7 @@ the transport has what follows it, and nothing of this module is called any more
 import asyncio
 from typing import cast
 
+from gateway.access.peer_names import NoUser, checked_user
 from gateway.server.listeners.proxy_header import ProxyHeaderError, header_of
 from gateway.server.listeners.stream import MqttProtocol
 from gateway.server.listeners.tls import TlsLayer
@@ -40,20 +41,27 @@ class ProxiedProtocol(asyncio.Protocol):
         try:
             header = header_of(self._received)
         except ProxyHeaderError as error:
-            self._received = b""
-            self._protocol.violate("proxy_header", str(error))
-            self._transport.pause_reading()
+            self._refuse(str(error))
             return
         if header is None:
             return
         if header.address is not None:
             self._protocol.connection.address = header.address
         if self._takes_users and header.user is not None:
-            self._protocol.connection.proven_user = header.user
+            try:
+                self._protocol.connection.proven_user = checked_user(header.user)
+            except NoUser as error:
+                self._refuse(str(error))
+                return
         rest = self._received[header.length_bytes :]
         self._transport.set_protocol(self._following)
         if rest:
             self._following.data_received(rest)
+
+    def _refuse(self, detail: str) -> None:
+        self._received = b""
+        self._protocol.violate("proxy_header", detail)
+        self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone before its header was whole."""
