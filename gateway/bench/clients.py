@@ -2,6 +2,7 @@
 
 import os
 import resource
+import ssl
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -31,6 +32,8 @@ class Clients:
         self.deliveries = Samples()
         self.acknowledgements = Samples()
         self._scenario = scenario
+        ca = scenario.authorities
+        self._tls = None if ca is None else ssl.create_default_context(cafile=ca)
         # Runs beside each other, and what an earlier one left behind, do not meet.
         self._run = f"{os.getpid():x}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.publishers = [self._publisher(number) for number in range(scenario.publishers)]
@@ -139,7 +142,7 @@ class Clients:
             username=scenario.username,
             password=scenario.password,
         )
-        client.connect(scenario.host, scenario.port, connect)
+        client.connect(scenario.host, scenario.port, connect, self._tls)
 
 
 def _allow_files(count: int) -> None:

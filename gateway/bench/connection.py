@@ -6,6 +6,7 @@ The handshake is blocking and short, one client after another. After it the sock
 
 import math
 import socket
+import ssl
 import time
 from typing import Final
 
@@ -23,6 +24,10 @@ PACKET_BYTES_MAX: Final = 1 << 28
 
 SESSION_EXPIRY_SECONDS: Final = 3_600
 """A persistent session of MQTT 5.0 that a crashed run left behind goes after an hour."""
+
+
+NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""A socket that does not block has nothing, or no room; TLS has exceptions of its own for it."""
 
 
 class BenchFailed(Exception):
@@ -69,11 +74,16 @@ class Client:
 
     # -- handshake
 
-    def connect(self, host: str, port: int, connect: Connect) -> None:
-        """Connects and waits for CONNACK. Raises BenchFailed, OSError."""
+    def connect(
+        self, host: str, port: int, connect: Connect, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Connect, with TLS perhaps, and wait for CONNACK. Raises BenchFailed, OSError."""
         self.close()
-        self.use(socket.create_connection((host, port), HANDSHAKE_SECONDS))
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = socket.create_connection((host, port), HANDSHAKE_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            connection = tls.wrap_socket(connection, server_hostname=host)
+        self.use(connection)
         self.connection.sendall(encode(connect, self.version))
         packet = self.wait_for_packet("CONNACK")
         if not isinstance(packet, Connack):
@@ -155,7 +165,7 @@ class Client:
             return
         try:
             sent = self.connection.send(data)
-        except BlockingIOError:
+        except NOT_NOW:
             sent = 0
         except ConnectionError:
             # The next read tells, after the broker's last words.

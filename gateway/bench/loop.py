@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from gateway.bench.clients import BURST_BYTES_MAX
-from gateway.bench.connection import BenchFailed, Client
+from gateway.bench.connection import NOT_NOW, BenchFailed, Client
 from gateway.bench.publisher import Publisher
 
 IDLE_SECONDS: Final = 0.1
@@ -100,7 +100,7 @@ class Loop:
             self._view[:held] = client.partial
         try:
             count = client.connection.recv_into(self._view[held:], BURST_BYTES_MAX)
-        except BlockingIOError:
+        except NOT_NOW:
             return
         except ConnectionError:
             count = 0

@@ -47,18 +47,21 @@ class Scenario:
     """`pairs`: publisher i sends to subscriber i. `all`: every subscriber gets every message.
 
     Either `duration_seconds` (after `warm_up_seconds`) or `count` (messages of each publisher)
-    ends the run. `rate` is messages/s of all publishers together, None: as fast as possible.
-    `patience_seconds`: nothing has moved for so long, then what is missing does not come any more.
-    `outstanding`: messages of one publisher that have not come to all of its subscribers, None: as
-    many as no broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing
-    of what its core takes to wake up; it costs that core. `away`: subscribers leave after they have
-    subscribed, so that messages queue for their persistent sessions. With `count` they come back
-    when everything was acknowledged, and it counts how fast the queues come; with a duration they
-    stay away, and it counts how fast messages are acknowledged whose queues may be full.
+    ends the run. `authorities`: speak TLS, and trust the certificates in this file. `rate` is
+    messages/s of all publishers together, None: as fast as possible. `patience_seconds`:
+    nothing has moved for so long, then what is missing does not come any more. `outstanding`:
+    messages of one publisher that have not come to all of its subscribers, None: as many as no
+    broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing of
+    what its core takes to wake up; it costs that core. `away`: subscribers leave after they
+    have subscribed, so that messages queue for their persistent sessions. With `count` they
+    come back when everything was acknowledged, and it counts how fast the queues come; with a
+    duration they stay away, and it counts how fast messages are acknowledged whose queues may
+    be full.
     """
 
     host: str = "127.0.0.1"
     port: int = 1883
+    authorities: str | None = None
     version: int = 4
     publishers: int = 1
     subscribers: int = 1

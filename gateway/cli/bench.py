@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gateway.cli.bench_options import (
+    AuthoritiesOption,
     AwayOption,
     BrokerPidOption,
     CountOption,
@@ -48,6 +49,7 @@ VERSIONS = {"3.1.1": 4, "5.0": 5}
 def bench(
     host: HostOption = None,
     port: PortOption = None,
+    cafile: AuthoritiesOption = None,
     mqtt: MqttOption = "3.1.1",
     username: UsernameOption = None,
     password_file: PasswordFileOption = None,
@@ -102,6 +104,7 @@ def bench(
         scenario = Scenario(
             host=host,
             port=port,
+            authorities=None if cafile is None else str(cafile),
             version=VERSIONS[mqtt],
             publishers=publishers,
             subscribers=subscribers,

@@ -1,6 +1,7 @@
 """`oncegate tls` as a person at a terminal meets it, up to a message over TLS."""
 
 import asyncio
+import json
 import re
 import shlex
 import subprocess
@@ -44,6 +45,22 @@ async def test_the_printed_command_publishes_to_the_printed_listener(tmp_path: P
         )
         assert done.returncode == 0, done.stderr
         assert await watcher.packet() == publish("test", b"hello")
+
+
+async def test_the_load_generator_verifies_messages_over_tls(tmp_path: Path) -> None:
+    await asyncio.to_thread(oncegate, "tls", "init", "tls", directory=tmp_path)
+    certificate, key = (str(tmp_path / "tls" / name) for name in ("server.pem", "server.key"))
+    listener = {"tls": {"certificate": certificate, "key": key}}
+    async for broker in running(tmp_path / "data", [listener, {}], {}):
+        where = ("--host", "localhost", "--port", broker.listeners[0]["port"])
+        how = ("--cafile", "tls/ca.pem", "--qos", 1, "--size", 50_000, "--count", 40, "--json")
+        outcome = await asyncio.to_thread(oncegate, "bench", *where, *how, directory=tmp_path)
+        assert outcome.returncode == 0, outcome.stderr
+        assert json.loads(outcome.stdout)["scenario"]["authorities"] == "tls/ca.pem"
+        plain = ("--host", "localhost", "--port", broker.listeners[1]["port"], *how)
+        refused = await asyncio.to_thread(oncegate, "bench", *plain, directory=tmp_path)
+        assert refused.returncode == 1
+        assert "oncegate bench: localhost port " in refused.stderr
 
 
 def test_without_clients_it_says_that_passwords_are_needed(tmp_path: Path) -> None:

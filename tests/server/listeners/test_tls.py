@@ -7,8 +7,10 @@ import ssl
 import struct
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import gmqtt
+import paho.mqtt.publish as paho_publish
 import pytest
 
 from gateway.core.rules.permissions import AccessRules
@@ -418,6 +420,43 @@ async def test_the_header_and_the_client_hello_may_come_in_one_read(
     writer.write(outgoing.read())
     await broker.eventually(lambda: broker.addresses() == ["192.0.2.7:40000"])
     writer.close()
+
+
+async def test_gmqtt_publishes_over_tls_at_qos_2(start: Start, site: Site) -> None:
+    broker = await start({"tls": site.mutual()}, PLAIN)
+    watcher = await broker.open(1)
+    assert await watcher.connect("watcher") == 0
+    watcher.send(subscribe(1, ("t", 0)))
+    await watcher.packet()
+    client = gmqtt.Client("roof-station")
+    await client.connect("localhost", broker.listeners[0]["port"], ssl=site.client("cellar"))
+    client.publish("t", b"x", qos=2)
+    assert await watcher.packet() == publish("t", b"x")
+    await client.disconnect()
+
+
+@pytest.mark.parametrize("transport", ["tcp", "websockets"])
+async def test_paho_publishes_over_tls_and_wss(
+    start: Start, site: Site, transport: Literal["tcp", "websockets"]
+) -> None:
+    protocol = "mqtt" if transport == "tcp" else "websocket"
+    broker = await start({"tls": site.tls(), "protocol": protocol}, PLAIN)
+    watcher = await broker.open(1)
+    assert await watcher.connect("watcher") == 0
+    watcher.send(subscribe(1, ("t", 0)))
+    await watcher.packet()
+    port = broker.listeners[0]["port"]
+    await asyncio.to_thread(
+        paho_publish.single,
+        "t",
+        b"x",
+        qos=1,
+        hostname="localhost",
+        port=port,
+        tls={"ca_certs": str(site.authority.ca)},
+        transport=transport,
+    )
+    assert await watcher.packet() == publish("t", b"x")
 
 
 @pytest.mark.parametrize("name", [None, "cellar"])
