@@ -3,15 +3,17 @@
 OpenSSL works on two buffers in memory, so that the connection counts, and its CONNECT is awaited,
 from its first moment (asyncio's own TLS makes a connection of it only after the handshake), and
 so that a PROXY header may come before. What one read of the socket brings is decrypted at once and
-is one call of the protocol, as without TLS.
+is one call of the protocol, as without TLS. Where that takes longer than a slice, because someone
+sends records without end that have nothing in them, the rest waits for the next turn of the loop.
 
-Nothing is held here: what OpenSSL writes goes into the socket's buffer within the same call, and
-the limits of that buffer are the protocol's own.
+What OpenSSL writes goes into the socket's buffer within the same call, and the limits of that
+buffer are the protocol's own.
 """
 
 import asyncio
 import contextlib
 import ssl
+from time import perf_counter
 from typing import Any, Final, cast
 
 from gateway.access.certificates import said_by
@@ -29,6 +31,12 @@ RECORD_WRONG: Final = "tls_record"
 READ_BYTES: Final = 64 * 1024
 """More than a record holds: one read of OpenSSL gives one record."""
 
+PIECE_BYTES: Final = 16 * 1024
+"""Encrypted bytes that OpenSSL gets before the clock is looked at: 750 of the shortest records."""
+
+SLICE_SECONDS: Final = 0.002
+"""Of one turn of the loop, for the records of one client."""
+
 _OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
 
@@ -45,6 +53,8 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         self._turns = turns
         self._socket: asyncio.Transport
         self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._unread = b""
+        """Read from the socket, and not given to OpenSSL yet."""
         self._tls: ssl.SSLObject | None = None
         """None until the first bytes: what only connects costs no more than without TLS."""
         self._is_established = False
@@ -52,7 +62,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         """Nothing is decrypted or encrypted any more."""
         self._wants_reading = True
         self._waits = False
-        """Its handshake waits for a turn: nothing is read meanwhile."""
+        """It waits for a turn of the loop: nothing is read meanwhile."""
 
     # -- towards the socket: a protocol
 
@@ -65,10 +75,12 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         """Bytes arrived: of the handshake, or records."""
         if self._is_over:
             return
-        self._received.write(data)
+        self._unread = self._unread + data if self._unread else data
+        if self._waits:
+            return
         if self._is_established:
             self._decrypt()
-        elif not self._waits and not self._turns.take(self._shake_hands):
+        elif not self._turns.take(self._shake_hands):
             self._waits = True
             self._update_reading()
 
@@ -95,21 +107,21 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         if self._tls is None:
             context = self._certificates.loaded.context
             self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
-        try:
-            self._tls.do_handshake()
-        except ssl.SSLWantReadError:
-            self._flush()
-            self._update_reading()
-            return
-        except ssl.SSLError as error:
-            self._flush()  # the alert says what is wrong
-            self._refuse(error)
-            return
-        self._is_established = True
+        while self._unread and not self._is_established:
+            self._feed()
+            try:
+                self._tls.do_handshake()
+                self._is_established = True
+            except ssl.SSLWantReadError:
+                continue  # as it is after each flight
+            except ssl.SSLError as error:
+                self._flush()  # the alert says what is wrong
+                self._refuse(error)
+                return
         self._flush()
-        if self._takes_peer(self._tls):
+        if not self._is_established or self._takes_peer(self._tls):
             self._update_reading()
-            if self._received.pending:
+            if self._is_established and (self._unread or self._received.pending):
                 self._decrypt()
 
     def _takes_peer(self, tls: ssl.SSLObject) -> bool:
@@ -145,14 +157,17 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
     # -- records
 
     def _decrypt(self) -> None:
-        assert self._tls is not None
         parts: list[bytes] = []
-        wrong = None
-        try:
-            while part := self._tls.read(READ_BYTES):
-                parts.append(part)
-        except ssl.SSLError as error:
-            wrong = error
+        due = perf_counter() + SLICE_SECONDS
+        self._feed()
+        wrong = self._read_into(parts)
+        while self._unread and isinstance(wrong, ssl.SSLWantReadError):
+            if perf_counter() >= due:
+                self._waits = True
+                asyncio.get_running_loop().call_soon(self._go_on)
+                break
+            self._feed()
+            wrong = self._read_into(parts)
         self._flush()  # answers of TLS itself, to a change of keys
         if parts:
             self._protocol.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
@@ -160,6 +175,34 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self.close()  # the client closed TLS: nothing more can come
         elif not isinstance(wrong, ssl.SSLWantReadError) and not self._is_over:
             self._end(RECORD_WRONG, said_by(wrong))
+        elif self._waits:
+            self._update_reading()
+
+    def _go_on(self) -> None:
+        self._waits = False
+        if not self._is_over:
+            self._decrypt()
+            self._update_reading()
+
+    def _feed(self) -> None:
+        """Give OpenSSL the next piece of what was read."""
+        unread = self._unread
+        if len(unread) <= PIECE_BYTES:
+            self._received.write(unread)
+            self._unread = b""
+        else:
+            self._received.write(unread[:PIECE_BYTES])
+            self._unread = unread[PIECE_BYTES:]
+
+    def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
+        """Decrypt whole records; return why there is no more, None at the client's end of TLS."""
+        assert self._tls is not None
+        try:
+            while part := self._tls.read(READ_BYTES):
+                parts.append(part)
+        except ssl.SSLError as error:
+            return error
+        return None
 
     def _flush(self) -> None:
         if self._to_send.pending:

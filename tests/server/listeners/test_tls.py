@@ -9,13 +9,15 @@ import subprocess
 from pathlib import Path
 from typing import Any, Literal
 
-import gmqtt
+import gmqtt  # type: ignore[import-untyped]
 import paho.mqtt.publish as paho_publish
 import pytest
 
 from gateway.core.rules.permissions import AccessRules
 from gateway.core.rules.permissions import Client as RulesClient
+from gateway.server.listeners import tls as tls_module
 from gateway.server.listeners.proxy_header import SIGNATURE
+from gateway.server.listeners.tls import TlsLayer
 from tests.access.authority import Authority
 from tests.server.client import BINARY, frame_of
 from tests.server.conftest import Start
@@ -62,6 +64,26 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return Site(tmp_path_factory.mktemp("tls") / "ca")
+
+
+async def shake_hands(
+    tls: ssl.SSLObject,
+    incoming: ssl.MemoryBIO,
+    outgoing: ssl.MemoryBIO,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    *,
+    before: bytes = b"",
+) -> None:
+    """A client's handshake of which each byte is in the test's hands; `before` comes first."""
+    while True:
+        try:
+            tls.do_handshake()
+            return
+        except ssl.SSLWantReadError:
+            writer.write(before + outgoing.read())
+            before = b""
+            incoming.write(await reader.read(65_536))
 
 
 async def test_a_client_publishes_over_tls_to_one_without(start: Start, site: Site) -> None:
@@ -269,6 +291,42 @@ async def test_a_record_that_was_changed_on_its_way_ends_the_connection(
     assert broker.errors == {"tls_record": 1}
 
 
+async def test_while_one_client_sends_tiny_records_the_others_are_answered(
+    start: Start, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = await start({"tls": site.tls()}, PLAIN)
+    shown = broker.listeners[0]
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = site.client().wrap_bio(incoming, outgoing, server_hostname="gateway")
+    reader, writer = await asyncio.open_connection(shown["bind"], shown["port"])
+    await shake_hands(tls, incoming, outgoing, reader, writer)
+    packets = connect("a") + subscribe(1, ("t", 0)) + 400 * publish("t", b"x" * 50)
+    for byte in packets:
+        tls.write(bytes([byte]))
+    turns = 0
+    go_on = TlsLayer._go_on
+
+    def counted(layer: TlsLayer) -> None:
+        nonlocal turns
+        turns += 1
+        go_on(layer)
+
+    monkeypatch.setattr(TlsLayer, "_go_on", counted)
+    monkeypatch.setattr(tls_module, "SLICE_SECONDS", 0.0)
+    writer.write(outgoing.read())
+    received = b""
+    while len(received) < len(packets) - len(connect("a")) - 3:
+        incoming.write(await reader.read(65_536))
+        try:
+            while part := tls.read(65_536):
+                received += part
+        except ssl.SSLWantReadError:
+            continue
+    assert received.count(publish("t", b"x" * 50)) == 400
+    assert turns > 10
+    writer.close()
+
+
 async def test_a_client_that_reads_slowly_is_not_read_from(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN, max_write_buffer="4KiB")
     client = await broker.open(0, site.client())
@@ -405,17 +463,8 @@ async def test_the_header_and_the_client_hello_may_come_in_one_read(
     shown = broker.listeners[0]
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     tls = site.client().wrap_bio(incoming, outgoing, server_hostname="gateway")
-    with pytest.raises(ssl.SSLWantReadError):
-        tls.do_handshake()
     reader, writer = await asyncio.open_connection(shown["bind"], shown["port"])
-    writer.write(PROXIED + outgoing.read())
-    while True:
-        incoming.write(await reader.read(65_536))
-        try:
-            tls.do_handshake()
-            break
-        except ssl.SSLWantReadError:
-            continue
+    await shake_hands(tls, incoming, outgoing, reader, writer, before=PROXIED)
     tls.write(connect("a"))
     writer.write(outgoing.read())
     await broker.eventually(lambda: broker.addresses() == ["192.0.2.7:40000"])
