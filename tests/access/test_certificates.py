@@ -1,6 +1,7 @@
 """A listener's files: what can be served with, and what is refused with the mend."""
 
 import datetime
+import ssl
 import time
 from pathlib import Path
 
@@ -34,6 +35,18 @@ def test_a_certificate_with_its_key_is_read_with_its_dates(served: TlsFiles) -> 
     assert loaded.days_left(now) == 59
     assert loaded.problem_at(now) is None
     assert loaded.warning_at(now) is None
+
+
+def test_neither_compression_nor_renegotiation_nor_an_old_version_is_offered(
+    served: TlsFiles,
+) -> None:
+    context = load(served).context
+    assert context.options & ssl.OP_NO_COMPRESSION
+    assert context.options & ssl.OP_NO_RENEGOTIATION
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_2
+    names = {each["name"] for each in context.get_ciphers()}
+    assert all(name.startswith(("TLS_", "ECDHE-")) for name in names)
+    assert not any("CBC" in name or "SHA1" in name or name.endswith("-SHA") for name in names)
 
 
 def test_a_certificate_is_warned_of_a_month_before_its_end(served: TlsFiles) -> None:

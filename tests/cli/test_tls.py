@@ -93,6 +93,18 @@ def test_help_has_an_example(tmp_path: Path, verb: str) -> None:
     assert f"oncegate tls {verb}" in outcome.stdout.split("Example")[1]
 
 
+def test_a_broker_whose_certificate_cannot_be_used_does_not_start(tmp_path: Path) -> None:
+    oncegate("tls", "init", "tls", directory=tmp_path)
+    (tmp_path / "g.toml").write_text(
+        "[[listeners]]\nport = 0\n[[listeners]]\nport = 0\n[listeners.tls]\n"
+        "certificate = 'tls/ca.pem'\nkey = 'tls/server.key'\n"
+    )
+    outcome = oncegate("broker", "--config", "g.toml", directory=tmp_path)
+    assert outcome.returncode == 2
+    assert "tls/server.key: does not belong to the certificate tls/ca.pem" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
 def test_check_config_says_what_is_wrong_with_a_certificate(tmp_path: Path) -> None:
     oncegate("tls", "init", "tls", directory=tmp_path)
     (tmp_path / "g.toml").write_text(
