@@ -91,7 +91,7 @@ class CardReader:
         self._block_devices: Final = block_devices
 
     def read(self) -> CardReport | None:
-        """The card; None where there is none."""
+        """Read the card's report; return None where this machine is not such a card."""
         try:
             facts = CardFacts.model_validate(value_of_json(_bytes_of(self._file)))
         except FileNotFoundError:
@@ -129,7 +129,12 @@ def _unread(why: str) -> CardReport:
 
 
 def _bytes_of(file: Path) -> bytes:
-    """Raises OSError, also where it is no file; ValueError where it is too long."""
+    """Read a file of at most CARD_BYTES_MAX.
+
+    Raises:
+        OSError: it cannot be read, or is not a regular file.
+        ValueError: it is too long.
+    """
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as opened:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

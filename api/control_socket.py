@@ -34,7 +34,7 @@ class BrokerProblem(Exception):
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
-        """The same problem for another asker (a raised exception belongs to one of them)."""
+        """Return a copy for another caller: each needs an exception of its own to raise."""
         return BrokerProblem(self.reason, self.mend, self.status_code)
 
 

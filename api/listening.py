@@ -69,7 +69,7 @@ def listen(settings: ApiSettings) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """The address as a browser takes it."""
+    """Return the listener's address as the URL that a browser opens."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 

@@ -45,7 +45,7 @@ class _ShieldedApp(FastAPI):
 
 
 def create_app(settings: ApiSettings) -> FastAPI:
-    """The application, which asks the broker at ``settings.status_socket`` when it is asked."""
+    """Create the application; each request asks the broker at ``settings.status_socket``."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

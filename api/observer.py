@@ -156,7 +156,7 @@ def _upload_report_of(kept: KeptReport | None) -> UploadReport:
 def _understood(
     told: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """What a process reported, or why that cannot be read: the broker keeps it unexamined."""
+    """Return the validated report, or why it is invalid: the broker does not validate it."""
     try:
         return model.model_validate(told), None
     except ValidationError as error:

@@ -53,7 +53,7 @@ ASSETS: Final = {
 
 
 def asset_url_of(name: str) -> str:
-    """The address of an asset, which may be kept without limit."""
+    """Return the address of an asset; what it names never changes, so browsers may cache it."""
     return f"/assets/{name}?v={ASSETS[name].digest}"
 
 
@@ -112,7 +112,7 @@ async def overview_page(
     request: Request,
     after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
 ) -> HTMLResponse:
-    """The gateway at a glance. ``after`` pages through the sessions."""
+    """Show the gateway at a glance. ``after`` pages through the sessions."""
     observer = observer_of(request)
     card = card_of(request)
     try:
@@ -162,7 +162,7 @@ async def session_page(
 
 @page.get("/assets/{name}")
 async def asset(request: Request, name: str, v: str = "") -> Response:
-    """A style sheet, script or picture of the page."""
+    """Send a style sheet, script or picture of the page."""
     found = ASSETS.get(name)
     if found is None:
         raise HTTPException(404, "There is no such file.")
@@ -178,7 +178,7 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
 async def _sessions_of(
     observer: Observer, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """A page of sessions, or why there is none: the rest of the page does not depend on it."""
+    """Return a page of sessions, or why there is none: the rest is shown without it."""
     try:
         return await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE), None
     except BrokerProblem as problem:

@@ -54,14 +54,14 @@ probes = APIRouter(tags=["probes"])
 
 
 def observer_of(request: Request) -> Observer:
-    """The process's one observer."""
+    """Return the process's one observer."""
     observer = request.app.state.observer
     assert isinstance(observer, Observer)
     return observer
 
 
 def card_of(request: Request) -> CardReport | None:
-    """What the SD card's system tells now; None where this is none."""
+    """Read the report of the SD card's system; None where this machine has no such card."""
     reader = request.app.state.card
     assert isinstance(reader, CardReader)
     return reader.read()
@@ -94,7 +94,7 @@ async def sessions(
         ),
     ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
 ) -> SessionPage:
-    """Connected or not, in the order of their client ids."""
+    """List the sessions, connected or not, in the order of their client ids."""
     return await observer_of(request).sessions(after=after, limit=limit)
 
 
@@ -123,7 +123,7 @@ async def session(
         str, Path(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION)
     ],
 ) -> SessionDetail:
-    """A session with its subscriptions and the messages that are on their way.
+    """Return a session with its subscriptions and the messages in flight.
 
     The client id may contain slashes.
     """
@@ -132,13 +132,13 @@ async def session(
 
 @rest.get("/serial", responses=described(502, 503), summary="Serial ports and latest readings")
 async def serial(request: Request) -> SerialReport:
-    """What the bridge reported last, and how long ago."""
+    """Return what the bridge reported last, and how long ago."""
     return (await observer_of(request).overview()).serial
 
 
 @rest.get("/upload", responses=described(502, 503), summary="The session log's upload")
 async def upload(request: Request) -> UploadReport:
-    """What the uploader reported last, and how long ago."""
+    """Return what the uploader reported last, and how long ago."""
     return (await observer_of(request).overview()).upload
 
 
@@ -169,5 +169,5 @@ async def readyz(request: Request) -> Ready:
 
 
 def operation_id_of(route: Any) -> str:
-    """The function's name: what a generated client calls its method."""
+    """Return the function's name: generated clients name their method after it."""
     return str(route.name)

@@ -49,7 +49,7 @@ class Verdict:
 
 
 def verdict_of(overview: Overview, card: CardReport | None = None) -> Verdict:
-    """The gateway at a glance; `card` where it runs from the SD card's image."""
+    """Judge the gateway as a whole; `card` where it runs from the SD card's image."""
     found = [*_notices_of(overview), *(_notices_of_card(card) if card is not None else ())]
     notices = tuple(sorted(found, key=lambda notice: notice.level, reverse=True))
     if notices and notices[0].level is Level.BAD:

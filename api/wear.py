@@ -38,7 +38,11 @@ class Wear(Told):
 
 
 def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
-    """Raises ValueError where the counters are impossible."""
+    """Estimate the card's wear from the kernel's counters.
+
+    Raises:
+        ValueError: the counters are impossible.
+    """
     if sectors_written < 0 or sectors <= 0 or up_seconds <= 0:
         raise ValueError("no such counters")
     written, card = sectors_written * SECTOR_BYTES, sectors * SECTOR_BYTES

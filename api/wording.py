@@ -45,7 +45,7 @@ _MARKS_MAX: Final = 2
 
 
 def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
-    """A hostile name made readable: hidden characters as ``\\u{202e}``, a long one cut."""
+    """Make a hostile name readable: hidden characters as ``\\u{202e}``, a long one cut."""
     words = groupby(_words_of(text[:characters_max]))
     shown = "".join(_run_of(word, len(list(run))) for word, run in words)
     rest = len(text) - characters_max
@@ -64,12 +64,12 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """A hundred hidden characters are as long as one."""
+    """Shorten a run of one hidden character: a hundred are shown as one and their number."""
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
-    """A sentence of another process: as ``visible_of``, with room for a sentence."""
+    """Make another process's sentence readable: as ``visible_of``, with a sentence's length."""
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
 
@@ -106,7 +106,7 @@ def age_of(then_ms: int, *, now_ms: int) -> str:
 
 
 def time_of(milliseconds: int) -> datetime:
-    """A point in time, UTC."""
+    """Convert milliseconds since 1970 to a time in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
 
 
@@ -143,12 +143,12 @@ def bytes_of(number: int) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """A number stays on one line with its unit."""
+    """Make spaces unbreakable, so that a number stays on one line with its unit."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """A reading to look at: seven significant digits, because a float32 has no more."""
+    """Format a reading: seven significant digits, because a float32 has no more."""
     match value:
         case None:
             return "no value"
@@ -192,5 +192,5 @@ def start_of(device: Device) -> str:
 
 
 def protocol_of(level: int) -> str:
-    """The protocol level of CONNECT as the version people say."""
+    """Return the MQTT version of a protocol level of CONNECT, as it is written for people."""
     return {3: "3.1", 4: "3.1.1", 5: "5.0"}.get(level, f"level {level}")

@@ -65,7 +65,7 @@ def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFra
 
 
 def _pattern() -> Column:
-    """The column `plain`, a filter, as a regular expression."""
+    """Convert the column `plain`, a topic filter, to a regular expression."""
     levels = F.transform(
         F.split("plain", "/", -1),
         lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
@@ -128,7 +128,7 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """What is missing from, or too much in, the batches of releases.
+    """Find what is missing from, or too much in, the batches of releases.
 
     `releases` has `broken`, whether something is missing from the log before it.
     """
@@ -162,7 +162,7 @@ def wrong_runs(
 
 
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Persistent sessions that subscribe at QoS 1 or 2 and have no entry."""
+    """Find persistent sessions that subscribe at QoS 1 or 2 and have no entry."""
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
     due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
     absent = due.join(in_runs, [*RUN, "session"], "left_anti").join(runs, list(RUN))
@@ -200,7 +200,7 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 
 
 def _sharers_leaving(events: DataFrame) -> DataFrame:
-    """The times of batches in which a member of a shared subscription ended."""
+    """Return the times of batches in which a member of a shared subscription ended."""
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
     return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")

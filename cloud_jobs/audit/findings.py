@@ -29,7 +29,7 @@ OUTBOUND: Final = ("delivery_started", "delivery_resent", "delivery_received")
 
 
 def is_event(*names: str) -> Column:
-    """The rows of these events."""
+    """Return the condition that selects the rows of these events."""
     return F.col("event").isin(*names)
 
 

@@ -30,7 +30,7 @@ def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
 
 
 def _refusal() -> Column:
-    """What to do about a refused file that claims the missing events."""
+    """Return the advice on a refused file that claims the missing events."""
     return F.concat(
         F.lit("segment "),
         F.col("segment").cast("string"),

@@ -119,7 +119,7 @@ def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """What is open at the end and older than the last break: it may have ended unseen."""
+    """Find what is open at the end and older than the last gap, which may hide how it ended."""
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
     columns = (*SESSION, "message", "sequence", "law")
@@ -142,7 +142,7 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 
 
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Findings with their verdict: a break between the two sequences makes them inconclusive."""
+    """Add verdicts to findings: a break between the two sequences makes them inconclusive."""
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
         (F.col("gateway") == F.col("of_gateway"))

@@ -46,8 +46,10 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _messages_of(rows: DataFrame) -> Column:
-    """A filter that holds for every message held or released in `rows`: numbers rise, so the files
-    of older messages are skipped."""
+    """Return a filter that holds for every message held or released in `rows`.
+
+    Numbers rise, so Delta skips the files of older messages.
+    """
     halves = rows.where(F.col("event").isin("message_held", "message_released"))
     least = (
         halves.groupBy("gateway", "store")

@@ -14,7 +14,7 @@ KEY = ("gateway", "boot", "sequence")
 
 
 def events_of(staged: DataFrame, batch: int) -> DataFrame:
-    """The good lines of a batch with the columns of `events`; an identity may still come twice."""
+    """Select a batch's good lines as rows of `events`; an identity may still occur twice."""
     lines = staged.where("line IS NOT NULL AND reason IS NULL")
     parsed = lines.withColumn("parsed", F.from_json("body", EVENT_BODY))
     day_began = F.min("parsed.time").over(Window.partitionBy("name"))
@@ -42,7 +42,7 @@ def first_of_each(candidates: DataFrame) -> DataFrame:
 
 
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """The candidates that are not in the table yet, each identity once."""
+    """Select the candidates that are not in the table yet, each identity once."""
     known = events.where(ranges).select(*KEY)
     return (
         first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
@@ -60,7 +60,7 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 
 
 def ranges_of(candidates: DataFrame) -> Column:
-    """A filter that holds for every candidate's identity and lets Delta skip most other files."""
+    """Return a filter that holds for every candidate and lets Delta skip most other files."""
     rows = (
         candidates.groupBy("gateway")
         .agg(F.min("sequence").alias("least"), F.max("sequence").alias("greatest"))

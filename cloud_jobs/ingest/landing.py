@@ -47,7 +47,7 @@ class Listing:
 
 
 def _literal(path: str) -> str:
-    """A path that Hadoop's glob takes for itself: file names are not patterns."""
+    """Escape a path, so that Hadoop's glob matches it alone: file names are not patterns."""
     return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
 
 
@@ -126,7 +126,7 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
 
 
 def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
-    """The rows of STAGED for these files: each file is read once, and judged by its bytes."""
+    """Return the rows of STAGED of these files: each is read once, and judged by its bytes."""
     small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
     # Not read: what is too large has no contents here, and what is empty has none anywhere.
     unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]

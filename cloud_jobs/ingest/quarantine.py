@@ -33,8 +33,11 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """The first QUARANTINE_ROWS_MAX rows of each kind and start of a gateway (and segment, where it
-    is known), and one that counts the rest: a flood of refusals must not fill the tables."""
+    """Keep the first QUARANTINE_ROWS_MAX rows of a group, and one that counts the rest.
+
+    A group is a kind and start of a gateway (and a segment, where it is known). A flood of
+    refusals must not fill the tables.
+    """
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (

@@ -17,7 +17,7 @@ _BOOT_BITS: Final = 32
 
 
 def _identity() -> Column:
-    """What a reading is deduplicated on: the sensor's own numbers where it gave all of them."""
+    """Return the deduplication key of a reading: the sensor's numbers where it gave all."""
     numbered = (
         F.col("senml_device").isNotNull()
         & F.col("senml_boot").isNotNull()
@@ -39,7 +39,7 @@ def _identity() -> Column:
 
 
 def readings_of(records: DataFrame, batch: int) -> DataFrame:
-    """The columns of `sensor_readings` for the records that are not refused."""
+    """Select the records that are not refused as rows of `sensor_readings`."""
     is_ours = F.col("topic").startswith("sensors/")
     return records.where("wrong IS NULL").select(
         "gateway",
@@ -83,7 +83,7 @@ def first_readings(candidates: DataFrame) -> DataFrame:
 
 
 def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """The candidates that are not in the table yet, each identity once."""
+    """Select the candidates that are not in the table yet, each identity once."""
     known = readings.select("gateway", "identity")
     return (
         first_readings(candidates)

@@ -45,7 +45,7 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
 
 
 def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
-    """A settled segment stays as it is; one in quarantine takes the newer verdict."""
+    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(
         condition=f"old.state NOT IN ({settled})"

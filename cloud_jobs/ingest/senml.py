@@ -85,7 +85,7 @@ def _field(name: str, to: str) -> Column:
 
 
 def _mistyped() -> Column:
-    """The first thing in a record that differs from RFC 8428 or readings.md, or null."""
+    """Name the first field of a record that differs from RFC 8428 or readings.md, or null."""
     cases = F.when(
         ~F.expr("schema_of_variant(record)").startswith("OBJECT<"), "a record is no JSON object"
     )

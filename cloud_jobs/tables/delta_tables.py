@@ -69,7 +69,7 @@ class Tables:
         return self.spark.read.format("delta").load(self.path(name))
 
     def counts(self, rows: Mapping[str, DataFrame]) -> dict[str, int]:
-        """The number of rows of each, in one query: a query costs more than a count."""
+        """Count the rows of each in one query: a query costs more than a count."""
         labelled = [
             frame.select(F.lit(name).alias("name"), F.lit(1).alias("one"))
             for name, frame in rows.items()

@@ -34,15 +34,15 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
         self._outbox = outbox
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
-        """Called for PUBREC: `raw_package` is the PUBREL that replaces the PUBLISH."""
+        """Pass a PUBREC to the outbox: `raw_package`, the PUBREL, would replace the PUBLISH."""
         self._outbox.receive_pubrec(mid)
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Called for PUBCOMP."""
+        """Pass a PUBCOMP to the outbox."""
         self._outbox.receive_pubcomp(mid)
 
     def clear(self) -> None:
-        """Called when the broker has no session; `receive_connected` reports that."""
+        """Do nothing where the broker has no session: `receive_connected` reports that."""
 
 
 class BridgeClient(Client):  # type: ignore[misc]

@@ -45,7 +45,7 @@ class Publisher:
         self.connected = False
 
     def status(self) -> dict[str, object]:
-        """The connection's part of the bridge's status."""
+        """Return the connection's part of the bridge's status."""
         return {
             "connected": self.connected,
             "address": self._address,

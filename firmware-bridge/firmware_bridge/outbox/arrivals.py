@@ -60,7 +60,7 @@ class Arrivals:
         return self._sealed
 
     def knows_room_for(self, device: int) -> bool:
-        """False for one board too many: its frames are refused, not acknowledged."""
+        """Return False for one board too many: its frames are refused, not acknowledged."""
         return self._boards.knows_room_for(device)
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:

@@ -103,7 +103,7 @@ class Boards:
             self._used = max(self._used, used)
 
     def knows_room_for(self, device: int) -> bool:
-        """False for one device too many: its frames are refused, not acknowledged."""
+        """Return False for one device too many: its frames are refused, not acknowledged."""
         return device in self._of_device or len(self._of_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:
@@ -154,7 +154,7 @@ class Boards:
             self._forget(next(iter(self._starts)))
 
     def take_changes(self) -> BoardRows:
-        """What has changed since the last call."""
+        """Return what has changed since the last call."""
         changes, self._changes = self._changes, BoardRows()
         for key, block in self._changed:
             self._used += 1

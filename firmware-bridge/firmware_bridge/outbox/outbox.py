@@ -84,7 +84,7 @@ class Outbox:
         self._committer.hurry()
 
     def knows_room_for(self, device: int) -> bool:
-        """False for one board too many: its frames are refused, not acknowledged."""
+        """Return False for one board too many: its frames are refused, not acknowledged."""
         return self._arrivals.knows_room_for(device)
 
     @property
@@ -185,7 +185,7 @@ class Outbox:
         return self._committer.unexpected_pubcomps
 
     def status(self) -> dict[str, int | bool]:
-        """The outbox's part of the bridge's status (docs/formats/control-socket.md)."""
+        """Return the outbox's part of the bridge's status (docs/formats/control-socket.md)."""
         committer = self._committer
         return {
             "waiting": committer.queue.waiting + self._arrivals.count,

@@ -46,7 +46,7 @@ class OutboxError(RuntimeError):
 
 
 def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
-    """The error for an outbox whose disk refuses a write."""
+    """Return the error for an outbox whose disk refuses a write."""
     return OutboxError(
         f"cannot write the outbox {path}: {error}; "
         "free space on the disk or replace it, then start the bridge again"
@@ -54,7 +54,12 @@ def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
 
 
 def open_outbox_store(path: Path) -> OutboxStore:
-    """Raises `OutboxFull` on a full disk, `OutboxError` where not even a new file can be made."""
+    """Open the outbox; a damaged or missing one is replaced by a new file, with what can be read.
+
+    Raises:
+        OutboxFull: the disk is full.
+        OutboxError: not even a new file can be made.
+    """
     try:
         _finish_replacement(path)
         if not path.exists():
@@ -174,7 +179,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The database file and its companions, as far as they are there."""
+    """Return the files of the database (itself, WAL and others) that exist."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]
 
@@ -218,7 +223,7 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """A page that is zeros from somewhere on leaves rows that end in zeros."""
+    """Return False for a damaged row, as a page that ends in zeros leaves them."""
     if not (isinstance(topic, str) and isinstance(payload, bytes)):
         return False
     try:
@@ -228,7 +233,7 @@ def _is_whole(topic: object, payload: object) -> bool:
 
 
 def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
-    """What is torn is left out: frames that are sent again may then come twice."""
+    """Copy the rows of boards, damaged ones left out: repeats of their frames count as new."""
     tables = {name for (name,) in _readable(damaged, "SELECT name FROM sqlite_master")}
     found = BoardRows()
     if "boards" in tables:
@@ -253,7 +258,7 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """The rows up to the first that cannot be read, which is logged."""
+    """Yield the rows up to the first that cannot be read, which is logged."""
     rows = ReadableRows(damaged, query)
     yield from rows
     if rows.error is not None:

@@ -28,7 +28,7 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
-    """A name that no session has had."""
+    """Make a name that no session has had."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 
@@ -39,7 +39,7 @@ def is_name_of(name: str, client_id: str) -> bool:
 
 
 def this_machine() -> str:
-    """What names this machine for as long as it lives; empty where nothing does."""
+    """Read the lasting identifier of this machine; empty where it has none."""
     for path in _MACHINE_FILES:
         try:
             found = path.read_text(errors="replace").strip("\0\n ")

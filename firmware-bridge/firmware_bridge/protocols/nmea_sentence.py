@@ -57,7 +57,7 @@ def frame_of(start: bytes, body: bytes) -> Frame:
 
 
 def _quantity_of(text: str) -> str:
-    """The sentence formatter in lower case; the whole address for proprietary sentences."""
+    """Return the sentence formatter in lower case; of a proprietary one, its whole address."""
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")
     quantity = (address[2:] if standard else address).lower()

@@ -54,7 +54,7 @@ class Port:
         )
 
     def status(self) -> dict[str, object]:
-        """The port's part of the bridge's status."""
+        """Return the port's part of the bridge's status."""
         return self._status.as_json(self._conversation.tally)
 
     async def run(self) -> None:

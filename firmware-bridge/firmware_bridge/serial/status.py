@@ -89,7 +89,7 @@ class PortStatus:
                 }
 
     def as_json(self, tally: Tally) -> dict[str, object]:
-        """The port's part of the report (docs/formats/control-socket.md)."""
+        """Return the port's part of the report (docs/formats/control-socket.md)."""
         return {
             "name": self.name,
             "path": self.path,

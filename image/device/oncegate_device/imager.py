@@ -124,7 +124,7 @@ def read(boot: Path) -> Set:
 
 
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
-    """A valid gateway.toml with what it does not say itself; its comments stay.
+    """Complete a valid gateway.toml with the tables and keys it lacks; its comments stay.
 
     A network is taken whole or not at all: one file's password is none for the other's network.
 

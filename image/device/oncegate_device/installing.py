@@ -88,7 +88,7 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def _offered(self, source: str) -> rauc.Bundle:
-        """What the manifest says, once its signature is verified."""
+        """Read the manifest of a bundle; its signature is verified first."""
         rauc.prepare_for(source)
         try:
             done = rauc.info(source)
@@ -117,7 +117,7 @@ class _Installation:
 
 
 def _address_of(source: str) -> str:
-    """The bundle as rauc, whose service runs elsewhere, finds it."""
+    """Return the bundle's address for rauc, whose service has another working directory."""
     if len(source) > SOURCE_CHARACTERS_MAX or not source.isprintable():
         raise RefusedError(f"that is neither a file's name nor an address: {EXPECTED}")
     if "://" not in source:
@@ -155,7 +155,7 @@ def _alone(places: Places) -> Iterator[None]:
 
 
 def _refuse_on_trial(start: Start) -> None:
-    """The other slot is what a trial falls back to: it must not be overwritten."""
+    """Refuse an update during a trial: it would overwrite the slot that a trial falls back to."""
     if u_boot.is_on_trial(start.slot):
         raise RefusedError(
             f"slot {start.slot} is still on trial, and slot {start.other} is the way back: wait "

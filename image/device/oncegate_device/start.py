@@ -52,7 +52,11 @@ class NotACardError(Exception):
 
 
 def start_of(places: Places) -> Start:
-    """Raises NotACardError where no slot was started."""
+    """Read which slot was started.
+
+    Raises:
+        NotACardError: the kernel's command line names no slot.
+    """
     arguments = (places.root / "proc/cmdline").read_text(errors="replace").split()
     slots = [each.removeprefix("rauc.slot=") for each in arguments if each.startswith("rauc.slot=")]
     if not slots or slots[-1] not in ("A", "B"):
@@ -70,7 +74,7 @@ def moment_of(places: Places) -> Moment:
 
 
 def release_in(text: str) -> Release | None:
-    """The release that the text of the file names; None where it does not."""
+    """Return the release that the text of the file names; None where it names none."""
     values = dict(line.partition("=")[::2] for line in text.splitlines())
     version, store_format = values.get("VERSION", ""), values.get("STORE_FORMAT", "")
     if not re.fullmatch(VERSION, version) or not re.fullmatch(STORE_FORMAT, store_format):

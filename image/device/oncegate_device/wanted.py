@@ -124,7 +124,7 @@ class Wanted:
 
 
 def read(text: str, name: str) -> Wanted:
-    """The file's contents as types; `name` is what a problem calls the file.
+    """Read the file's contents as types; `name` is the file's name in problems.
 
     Raises:
         WantedError: with one line for each mistake.
@@ -150,7 +150,7 @@ def read(text: str, name: str) -> Wanted:
 
 
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
-    """The sections that are not the gateway's, and a line for each mistake in them."""
+    """Check the sections that are not the gateway's; return a line for each mistake in them."""
     try:
         return DeviceFile.model_validate(tables), []
     except ValidationError as error:
@@ -158,7 +158,7 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """The gateway's tables with what the image decides.
+    """Complete the gateway's tables with what the image decides.
 
     With users MQTT is open to the network for them, and the bridge becomes a user with a password
     made on the device; without, it is open to this machine alone. The page is on port 80. Commits
@@ -204,7 +204,7 @@ def _problems_of_owned(tables: dict[str, Any], name: str) -> list[str]:
 
 
 def _line_of(details: Any, name: str) -> str:
-    """A finding of pydantic's as a line; secrets are never shown."""
+    """Return a finding of pydantic's as a line; secrets are never shown."""
     section, *rest = details["loc"]
     place = f"[[{section}]]" if section == "users" else f"[{section}]"
     keys = [part for part in rest if isinstance(part, str) and part != "[key]"]
