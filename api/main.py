@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -32,7 +32,7 @@ from api.visitors import Visitors
 
 __all__ = ["CannotListen", "PortTaken", "create_app", "serve"]
 
-_log: Final = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class _ShieldedApp(FastAPI):
@@ -114,9 +114,9 @@ async def serve(
 
 
 def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:
-    _log.info("status page at %s", url)
+    logger.info("status page at %s", url)
     if not is_loopback(settings.bind):
-        _log.warning("the page at %s has no login: every client that reaches it can read it", url)
+        logger.warning("the page at %s has no login: every client that reaches it can read it", url)
     if ready is not None:
         ready(url)
 

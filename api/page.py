@@ -1,7 +1,7 @@
 """The page for people: server-rendered, complete without JavaScript, bounded in size.
 
-Promise: 200 with everything the gateway told, how old it is and what needs a look; or the reason
-why nothing was told, with what mends it, as 502 or 503. Nothing from outside is written unescaped,
+Promise: 200 with everything the gateway reported, its age and what needs a look; or the reason
+why nothing was reported, with what to do, as 502 or 503. Nothing from outside is written unescaped,
 and no name can disturb the layout or the words around it. Looks and layout are left to
 ``templates/`` and ``assets/``.
 """
@@ -99,7 +99,7 @@ page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 def rendered(template: str, *, status_code: int = 200, **values: object) -> HTMLResponse:
-    """One template as a response."""
+    """Render one template as a response."""
     return HTMLResponse(
         _TEMPLATES.get_template(template).render(values),
         status_code=status_code,
@@ -139,7 +139,7 @@ async def session_page(
     request: Request,
     client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
 ) -> HTMLResponse:
-    """One session with its subscriptions and the messages on their way."""
+    """Show one session with its subscriptions and the messages on their way."""
     observer = observer_of(request)
     session: SessionDetail | None
     try:

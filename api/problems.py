@@ -81,7 +81,7 @@ def problem_response(
     mend: str | None = None,
     headers: Any = None,
 ) -> JSONResponse:
-    """One problem detail as a response; a 503 has the seconds to wait in Retry-After."""
+    """Return one problem detail as a response; a 503 has the seconds to wait in Retry-After."""
     problem = ProblemDetail(
         title=HTTPStatus(status).phrase, status=status, detail=detail, mend=mend
     )

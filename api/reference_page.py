@@ -6,15 +6,12 @@ and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load f
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from api.page import rendered
-
-# What the links to an endpoint with a parameter are tried with.
-_EXAMPLE_QUERIES: Final = {"limit": "10"}
 
 reference = APIRouter(include_in_schema=False)
 

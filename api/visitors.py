@@ -63,7 +63,7 @@ class Visitors:
         self._move(visitor, now, answering=True)
 
     def answer_went(self, visitor: Visitor, now: float) -> None:
-        """All that the visitor asked for is answered."""
+        """Record that all requests of the visitor are answered."""
         self._move(visitor, now, answering=False)
 
     def left(self, visitor: Visitor) -> None:

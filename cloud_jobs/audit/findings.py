@@ -40,7 +40,7 @@ def finding(
     since: Column,
     verdict: Column | str = "violation",
 ) -> DataFrame:
-    """Rows as findings, FINDING in this order."""
+    """Select rows as findings, FINDING in this order."""
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(
         *STORE,

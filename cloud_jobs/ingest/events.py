@@ -35,7 +35,7 @@ def events_of(staged: DataFrame, batch: int) -> DataFrame:
 
 
 def first_of_each(candidates: DataFrame) -> DataFrame:
-    """One row an identity: of overlapping segments the one with the least number and name wins."""
+    """Keep one row for each identity: of overlapping segments, of the least number and name."""
     order = Window.partitionBy(*KEY).orderBy("segment", "segment_name", "line")
     ranked = candidates.withColumn("rank", F.row_number().over(order)).where("rank = 1")
     return ranked.select(*EVENTS.fieldNames())
@@ -50,7 +50,7 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 
 
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Candidates that differ from the event of the same identity in the table."""
+    """Select candidates that differ from the event of the same identity in the table."""
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(
         *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")

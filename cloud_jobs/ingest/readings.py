@@ -71,7 +71,7 @@ def readings_of(records: DataFrame, batch: int) -> DataFrame:
 
 
 def _board_start() -> Column:
-    """Which start it is that gave this number of a start again (docs/formats/readings.md)."""
+    """Find which start it is that gave this number of a start again (docs/formats/readings.md)."""
     again = F.shiftright("senml_boot", _BOOT_BITS)
     return F.when(F.startswith("senml_device", F.lit(_BOARDS)) & (again > 0), again)
 
@@ -93,7 +93,7 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 
 
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Candidates with the identity of a reading in the table and another value, unit or time.
+    """Select candidates with the identity of a stored reading and another value, unit or time.
 
     A board whose counters began again looks like this: its readings must not vanish as repeats.
     """

@@ -59,7 +59,7 @@ class Tables:
                 )
 
     def _add_columns(self, name: str, columns: list[tuple[str, DataType]]) -> None:
-        """Rows that are there have null in them."""
+        """Add columns; rows that are there have null in them."""
         if columns:
             added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
             path = self.path(name).replace("`", "``")

@@ -37,7 +37,7 @@ COMMIT_SECONDS_MAX = 60.0
 
 
 def _nothing() -> None:
-    """For a caller that needs no report."""
+    """Run for a caller that needs no report."""
 
 
 async def serve(
@@ -76,7 +76,7 @@ async def _open(
     ready: Callable[[], None],
     alive: Callable[[], None],
 ) -> Outbox | None:
-    """On a full disk wait for room; None where the end comes first. Raises `OutboxError`."""
+    """Wait while the disk is full; None where the end comes first. Raises `OutboxError`."""
     path = settings.data_dir / OUTBOX_FILE
     is_logged = False
     while not stop.is_set():

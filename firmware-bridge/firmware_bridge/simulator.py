@@ -53,7 +53,7 @@ class _Sample:
 async def serve(
     link: Path, stop: asyncio.Event, interval_seconds: float = 1.0, device: int = 42
 ) -> None:
-    """Until `stop`: `link` points to the terminal that a bridge may open as its serial port."""
+    """Offer a terminal at `link`, which a bridge may open as its serial port, until `stop`."""
     link.parent.mkdir(parents=True, exist_ok=True)
     master, slave = os.openpty()
     try:

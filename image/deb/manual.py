@@ -43,7 +43,7 @@ def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str
 
 
 def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
-    """One manual page, in man(7)'s macros."""
+    """Write one manual page, in man(7)'s macros."""
     summary, *paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(command.help or ""))
     name, lines = "-".join(path), []
     lines += [f".TH {name.upper()} 1 {heading}", ".SH NAME"]
@@ -126,7 +126,7 @@ def text_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text without a meaning for roff; a hyphen stays one that can be copied."""
+    """Escape text for roff; a hyphen stays one that can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

@@ -64,7 +64,7 @@ class Publisher:
                 await backoff.wait()
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """One connection from its beginning to its end; what went wrong, if anything."""
+        """Run one connection from beginning to end; return what went wrong, if anything."""
         session, begun = self._abandoned, False
         if session is None:
             begun = self._outbox.session is not None
@@ -115,7 +115,7 @@ class Publisher:
         return None if begun or discarded else f"it has a session of the new name {session}"
 
     async def _connect(self, client: BridgeClient, lost: asyncio.Event) -> None:
-        """Until CONNACK; raises also where the broker closes instead of answering."""
+        """Wait for CONNACK; raise also where the broker closes instead of answering."""
         settings = self._settings
         connecting = asyncio.ensure_future(
             client.connect(

@@ -43,7 +43,7 @@ class BoardStart:
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
-        """Their numbers."""
+        """Return their numbers."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:

@@ -123,7 +123,7 @@ class Exchanges:
         return self._by_packet_id.pop(packet_id)
 
     def in_order(self) -> list[Exchange]:
-        """As they were started. [MQTT-4.6.0-1]"""
+        """Return them as they were started. [MQTT-4.6.0-1]"""
         return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
 
     def forget_all(self) -> list[Exchange]:

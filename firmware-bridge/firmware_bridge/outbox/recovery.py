@@ -112,7 +112,7 @@ def _rewrite_wal(path: Path) -> None:
 
 
 def _frames_end_of(wal: FileIO) -> int:
-    """How many bytes are frames of the WAL that is in use: those that carry the header's salts.
+    """Count the bytes of frames of the WAL that is in use: those with the header's salts.
 
     https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers big-endian::
 

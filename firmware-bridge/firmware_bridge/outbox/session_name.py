@@ -33,7 +33,7 @@ def new_name(client_id: str) -> str:
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Also for the names of version 1, which had no digits."""
+    """Return whether it is such a name, or one of version 1, which had no digits."""
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)
 

@@ -177,7 +177,7 @@ class OutboxStore:
             yield Exchange(number, packet_id, topic, payload, bool(released))
 
     def boards(self) -> BoardRows:
-        """All of them, in their order of use."""
+        """Load all of them, in their order of use."""
         execute = self._connection.execute
         return BoardRows(
             blocks=[

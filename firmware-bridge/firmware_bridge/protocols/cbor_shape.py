@@ -56,7 +56,7 @@ def _end_of_item(pack: bytes, at: int, depth: int) -> int:
 
 
 def _head(pack: bytes, at: int) -> tuple[int, int, int | None, int]:
-    """Major, info, argument (None: of indefinite length), and where the contents begin."""
+    """Read major, info, argument (None: indefinite length), and where the contents begin."""
     if at >= len(pack):
         raise Damaged("cbor")
     major, info = pack[at] >> 5, pack[at] & 31

@@ -65,7 +65,7 @@ class Frame:
     acknowledgement: bytes = b""
 
     def contents_digest(self) -> bytes:
-        """8 bytes of the measurements, the same each time a board sends the frame.
+        """Digest the measurements to 8 bytes, the same each time a board sends the frame.
 
         Times that count from the moment of arrival are left out: the frame grows older while it
         waits to be sent again.

@@ -74,7 +74,7 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Sentences behind what looked like the beginning of a longer frame."""
+        """Find sentences behind what looked like the beginning of a longer frame."""
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:

@@ -92,7 +92,7 @@ class Port:
             await backoff.wait()
 
     async def _open(self) -> SerialLink:
-        """In a thread, because opening may block; cancelled, nothing stays open."""
+        """Open in a thread, because opening may block; cancelled, nothing stays open."""
 
         def open_link() -> SerialLink:
             return SerialLink(path_of(self._settings), self._settings.line)

@@ -30,7 +30,7 @@ class DeviceStatus:
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """Its part of the report."""
+        """Return its part of the report."""
         return {
             "device": self.device,
             "boot": self.boot,

@@ -1,6 +1,6 @@
 """The card's facts in one file, which the page may read: /run/oncegate-device/card.json.
 
-The words are made here, so that page, REST interface and `oncegate-device status` say the same.
+The words are made here, so that page, REST interface and `oncegate-device status` write the same.
 """
 
 import json

@@ -8,7 +8,7 @@
         └─> interrupted                            the power went while it was written
 
 `installing`, `failed` and `installed` are set by `installing`; `kept` and `unhealthy` by the check
-of a slot on trial; the others by the start that finds them. U-Boot's count says whether a slot is
+of a slot on trial; the others by the start that finds them. U-Boot's count shows whether a slot is
 on trial; where the record and U-Boot differ, U-Boot is right.
 """
 
@@ -59,7 +59,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known; `note` says what is wrong with the record itself."""
+    """What is known; `note` is what is wrong with the record itself."""
 
     slots: dict[str, Release | None] = field(default_factory=lambda: dict.fromkeys(SLOTS))
     last: Update | None = None
@@ -76,7 +76,7 @@ def begun(record: Record, now: Moment, update: Update) -> Record:
 
 
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
-    """rauc refused it, or broke off. An update that waits for its restart is tried even so."""
+    """Record that rauc failed. An update that waits for its restart is still tried."""
     last = record.last
     if last is not None and last.state is State.INSTALLED:
         detail += f". What was installed in slot {last.slot} before is still tried at the restart"
@@ -148,7 +148,7 @@ def save(record: Record, places: Places) -> None:
 
 
 def line_of(text: str) -> str:
-    """One line of another program, bounded, with nothing in it that moves a terminal's cursor."""
+    """Make a bounded line of other programs' text, without what moves a terminal's cursor."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= DETAIL_CHARACTERS_MAX else line[: DETAIL_CHARACTERS_MAX - 1] + "…"
 

@@ -43,8 +43,8 @@ _OWNED = {
     "access": ("password_file",),
     "bridge": ("username", "password_file"),
 }
-# What keeps a card from being worn out by small writes, where the file says nothing else. Only what
-# is kept elsewhere waits, so that no promise depends on it (docs/decisions/0074-*.md).
+# What keeps a card from being worn out by small writes, where the file has no other value. Only
+# what is kept elsewhere waits, so that no promise depends on it (docs/decisions/0074-*.md).
 _CARE = {
     "bridge": {"commit_delay": "10s"},
     "limits": {
@@ -84,7 +84,7 @@ class Wifi(Section):
     country: Annotated[str, Text(r"[A-Z]{2}", 'a country in two letters, like "DE"')] | None = None
     """None: the channels that are open everywhere."""
     hidden: bool = False
-    """The network does not say its name: it is asked for."""
+    """The network does not broadcast its name: it is asked for by name."""
 
     @model_validator(mode="after")
     def _fits_into_a_beacon(self) -> "Wifi":
