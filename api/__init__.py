@@ -6,7 +6,7 @@ a process of its own, talks to the broker through its status socket only
 (``docs/formats/card.md``), and imports no other package of this project, so that it can crash,
 get no processor time or be left out without effect on a message.
 
-``main`` is the composition root. ``control_socket`` and ``listening`` meet the world, ``observer``
+``main`` is the composition root. ``control_socket`` and ``listening`` do the I/O, ``observer``
 asks and remembers, ``models`` is the contract as types, ``card`` reads the report of the SD
 card's system, ``verdict``, ``wear`` and ``wording`` are pure, and ``rest``, ``page`` and
 ``reference_page`` are what a visitor gets. Every limit stands in ``limits``.

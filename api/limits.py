@@ -7,7 +7,7 @@ gateway that hangs, and no site has a reason to want another value.
 from typing import Final
 
 # A broker answers from memory within milliseconds. Two seconds leave room for an SD card that makes
-# the whole machine wait, and are less than a visitor's patience.
+# the whole machine wait, and are less than a visitor waits.
 ANSWER_SECONDS_MAX: Final = 2.0
 
 # However many people watch, the broker is asked the same question at most four times a second.
@@ -50,7 +50,7 @@ LINKED_CHARACTERS_MAX: Final = 512
 # The bridge and the uploader report once a second. Ten missed reports are no coincidence.
 REPORT_AGE_SECONDS_MAX: Final = 10.0
 
-# The page without JavaScript reloads this often. `assets/live.js` has its own, shorter beat.
+# The page without JavaScript reloads this often. `assets/live.js` has its own, shorter interval.
 PAGE_REFRESH_SECONDS: Final = 5
 
 # The Retry-After of a 503: how long a client waits before it asks again.

@@ -95,7 +95,7 @@ async def serve(
             ws="none",
             lifespan="on",
             log_config=None,
-            # A stranger must not be able to fill the SD card with lines about bad requests.
+            # A remote client must not be able to fill the SD card with lines about bad requests.
             log_level="error",
             access_log=False,
             server_header=False,
@@ -122,7 +122,7 @@ def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | No
 
 
 def _describe_problems(app: FastAPI) -> None:
-    """Put the schema of problem details into OpenAPI: FastAPI knows those of answers only."""
+    """Put the schema of problem details into OpenAPI: FastAPI adds those of answers only."""
     description = app.openapi()
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):

@@ -63,7 +63,7 @@ JARS: Final = {
 
 
 def cache_directory(chosen: Path | None) -> Path:
-    """Return where the jars and Spark's log live: as chosen, or in the user's cache directory."""
+    """Return the directory of jars and Spark's log: as chosen, or in the user's cache directory."""
     if chosen is not None:
         return chosen.expanduser().absolute()
     home = os.environ.get("XDG_CACHE_HOME")

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 OUTBOX_FILE = "outbox.db"
 LOCK_FILE = "bridge.lock"
-# systemd's patience is 90 s; a person's at Ctrl-C is shorter. What is left goes out next time.
+# systemd waits 90 s; a person at Ctrl-C waits less. What is left goes out next time.
 DRAIN_SECONDS_MAX = 5.0
 # Between two attempts to open the outbox on a full disk.
 OPEN_AGAIN_SECONDS = 1.0

@@ -1,4 +1,4 @@
-"""A simulated sensor board on a pseudo-terminal: the real frame, the real patience.
+"""A simulated sensor board on a pseudo-terminal: the real frame, the real repeats.
 
 It does what a board in a cabinet does: counts its starts, numbers its frames, measures whether or
 not a bridge listens, and sends a frame again until its acknowledgement has come. So it shows every

@@ -2,7 +2,7 @@
 
 MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together, by the session's
 name (`session_name.py`): a packet identifier that the broker still holds for other readings would
-make it drop a new reading as a repeat. A session that the broker does not know any more is given
+make it drop a new reading as a repeat. A session that the broker no longer has is given
 up, and one of another name begins.
 """
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 # TCP, CONNECT and CONNACK together; a broker that is loading a large store answers late.
 CONNECT_SECONDS_MAX = 15.0
-# gmqtt pings after one interval and gives a silent broker up after two.
+# gmqtt pings after one interval and closes without an answer after two.
 KEEP_ALIVE_SECONDS = 20
 # A broker that does not read any more is not worth waiting for.
 CLOSE_SECONDS_MAX = 2.0
@@ -76,7 +76,7 @@ class Publisher:
         known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
-            # A new name that the broker knows is another client's.
+            # A new name that the broker has a session of is another client's.
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._outbox.receive_connected(send, session, session_present=begun)
@@ -106,7 +106,7 @@ class Publisher:
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
         """Go on without this session; what is wrong with the broker, if anything.
 
-        A broker that does not know ours has begun an empty one in its place. The next connection
+        A broker that does not have ours has begun an empty one in its place. The next connection
         discards that, so that it keeps none that is not used.
         """
         self._abandoned = session if begun else None

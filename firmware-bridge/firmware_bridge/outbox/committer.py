@@ -244,7 +244,7 @@ class Committer:
         self.published += len(settlement.completed)
         self.unexpected_pubcomps += settlement.unexpected_pubcomps
         if settlement.returned:
-            # The broker knows none of our exchanges; the readings are still ours to deliver.
+            # The broker has none of our exchanges; the readings are still ours to deliver.
             logger.warning(
                 "the broker has lost our session: %d readings in flight are published again",
                 len(settlement.returned),

@@ -1,7 +1,7 @@
 """Opening the outbox, whatever state its file is in: damage never keeps the bridge from starting.
 
 A damaged file is set aside (kept, with a time stamp) and what can be read of it goes into a new
-one. Which exchanges the broker still knows is then uncertain, so their readings wait again and the
+one. Which exchanges the broker still has is then uncertain, so their readings wait again and the
 broker's session is given up: after damage a reading may come twice, none that is readable is lost.
 
 A new file is made under another name and takes its place whole, so that a power cut on the way
@@ -90,7 +90,7 @@ def _rewrite_wal(path: Path) -> None:
     """Make the WAL on the medium what the page cache has for it.
 
     After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
-    medium never gets it. SQLite would believe such a frame, append behind it, and lose all of that
+    medium never gets it. SQLite would accept such a frame, append behind it, and lose all of that
     at a power cut. The same bytes written once more are pages to be written; a cut amid this finds
     either the old or the same new bytes in each sector.
     """

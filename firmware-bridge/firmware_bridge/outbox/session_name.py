@@ -1,4 +1,4 @@
-"""Under which client identifier the broker keeps our session: a name for each of its lives.
+"""Under which client identifier the broker keeps our session: a new name for each session.
 
 A broker that still holds a packet identifier of an earlier life, or of another outbox, takes a new
 reading under it for a repeat and drops it. Nothing in MQTT 3.1.1 shows whose session a broker has,
@@ -7,7 +7,7 @@ name itself is the proof::
 
     <[bridge] client_id> - 8 random hexadecimal digits
 
-It is stored in the outbox, used on every address, and given up when a broker does not know it:
+It is stored in the outbox, used on every address, and given up when a broker has no such session:
 whatever another broker still keeps under it is never resumed.
 """
 

@@ -1,6 +1,6 @@
 """`update`: puts a signed bundle into the slot that does not run.
 
-rauc verifies and writes; here is what rauc does not know: the record of updates, the copy of
+rauc verifies and writes; here is what rauc does not do: the record of updates, the copy of
 U-Boot's environment, and the format of the gateway's data. The slot that runs is not touched.
 """
 

@@ -1,4 +1,4 @@
-"""Writes what a provisioning file wants to the data partition.
+"""Writes the settings of a provisioning file to the data partition.
 
 Each file is replaced whole. A cut between two leaves some of the old and some of the new; the
 provisioning file is still there then, and the next boot writes all of them again.

@@ -1,4 +1,4 @@
-"""The provisioning file: what a person wants of this device, checked.
+"""The provisioning file: the settings of this device, checked.
 
 It has the sections of the gateway's own configuration (docs/configuration.md) and four more,
 `[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is taken off the boot
