@@ -79,7 +79,7 @@ class FanOut:
         self.context.counts.late_entries += 1
         if message in self._retained_count or message in self._left:
             return
-        if self.context.is_whole and session.durable is None:
+        if self.context.is_whole and session.persistent is None:
             return  # that there is no such session has been reported
         if not self.context.is_whole:
             self.context.report(

@@ -41,7 +41,7 @@ def compare(check: LogCheck, database: Database) -> None:
         return
     numbers = {session.number: session for session in recovered.state.sessions.values()}
     for logged in context.sessions.values():
-        if logged.durable is False:
+        if logged.persistent is False:
             continue
         session = numbers.pop(logged.number, None)
         _compare_session(context, logged, {} if session is None else _open_in(connection, session))

@@ -153,7 +153,7 @@ class LogCheck:
     def _started(self, event: Event) -> None:
         # Clean sessions end with the process, unrecorded.
         sessions = self.context.sessions
-        for number in [one.number for one in sessions.values() if one.durable is False]:
+        for number in [one.number for one in sessions.values() if one.persistent is False]:
             del sessions[number]
 
     def _damaged(self, event: Event) -> None:

@@ -54,7 +54,7 @@ class SessionState:
 
     number: int
     client_id: str
-    durable: bool | None
+    persistent: bool | None
     may_be_5: bool
     """A client of MQTT 5.0 has, or may have, used it: what 5.0 alone allows may be its doing."""
     epoch: int

@@ -19,7 +19,7 @@ from gateway.files.disk_errors import is_unreadable
 from gateway.files.durable import replace_durably
 from gateway.files.lock import alone_in
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 ID_FILE = "gateway-id"
 _ID = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
@@ -81,9 +81,9 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
     replace_durably(path, f"{chosen}\n".encode("ascii"), partial=partial)
     trouble = "does not hold a gateway id" if is_damaged else "is gone"
     if former is not None:
-        _log.error("%s %s: it is %s again, as the session log says", path, trouble, former)
+        logger.error("%s %s: it is %s again, as the session log says", path, trouble, former)
     elif is_damaged:
-        _log.error(
+        logger.error(
             "%s %s, and no session log says which it was: this gateway is %s from now on; to go on "
             "under its former id, write that into the file and restart",
             path,

@@ -1,7 +1,7 @@
 """The broker's state and the one meaning of each fact.
 
 Every method applies one fact, named as in `records.layout`. The live core and recovery call the
-same methods, so that what a restart rebuilds is what was there. Only durable sessions leave traces
+same methods, so that what a restart rebuilds is what was there. Only persistent sessions leave traces
 in `changes`; a clean session's state lives and dies with its connection.
 """
 
@@ -66,31 +66,31 @@ class State:
         self.numbers[session.number] = session
         if session.number >= self.next_session_number:
             self.next_session_number = session.number + 1
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_owned(self, session: Session, username: str) -> None:
         """The session belongs to the user that its client named."""
         session.username = username
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
         """The client changed the session expiry interval at DISCONNECT."""
         session.expiry_seconds = expiry_seconds
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_resumed(self, session: Session) -> None:
         """A client connected and found its session."""
         session.closed_ms = 0
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_closed(self, session: Session, time_ms: int) -> None:
-        """The connection ended; a durable session stays."""
+        """The connection ended; a persistent session stays."""
         session.closed_ms = time_ms
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_ended(self, session: Session) -> None:
@@ -98,7 +98,7 @@ class State:
         session.ended = True
         for topic_filter in session.subscriptions:
             self.tree.unsubscribe(session, topic_filter)
-        if session.durable:
+        if session.persistent:
             self._forget_rows(session)
         session.subscriptions.clear()
         session.keys.clear()
@@ -150,7 +150,7 @@ class State:
         elif session.keys:
             session.keys.pop(subscription.key, None)
         self.tree.subscribe(session, subscription)
-        if session.durable:
+        if session.persistent:
             self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
@@ -159,7 +159,7 @@ class State:
         if subscription is not None:
             session.keys.pop(subscription.key, None)
         self.tree.unsubscribe(session, topic_filter)
-        if session.durable:
+        if session.persistent:
             self.changes.subscriptions[session.number, topic_filter] = None
 
     # -- QoS 2, receiving
@@ -179,7 +179,7 @@ class State:
         if held.message.has_place:
             self.places_taken += 1
             self.places_taken_bytes += place_bytes_of(held.message)
-        if held.session.durable:
+        if held.session.persistent:
             self.changes.held[held] = None
 
     def message_released(self, held: Held) -> None:
@@ -192,7 +192,7 @@ class State:
             session.inbound_bytes -= size_bytes
             self.held_bytes -= size_bytes
             self._give_place_up(held)
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if held in changes.held:
                 del changes.held[held]
@@ -214,7 +214,7 @@ class State:
         if delivery.position >= session.next_position:
             session.next_position = delivery.position + 1
         session.enqueue(delivery, size_bytes)
-        if session.durable:
+        if session.persistent:
             self.changes.deliveries[delivery] = None
             self.changes.sessions.add(session)
 
@@ -231,7 +231,7 @@ class State:
             session.first_position = position + 1
         else:
             session.consume(position)
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if position < session.frozen_position and delivery not in changes.deliveries:
                 delivery.stored = True
@@ -247,7 +247,7 @@ class State:
         delivery.pubrec = session.pubrecs
         del session.outbound[delivery.packet_id]
         session.outbound[delivery.packet_id] = delivery
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if delivery not in changes.deliveries:
                 delivery.stored = True
@@ -260,7 +260,7 @@ class State:
         if packet_id in session.outbound:
             del session.outbound[packet_id]
         delivery.state = DeliveryState.DONE
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if delivery in changes.deliveries:
                 del changes.deliveries[delivery]
@@ -274,7 +274,7 @@ class State:
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if delivery in changes.deliveries:
                 del changes.deliveries[delivery]

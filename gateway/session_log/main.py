@@ -18,7 +18,7 @@ from gateway.session_log.settings import SessionLogSettings
 from gateway.session_log.upload.redaction import shown_target
 from gateway.session_log.upload.uploader import Uploader
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
@@ -46,7 +46,7 @@ async def serve(
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
     with _only_one(settings.log_dir):
-        _log.info("the session log goes to %s", shown_target(settings.target))
+        logger.info("the session log goes to %s", shown_target(settings.target))
         session_log = _SessionLog(settings, journal, alive)
         ready()
         await session_log.run(stop)

@@ -84,7 +84,7 @@ class Acknowledging:
             return None
         self.recorder.delivery_received(delivery)
         delivery.sent_at = now
-        self.output.acknowledge(connection, PUBREL, packet_id, session.durable)
+        self.output.acknowledge(connection, PUBREL, packet_id, session.persistent)
         return None
 
     def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:

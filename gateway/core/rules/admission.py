@@ -172,7 +172,7 @@ class Admission:
         """Return whether a message that its publisher's session does not hold is a fact."""
         if route.logged or message.retain:
             return True
-        if message.qos and (route.durable or session.durable):
+        if message.qos and (route.durable or session.persistent):
             return True
         # Granted QoS 0, it waits in a queue all the same.
         return route.persistent and self.limits.mqueue_store_qos0

@@ -92,7 +92,7 @@ class Admitting:
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
         self._set_will(session, packet)
         pending = self.disconnecting.end_is_pending(session.client_id)
-        if session.durable or pending or session.will is not None:
+        if session.persistent or pending or session.will is not None:
             self.output.withhold(connection, connack)
         else:
             self.output.push(connection, connack)

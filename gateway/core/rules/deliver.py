@@ -44,7 +44,7 @@ class Deliverer:
         frame if the next one may have it.
         """
         connection = session.connection
-        keeps = session.durable and self.limits.mqueue_store_qos0
+        keeps = session.persistent and self.limits.mqueue_store_qos0
         if connection is None or (keeps and session.queued_count):
             # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
             if keeps:
@@ -146,7 +146,7 @@ class Deliverer:
         now: float,
     ) -> None:
         delivery.packet_id = session.free_packet_id()
-        is_fact = session.durable or message.batch > self.output.committed_batch
+        is_fact = session.persistent or message.batch > self.output.committed_batch
         leaves_with = NO_ALIAS
         if connection.topic_alias_maximum:
             leaves_with = self.output.leaves_with(connection, is_fact)

@@ -64,7 +64,7 @@ class Disconnecting:
         self.timers = core.timers
         self.time = core.time
         self.ended: set[str] = set()
-        """Clients whose durable session ends in the batch that is being collected."""
+        """Clients whose persistent session ends in the batch that is being collected."""
         self.ended_sealed: set[str] = set()
         """The same, of the batch that is being committed."""
 
@@ -166,7 +166,7 @@ class Disconnecting:
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
             self.end_session(
-                session, EndReason.EXPIRED if session.durable else EndReason.CLEAN_SESSION, now
+                session, EndReason.EXPIRED if session.persistent else EndReason.CLEAN_SESSION, now
             )
             return
         if session.will is not None:
@@ -208,7 +208,7 @@ class Disconnecting:
         self.recorder.state.work.spent += FILTER_UNITS * len(session.subscriptions)
         self.recorder.session_ended(session, reason)
         self.timers.forget_session(session)
-        if session.durable:
+        if session.persistent:
             self.ended.add(session.client_id)
 
     def end_is_pending(self, client_id: str) -> bool:

@@ -26,7 +26,7 @@ class Restart:
             session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
             self.disconnecting.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
-            if session.ended or not session.durable:
+            if session.ended or not session.persistent:
                 self.publisher.publish_will(session, now)
             else:
                 self.disconnecting.schedule_will(session, now)

@@ -1,7 +1,7 @@
 """Retained messages for new subscriptions, in slices: a subscriber to `#` stalls no other.
 
 A connection has one list of filters whose retained messages are still wanted; asking again for one
-that waits adds nothing. What a durable session gets at QoS 1 or 2 enters its queue in the batch of
+that waits adds nothing. What a persistent session gets at QoS 1 or 2 enters its queue in the batch of
 its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
 slice at a time, as fast as the client reads.
 """
@@ -66,11 +66,11 @@ class RetainedReplay:
         """A SUBSCRIBE for each connection that has had no SUBACK yet."""
 
     def find(self, session: Session, connection: Connection, asked: Asked) -> bool:
-        """Find what is retained for the queue of a durable session; return whether that is all.
+        """Find what is retained for the queue of a persistent session; return whether that is all.
 
         No more than its queue and its window have room for, and one: that one will be counted.
         """
-        if not session.durable:
+        if not session.persistent:
             return True
         room = self.limits.max_mqueue_len - session.queued_count
         count_max = room + connection.window_of(self.limits) + 1
@@ -199,7 +199,7 @@ class RetainedReplay:
         if self._has_expired(message):
             return
         qos = min(message.qos, subscription.qos)
-        if (qos and session.durable) or self._is_refused(session, message):
+        if (qos and session.persistent) or self._is_refused(session, message):
             return
         flags = subscription.delivery_flags(qos, True)
         if not qos:

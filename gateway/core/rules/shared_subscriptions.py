@@ -69,7 +69,7 @@ class Redistribution:
         group = self.state.tree.group_of(subscription)
         if group is None:
             return
-        if not session.durable:
+        if not session.persistent:
             message = self.admission.record_again(session, message)
         # It goes to the other when it is known to be gone from this one.
         message.batch = self.recorder.batch_number

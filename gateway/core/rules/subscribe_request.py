@@ -8,7 +8,7 @@ from gateway.wire.packets import Subscription as WantedSubscription
 
 
 class Found:
-    """A retained message that a durable session is to have in its queue."""
+    """A retained message that a persistent session is to have in its queue."""
 
     def __init__(self, subscription: Subscription, message: Message) -> None:
         self.subscription = subscription

@@ -14,7 +14,7 @@ from gateway.core.records.events import JournalBatch, decode
 from gateway.session_log.segments.damage import keep_damaged
 from gateway.session_log.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_MAX
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Taken = TypeVar("Taken")
 
@@ -86,7 +86,7 @@ class JournalPages:
         if len(self._seen_damaged) > DAMAGED_FILES_MAX:
             self._seen_damaged.popitem(last=False)
         keep_damaged(self._log_dir, f"journal-{digest}.blob", blob)
-        _log.error(
+        logger.error(
             "a blob of the journal is damaged and is kept as log/damaged/journal-%s.blob: %s; "
             "its events are missing from the session log",
             digest,

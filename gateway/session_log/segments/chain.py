@@ -26,7 +26,7 @@ from gateway.session_log.segments.newer_format import NewerFormat
 from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion, load_segment
 from gateway.session_log.settings import BOOTS_KEPT, CHAIN_TRIES_MAX, HEADS_KEPT
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _FORMAT = "oncegate-log-chain"
 _VERSION = 1
@@ -124,7 +124,7 @@ class Chain:
             return True
         with suppress(FileNotFoundError):
             set_aside(self._log_dir, path)
-        _log.error(
+        logger.error(
             "segment %d was damaged after it was sealed and is in log/damaged: %s; "
             "its events are exported again as far as the journal has them",
             name.segment,
@@ -138,7 +138,7 @@ class Chain:
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
         elif name.segment == head.segment and name.sha256 != head.sha256:
-            _log.error(
+            logger.error(
                 "segment %d has sha256 %s, log/chain.json says %s: the file is believed",
                 name.segment,
                 name.sha256,
@@ -164,7 +164,7 @@ class Chain:
             if is_newer or (isinstance(damage, OSError) and not self._is_given_up(damage)):
                 raise
             set_aside(self._log_dir, path)
-            _log.error(
+            logger.error(
                 "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
                 "segments on this device, or begins again where there are none",
                 damage,
