@@ -33,11 +33,14 @@ class Service:
         self._deaf = False
 
     def ready(self) -> None:
-        """The process does its work."""
+        """Report that the process does its work."""
         self._notify("READY=1")
 
     def alive(self) -> None:
-        """The process has just worked. May be called often: few calls become a message."""
+        """Report that the process has just worked.
+
+        May be called often: few calls become a message.
+        """
         if self.watchdog_seconds is None:
             return
         now = time.monotonic()
@@ -46,7 +49,7 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """The configuration is being read again; `ready` ends it.
+        """Report that the configuration is being read again; `ready` ends it.
 
         systemd 253 and newer (Type=notify-reload) ignore it without the time at which it began.
         """
@@ -54,11 +57,11 @@ class Service:
         self._notify(f"RELOADING=1\nMONOTONIC_USEC={microseconds}")
 
     def stopping(self) -> None:
-        """Connections are being ended."""
+        """Report that connections are being ended."""
         self._notify("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """One line for `systemctl status`."""
+        """Report one line for `systemctl status`."""
         if text != self._status:
             self._status = text
             self._notify(f"STATUS={text}")

@@ -57,7 +57,7 @@ class Authenticator:
         return [] if self._users is None else [METHOD]
 
     def replace_users(self, users: PasswordFile) -> bool:
-        """From the next question on, these are the users; whether anything is different.
+        """Replace the users from the next question on; return whether anything is different.
 
         Exchanges under way end as they began.
         """

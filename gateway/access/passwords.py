@@ -91,16 +91,16 @@ class PasswordFile:
         return frozenset(self._entries)
 
     def differs_from(self, other: "PasswordFile") -> bool:
-        """Whether there are other users, or other passwords."""
+        """Return whether there are other users, or other passwords."""
         return self._entries != other._entries
 
     def scram_keys_of(self, username: str) -> ScramKeys | None:
-        """The user's SCRAM keys; None without."""
+        """Return the user's SCRAM keys, or None without."""
         entry = self._entries.get(username)
         return entry if isinstance(entry, ScramKeys) else None
 
     def verify(self, username: str, password: bytes) -> bool:
-        """Whether `password` is the one of `username`.
+        """Return whether `password` is the one of `username`.
 
         Names of every kind, also those that do not exist, cost the same: the time taken does not
         tell which is which.
@@ -130,7 +130,7 @@ def _matches(password_hash: str, password: bytes) -> bool:
 
 @cache
 def _nobodys_hash() -> str:
-    """The hash that is checked for a name without one."""
+    """Return the hash that is checked for a name without one."""
     return _HASHER.hash(secrets.token_urlsafe(16))
 
 

@@ -145,7 +145,7 @@ class ScramExchange:
 
 
 def _gs2_parts_of(message: str) -> tuple[str, str, str]:
-    """The channel binding flag, the authzid and client-first-message-bare."""
+    """Return the channel binding flag, the authzid and client-first-message-bare."""
     parts = message.split(",", 2)
     if len(parts) != 3:
         raise _Refused("client-first is not n,,n=USER,r=NONCE")

@@ -45,7 +45,7 @@ class ScramKeys:
     server_key: bytes
 
     def holds(self, password: bytes) -> bool:
-        """Whether these are the keys of `password`; costs the same for every answer."""
+        """Return whether these are the keys of `password`; costs the same for every answer."""
         try:
             text = prepared_of(password.decode(), stored=False)
             is_possible = True
@@ -55,7 +55,7 @@ class ScramKeys:
         return hmac.compare_digest(stored_key, self.stored_key) and is_possible
 
     def text(self) -> str:
-        """The entry as it stands in the file."""
+        """Return the entry as it stands in the file."""
         parts = (_base64_of(part) for part in (self.salt, self.stored_key, self.server_key))
         return f"{PREFIX}{self.iterations}:{':'.join(parts)}"
 
@@ -101,7 +101,7 @@ def _base64_of(data: bytes) -> str:
 
 
 def _derived(password: str, *, salt: bytes, iterations: int) -> tuple[bytes, bytes]:
-    """StoredKey and ServerKey (RFC 5802 section 3)."""
+    """Return StoredKey and ServerKey (RFC 5802 section 3)."""
     salted_password = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
     client_key = hmac.digest(salted_password, b"Client Key", "sha256")
     server_key = hmac.digest(salted_password, b"Server Key", "sha256")

@@ -26,8 +26,10 @@ COMMITS: Final = 500
 
 
 def fsync_figures(directory: Path, commits: int = COMMITS) -> dict[str, float]:
-    """Milliseconds of one commit on the file system of `directory`, by percentile. Raises
-    OSError."""
+    """Return the milliseconds of one commit on the file system of `directory`, by percentile.
+
+    Raises OSError.
+    """
     samples = Samples()
     data = os.urandom(PAGE_FRAME_BYTES * FRAMES_A_COMMIT)
     with NamedTemporaryFile(prefix="oncegate-bench-", dir=directory) as file:

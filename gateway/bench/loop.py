@@ -65,14 +65,14 @@ class Loop:
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:
-        """The publishers have got their tasks."""
+        """Begin to publish: the publishers have got their tasks."""
         self._is_planned = any(publisher.plan is not None for publisher in self._publishers)
         if self._is_planned and sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NANOSECONDS)
         self._pump()
 
     def turn(self) -> None:
-        """Waits for sockets or the plan, reads what came, sends what may be sent."""
+        """Wait for sockets or the plan, read what came, send what may be sent."""
         for descriptor, event in self._poller.poll(self._wait()):
             client = self._clients[descriptor]
             if event & select.EPOLLOUT:
@@ -83,7 +83,7 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Seconds that epoll may wait; what it cannot count has been slept."""
+        """Return the seconds that epoll may wait; what it cannot count has been slept."""
         if self._spin:
             return 0
         if not self._is_planned:
@@ -117,7 +117,7 @@ class Loop:
             )
 
     def _watch(self, client: Client) -> None:
-        """Asks for room to write only while something waits for it."""
+        """Ask for room to write only while something waits for it."""
         waits = bool(client.unsent)
         if waits != client.is_watched:
             client.is_watched = waits

@@ -19,7 +19,7 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """Raises ProcessLookupError."""
+    """Read what a process uses from /proc. Raises ProcessLookupError."""
     directory = Path("/proc", str(pid))
     if not directory.exists():
         raise ProcessLookupError("there is no such process (any more)")

@@ -28,7 +28,7 @@ class Reading:
 
 
 def rate_of(before: Reading, now: Reading) -> float:
-    """Messages/s between two readings: those that came, or where nothing came, that were sent."""
+    """Return messages/s between two readings: those received, or, if none were, those sent."""
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
 

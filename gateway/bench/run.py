@@ -33,13 +33,13 @@ Progress = Callable[[str, Reading], None]
 
 
 def ignore(_phase: str, _reading: Reading) -> None:
-    """Progress that is not shown."""
+    """Ignore progress that is not shown."""
 
 
 def run(
     scenario: Scenario, *, broker_pid: int | None = None, progress: Progress = ignore
 ) -> Result:
-    """`broker_pid` names a process on this machine whose usage is read too."""
+    """Run the scenario. `broker_pid` names a process on this machine whose usage is read too."""
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:
         try:
@@ -87,7 +87,7 @@ class _Run:
         return self._result(start, stop)
 
     def _begin(self) -> None:
-        """From here on publishers send: by turns, where there is a rate."""
+        """Let publishers send from here on: one after another, where there is a rate."""
         scenario = self._scenario
         now = time.perf_counter()
         for number, publisher in enumerate(self._clients.publishers):
@@ -102,7 +102,7 @@ class _Run:
         self._loop.begin()
 
     def _go_on(self, phase: str, seconds: float) -> None:
-        """Turns the loop for so long, or until everything is done, or nothing moves any more."""
+        """Run the loop for so long, or until everything is done, or nothing moves any more."""
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
         before = self._reading()
@@ -128,7 +128,7 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Adds a point to the timeline."""
+        """Add a point to the timeline."""
         self._skipped += 1
         if self._skipped < self._note_every:
             return
@@ -144,7 +144,7 @@ class _Run:
             self._stalls += publisher.give_up()
 
     def _is_done(self) -> bool:
-        """Everything was sent, has come, and its exchange has ended."""
+        """Return whether everything was sent, has come, and its exchange has ended."""
         return all(publisher.is_done for publisher in self._clients.publishers)
 
     def _reading(self) -> Reading:

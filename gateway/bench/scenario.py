@@ -133,11 +133,11 @@ class Scenario:
         return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
-        """Topics of one length, so that all frames have one length."""
+        """Return a topic. All have one length, so that all frames have one length."""
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 
     def sources_of(self, subscriber: int) -> range:
-        """The publishers whose messages a subscriber gets."""
+        """Return the publishers whose messages a subscriber gets."""
         if self.shape == "pairs":
             return range(subscriber, subscriber + 1)
         return range(self.publishers)

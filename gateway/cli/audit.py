@@ -124,7 +124,7 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Say]:
-    """A line on a terminal that says how far it is; nothing anywhere else."""
+    """Yield what writes progress to one line of a terminal, or does nothing where there is none."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)

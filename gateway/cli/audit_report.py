@@ -51,7 +51,7 @@ _COUNTS = (
 
 
 def render(result: dict[str, Any]) -> RenderableType:
-    """The result as it stands in the JSON output."""
+    """Render the result as it stands in the JSON output."""
     word, style, meaning = _MEANING[result["verdict"]]
     if not result["counts"]["events"]:
         meaning = "There are no events to judge: is this the right directory?"

@@ -139,7 +139,7 @@ def bench(
 def _measure(
     scenario: "Scenario", broker_pid: int | None, disk: Path | None
 ) -> tuple[dict[str, float], "Result"]:
-    """Runs the scenario and shows how far it is. Raises CommandFailed."""
+    """Run the scenario and show its progress. Raises CommandFailed."""
     from rich.console import Console
     from rich.live import Live
 
@@ -180,7 +180,7 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """The files that were asked for. Raises OSError."""
+    """Write the files that were asked for. Raises OSError."""
     import json
 
     from gateway.bench.plot import svg_of

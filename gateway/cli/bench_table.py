@@ -19,7 +19,7 @@ LIMITS = {
 
 
 def title_of(scenario: Scenario) -> str:
-    """The scenario in a line."""
+    """Return the scenario in a line."""
     version = "5.0" if scenario.version == 5 else "3.1.1"
     parts = [
         f"MQTT {version}, QoS {scenario.qos}",
@@ -41,7 +41,7 @@ def _shape_of(scenario: Scenario) -> str:
 
 
 def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
-    """The whole result; `fsync_ms` is empty where no disk was measured."""
+    """Return the whole result; `fsync_ms` is empty where no disk was measured."""
     table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
     table.title_justify = "left"
     table.add_column(style="bold", no_wrap=True)

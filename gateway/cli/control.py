@@ -20,7 +20,7 @@ CONFIGURATION_REFUSED = "failed"
 
 
 def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, Any]:
-    """The result of one command. Raises CommandFailed."""
+    """Return the result of one command. Raises CommandFailed."""
     try:
         return control.ask(control_socket, ANSWER_SECONDS_MAX, {"command": command, **arguments})
     except Refused as refusal:

@@ -32,7 +32,7 @@ class CommandFailed(Exception):
 
 
 def line_of(error: object) -> str:
-    """An error's message as one line: an OSError names its file, and nothing breaks the line."""
+    """Return an error's message as one line; that of an OSError begins with its file."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror is not None:

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def in_child(work: Callable[[], Result]) -> Result:
-    """What `work` returns (it has to be picklable), without the modules that it imports.
+    """Return what `work` returns (it has to be picklable), without the modules that it imports.
 
     The work is done here where a copy of this process cannot be had or fails, and where there are
     other threads: a copy has none of them, and would wait without end for a lock that one of them

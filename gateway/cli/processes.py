@@ -91,7 +91,7 @@ async def _until_stopped(serve: Serve) -> None:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's where it is installed: sockets cost a third there."""
+    """Return uvloop's factory where it is installed: sockets cost a third there."""
     try:
         import uvloop
     except ImportError:

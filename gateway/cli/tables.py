@@ -16,7 +16,7 @@ Answer = dict[str, Any]
 
 
 def status_table(answer: Answer) -> RenderableType:
-    """The `status` answer as two columns, warnings first."""
+    """Return the `status` answer as two columns, warnings first."""
     table = Table(box=box.SIMPLE, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -74,7 +74,7 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """The `sessions` answer, one line a session."""
+    """Return the `sessions` answer, one line a session."""
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("client id", overflow="fold", min_width=16)
     table.add_column("state", no_wrap=True)
@@ -96,7 +96,7 @@ def sessions_table(answer: Answer) -> RenderableType:
 
 
 def session_tables(answer: Answer) -> RenderableType:
-    """The `session` answer: its facts, its subscriptions, what is in flight."""
+    """Return the `session` answer: its facts, its subscriptions, what is in flight."""
     facts = Table(box=box.SIMPLE, show_header=False)
     for name, value in answer.items():
         if name not in ("subscriptions", "inflight"):

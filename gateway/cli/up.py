@@ -82,8 +82,10 @@ def up(
 
 
 def _with_free_ports(configuration: "Configuration") -> "Configuration":
-    """The configuration with ports that can be had; a port 0 becomes one that all processes
-    know."""
+    """Return the configuration with ports that are free.
+
+    A port 0 becomes one that all processes know.
+    """
     from gateway.cli.ports import free_port
 
     doors = []
@@ -101,7 +103,7 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
 def environment_of(
     configuration: "Configuration", around: Mapping[str, str], *, as_services: bool = False
 ) -> dict[str, str]:
-    """The children's environment: what the options said, and what differs in development."""
+    """Return the children's environment: the options, and what differs in development."""
     from gateway.configuration.description import table_of
 
     environment = dict(around)
@@ -224,7 +226,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
 
 
 def _command() -> str:
-    """How the person at the terminal can call this command again."""
+    """Return how the person at the terminal can call this command again."""
     called = Path(sys.argv[0])
     if called.name != "oncegate":
         return "oncegate"

@@ -54,7 +54,7 @@ def update(
 
 
 def _way_here() -> str:
-    """How this installation is updated."""
+    """Return how this installation is updated."""
     if Path(sys.prefix) == PACKAGE:
         return "update the package with `apt install ./oncegate_VERSION_ARCHITECTURE.deb`"
     return "update this installation with `pip install --upgrade 'oncegate[all]'`"

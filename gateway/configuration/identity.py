@@ -32,7 +32,7 @@ _SEGMENT = re.compile(
 
 
 def gateway_id(configuration: Configuration) -> str:
-    """`[gateway] id`, else the id kept in the data directory, else one that is kept from now on.
+    """Return `[gateway] id`, else the id in the data directory, else one kept from now on.
 
     Makes the data directory if it is missing. Raises OSError where it cannot be written.
     """
@@ -49,7 +49,7 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def known_id(directory: Path) -> str:
-    """The id of the gateway whose data directory this is, or nothing: a reader makes none."""
+    """Return the id of the gateway whose data directory this is, or nothing; make none."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept
@@ -94,12 +94,12 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
 
 
 def _id_in_session_log(log_dir: Path) -> str | None:
-    """The id under which the newest segment was sealed."""
+    """Return the id under which the newest segment was sealed."""
     return _id_in_chain(log_dir / "chain.json") or _id_in_names(log_dir)
 
 
 def _id_in_chain(path: Path) -> str | None:
-    """Two lines: JSON and its sha256. The newest head is the last one."""
+    """Read the id from two lines, JSON and its sha256. The newest head is the last one."""
     try:
         text, _, checksum = path.read_bytes().partition(b"\n")
     except OSError:

@@ -50,7 +50,7 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The port's own keys, and all others as those of the protocol."""
+        """Return the port's own keys, and all others as those of the protocol."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 

@@ -77,12 +77,12 @@ class GatewayTime:
     # -- what batches tell, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
-        """A run began: how long the gateway was switched off before is not known yet."""
+        """Record a run's begin: how long the gateway was switched off before is not known yet."""
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
     def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
-        """A batch was sealed at these times; `clock` tells how good `wall_ms` is."""
+        """Take the times at which a batch was sealed; `clock` is the quality of `wall_ms`."""
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
         self.clock = clock
@@ -96,7 +96,7 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """A batch of a format without gateway time: it made its deadlines of wall time."""
+        """Take the time of a batch without gateway time: it made its deadlines of wall time."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None

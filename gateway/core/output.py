@@ -149,7 +149,7 @@ class Output:
         return sealed
 
     def release(self, sealed: list[Withheld], batch_number: int) -> None:
-        """The batch is durable: let its bytes go."""
+        """Release the bytes of a batch that is durable."""
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection

@@ -75,7 +75,7 @@ class Reloading:
         return {"changed": changed, "needs_restart": needs_restart}
 
     def reload_on_signal(self) -> None:
-        """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""
+        """Reload at SIGHUP as `reload`; a mistake in the file leaves everything as it was."""
         try:
             self.reload()
         except (ConfigurationError, PasswordFileError) as error:

@@ -83,7 +83,7 @@ class _SessionLog:
         self._uploader.wake()
 
     def _make_room(self) -> None:
-        """The disk is full: what the target already has goes first."""
+        """Delete first, on a full disk, what the target already has."""
         self._uploader.prune_all()
 
     def _status(self) -> Record:

@@ -51,7 +51,7 @@ def lower_priority() -> None:
 
 
 def io_priority_of(thread: int) -> tuple[int, int]:
-    """The class and the level of a thread's I/O priority; 0 is the calling thread.
+    """Return the class and level of a thread's I/O priority; 0 is the calling thread.
 
     Raises OSError.
     """

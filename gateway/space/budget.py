@@ -138,7 +138,7 @@ def _beyond(in_order: list[Item], bytes_max: int, *kinds: Kind) -> dict[Item, No
 
 
 def _without_newest_segment(in_order: list[Item]) -> list[Item]:
-    """The next segment names it as the one before it."""
+    """Return the items without the newest segment, which the next will name as its previous one."""
     newest = max((item.last_sequence for item in in_order if item.kind == Kind.SEGMENT), default=0)
     return [
         item

@@ -77,7 +77,7 @@ class Checkpoint:
         return self.is_finished
 
     def committed(self) -> None:
-        """The rows since the last commit are in the WAL."""
+        """Forget the rows since the last commit: they are in the WAL."""
         self._uncommitted.clear()
 
     def write_again(self) -> None:

@@ -172,5 +172,5 @@ class Checkpointing:
         return covered
 
     def finished(self, covered: int) -> None:
-        """The tables cover the journal up to `covered`, whatever happens."""
+        """Note that the tables cover the journal up to `covered`, whatever happens."""
         self.covered = max(self.covered, covered)

@@ -140,7 +140,7 @@ class JournalReader:
         bytes_max: int,
         is_newest: bool,
     ) -> list[tuple[int, bytes]]:
-        """The blobs in `data`, which begins at `start`, with their places in the file."""
+        """Return the blobs in `data`, which begins at `start`, with their places in the file."""
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # Behind the newest blob there is nothing but what an earlier use left: not looked through.

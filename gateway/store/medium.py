@@ -70,7 +70,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """The first bytes of the blocks of `count` bytes from `at` on, counted from there."""
+    """Return where blocks of `count` bytes from `at` on begin, counted from there."""
     return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
 
 

@@ -240,7 +240,7 @@ def _complete(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
-    """PUBREL in the order of the PUBRECs [MQTT-4.6.0-4], PUBLISH in that of the queue."""
+    """Return a key that sorts PUBREL by PUBREC [MQTT-4.6.0-4], PUBLISH by place in the queue."""
     return -delivery.state, delivery.pubrec or delivery.position
 
 

@@ -189,7 +189,7 @@ class Store:
         return self._checkpoints.finish()
 
     def checkpoint_finished(self, covered: int) -> None:
-        """The tables cover the journal up to `covered`, whatever happens."""
+        """Note that the tables cover the journal up to `covered`, whatever happens."""
         self._checkpoints.finished(covered)
 
     # -- what the journal need not keep

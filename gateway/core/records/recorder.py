@@ -105,7 +105,7 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """A message that was not held goes out: it is in the blob before anything refers to it."""
+        """Record a message that goes out without being held, before anything refers to it."""
         writer.write_published(self.records, self._name(session), message, origin, matched)
         if not message.qos:
             self.lazy = True
@@ -153,13 +153,13 @@ class Recorder(Batch):
         self.state.delivery_skipped(delivery)
 
     def message_dropped(self, session: Session, message_number: int, reason: DropReason) -> None:
-        """A message never entered a persistent session's queue."""
+        """Record a message that never entered a persistent session's queue."""
         if session.persistent:
             number = self._name(session)
             writer.write_dropped(self.records, number, message_number, reason, layout.NEVER_QUEUED)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """The front of the queue is dropped."""
+        """Record that the front of the queue is dropped."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(

@@ -30,7 +30,7 @@ class Acknowledging:
         self.statistics = core.statistics
 
     def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """PUBACK ends a QoS 1 delivery (section 4.3.2)."""
+        """End a QoS 1 delivery at PUBACK (section 4.3.2)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             self.statistics.count_error(NOBODY_KNOWS)
@@ -48,7 +48,7 @@ class Acknowledging:
 
     @staticmethod
     def _forget_unsent(session: Session, delivery: Delivery) -> None:
-        """The client acknowledged on this connection what it had received on the one before."""
+        """Remove from the unsent what the client had received on its connection before."""
         if session.unsent and delivery in session.unsent:
             session.unsent.remove(delivery)
 
@@ -60,7 +60,7 @@ class Acknowledging:
         reason_code: int,
         now: float,
     ) -> Violation | None:
-        """PUBREC is recorded, then answered with PUBREL (section 4.3.3)."""
+        """Record PUBREC, then answer with PUBREL (section 4.3.3)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             # The client believes in an exchange that we have finished: let it finish as well.
@@ -88,7 +88,7 @@ class Acknowledging:
         return None
 
     def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """PUBCOMP ends a QoS 2 delivery."""
+        """End a QoS 2 delivery at PUBCOMP."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
             self.statistics.count_error(NOBODY_KNOWS)

@@ -69,11 +69,11 @@ class Disconnecting:
         """The same, of the batch that is being committed."""
 
     def seal(self) -> None:
-        """The batch ends that is being made."""
+        """Note that the batch that is being made ends."""
         self.ended_sealed, self.ended = self.ended, set()
 
     def committed(self) -> None:
-        """It is durable."""
+        """Note that the sealed batch is durable."""
         self.ended_sealed = set()
 
     # -- connections
@@ -81,7 +81,7 @@ class Disconnecting:
     def receive_disconnect(
         self, connection: Connection, packet: Disconnect, now: float
     ) -> Violation | None:
-        """DISCONNECT discards the will, unless it says otherwise, and ends the connection."""
+        """Discard the will at DISCONNECT, unless a reason code keeps it, and end the connection."""
         session = connection.session
         properties = packet.properties
         is_recorded = False
@@ -238,7 +238,7 @@ class Disconnecting:
         return min(float(session.expiry_seconds), longest)
 
     def expire(self, session: Session, now: float) -> None:
-        """An expiry timer came up: end the session unless its client came back since."""
+        """End a session whose expiry timer came up, unless its client came back since."""
         if now >= session.expiry_timer_due:
             session.expiry_timer_due = NO_TIMER
         expiry = self._expiry_of(session)

@@ -151,7 +151,7 @@ class Qos2Receive:
         self.fan_out.deliver(session, route, message, now)
 
     def abandon(self, held: Held) -> None:
-        """`await_rel_timeout` has passed: the operator wants the identifier back."""
+        """Give up a held message, because `await_rel_timeout` passed, to free its identifier."""
         self.statistics.abandoned += 1
         self.statistics.note(
             f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "

@@ -32,7 +32,7 @@ class Restart:
                 self.disconnecting.schedule_will(session, now)
 
     def count_time_switched_off(self, now: float) -> None:
-        """Sessions that were left before an outage are away for longer than their timers count."""
+        """Add the time switched off to sessions left before an outage, which their timers miss."""
         for session in self.state.sessions.values():
             if session.connection is None:
                 session.away_since = now - self.time.age_ms(session.closed_ms) / 1000

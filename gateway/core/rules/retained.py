@@ -1,8 +1,8 @@
 """Retained messages for new subscriptions, in slices: a subscriber to `#` stalls no other.
 
 A connection has one list of filters whose retained messages are still wanted; asking again for one
-that waits adds nothing. What a persistent session gets at QoS 1 or 2 enters its queue in the batch of
-its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
+that waits adds nothing. What a persistent session gets at QoS 1 or 2 enters its queue in the batch
+of its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
 slice at a time, as fast as the client reads.
 """
 
@@ -118,7 +118,7 @@ class RetainedReplay:
         return True
 
     def want(self, connection: Connection, subscription: Subscription) -> None:
-        """A subscription was made: its retained messages are on their way."""
+        """Note that the retained messages of a new subscription are to be sent."""
         replaying = self.replays.get(connection)
         if replaying is None:
             replaying = Replaying()
@@ -132,14 +132,14 @@ class RetainedReplay:
             self._send_slice(connection, replaying, FIRST_MESSAGES, now)
 
     def resume(self, connection: Connection, now: float) -> None:
-        """The timer of a slice came up."""
+        """Send the next slice: its timer came up."""
         replaying = self.replays.get(connection)
         if replaying is not None:
             replaying.scheduled = False
             self._send_slice(connection, replaying, SLICE_MESSAGES, now)
 
     def forget(self, connection: Connection) -> None:
-        """A connection is closed: nothing is sent on it any more."""
+        """Forget a connection that is closed: nothing is sent on it any more."""
         self.replays.pop(connection, None)
         self.asked.pop(connection, None)
 

@@ -28,7 +28,7 @@ class SystemMessages:
         self.permissions = core.permissions
 
     def request(self, session: Session, subscription: Subscription) -> None:
-        """A client subscribed below `$SYS` and wants to be told what holds now."""
+        """Note that a client that subscribed below `$SYS` is to get the present values."""
         self.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
     def answer(self, values: dict[str, bytes]) -> None:

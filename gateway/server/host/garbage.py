@@ -21,7 +21,7 @@ NEVER: Final = 1_000_000_000
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """During a recovery: nothing it makes is garbage."""
+    """Switch garbage collection off during a recovery: nothing it makes is garbage."""
     gc.collect()
     gc.disable()
     try:
@@ -31,7 +31,7 @@ def ignored() -> Iterator[None]:
 
 
 def watch() -> None:
-    """From now on: look at what is new, once."""
+    """Look at what is new, once, from now on."""
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, NEVER, NEVER)
     if _set_aside not in gc.callbacks:

@@ -88,7 +88,7 @@ class Exporter:
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """The broker may have another database now: look at what the journal holds again."""
+        """Look at what the journal holds again: the broker may have another database now."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -219,7 +219,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Whether these lines belong into the open segment."""
+        """Return whether these lines belong into the open segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)

@@ -38,11 +38,11 @@ class JournalPages:
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
-        """The next batches with events after ``sequence``; [] when there are none (yet)."""
+        """Return the next batches with events after ``sequence``; [] when there are none (yet)."""
         return self._page(sequence, self._batch_of)
 
     def headers_after(self, sequence: int) -> list[Blob]:
-        """The same blobs, their events not decoded: enough to see which boots wrote them."""
+        """Return the same blobs, events not decoded: enough to see which boots wrote them."""
         return self._page(sequence, self._header_of)
 
     def _page(self, sequence: int, taken: Callable[[bytes, int], Taken | None]) -> list[Taken]:
@@ -57,7 +57,7 @@ class JournalPages:
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """The blob's header, None where it is damaged or ends before ``sequence``."""
+        """Return the blob's header, None where it is damaged or ends before ``sequence``."""
         try:
             header = Blob(blob)
         except DamagedBlob as damage:
@@ -66,7 +66,7 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """The batch in a blob, None where it is damaged or ends before ``sequence``."""
+        """Return the batch in a blob, None where it is damaged or ends before ``sequence``."""
         if blob == self._latest[0] and self._latest[1] <= sequence:
             return None
         try:

@@ -48,7 +48,7 @@ class Reserve:
         return False
 
     def is_tight(self) -> bool:
-        """Whether so little is free that segments had better be small."""
+        """Return whether so little is free that segments had better be small."""
         disk = os.statvfs(self._path.parent)
         return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
 

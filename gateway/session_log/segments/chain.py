@@ -95,7 +95,7 @@ class Chain:
             self._save()
 
     def advance(self, name: SegmentName) -> None:
-        """The segment was sealed. Raises `OSError`: it is sealed all the same."""
+        """Add a segment that was sealed. Raises `OSError`: it is sealed all the same."""
         self._add(name)
         self._save()
 
@@ -103,7 +103,7 @@ class Chain:
         return [name for name in segments_in(directory) if name.gateway == self._gateway]
 
     def _is_whole(self, name: SegmentName) -> bool:
-        """Whether a listed segment is, or was when the uploader moved it away in the meantime."""
+        """Return whether a listed segment is whole, or was when the uploader moved it meanwhile."""
         path = self._log_dir / "sealed" / str(name)
         try:
             load_segment(path)
@@ -173,7 +173,7 @@ class Chain:
         self._heads, self.boots = heads, boots
 
     def _is_given_up(self, problem: OSError) -> bool:
-        """Whether the medium has failed so often that waiting does not mend it."""
+        """Return whether the medium has failed so often that waiting does not mend it."""
         self._unreadable_tries += 1
         return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
 
@@ -191,7 +191,7 @@ class Chain:
 
 
 def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
-    """The state in ``data``, two lines: JSON and its sha256.
+    """Return the state in ``data``, two lines: JSON and its sha256.
 
     Raises `NewerFormat`, and `ValueError`, `KeyError` or `TypeError` where it is anything else.
     """

@@ -23,12 +23,12 @@ def set_aside(log_dir: Path, path: Path) -> None:
 
 
 def is_set_aside(log_dir: Path, path: Path) -> bool:
-    """Whether a file of this name was moved to log/damaged."""
+    """Return whether a file of this name was moved to log/damaged."""
     return (log_dir / "damaged" / path.name).exists()
 
 
 def segments_set_aside(log_dir: Path) -> list[SegmentName]:
-    """The segments in log/damaged, in the order of the chain."""
+    """Return the segments in log/damaged, in the order of the chain."""
     try:
         return segments_in(log_dir / "damaged")
     except FileNotFoundError:

@@ -52,7 +52,7 @@ class LineEncoder:
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
     def _line_with(self, record: dict[str, Value], name: str, form: str | None) -> bytes | None:
-        """The line with the payload in this form, None where it has none or gets too long."""
+        """Return the line with the payload in this form, None without or where it gets too long."""
         if form is None:
             return None
         line = orjson.dumps({**record, name: form}, option=orjson.OPT_APPEND_NEWLINE)

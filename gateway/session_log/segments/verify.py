@@ -40,7 +40,7 @@ class Segment:
 
 
 def load_segment(path: Path) -> Segment:
-    """The segment in a file. Raises `DamagedSegment`, `OSError`."""
+    """Read the segment in a file. Raises `DamagedSegment`, `OSError`."""
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -48,7 +48,7 @@ def load_segment(path: Path) -> Segment:
 
 
 def load_segment_bytes(path: Path) -> bytes:
-    """The file's bytes after a check against the sha256 in its name."""
+    """Read the file's bytes and check them against the sha256 in its name."""
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -63,7 +63,10 @@ def load_segment_bytes(path: Path) -> bytes:
 
 
 def segment_of(name: SegmentName, data: bytes) -> Segment:
-    """The segment in ``data``, checked line by line. Raises `DamagedSegment`, `UnknownVersion`."""
+    """Return the segment in ``data``, checked line by line.
+
+    Raises `DamagedSegment`, `UnknownVersion`.
+    """
     lines = _decompressed(data).split(b"\n")
     if lines.pop() != b"":
         raise DamagedSegment("the last line has no end")

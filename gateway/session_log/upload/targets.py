@@ -83,7 +83,7 @@ class DirectoryTarget:
 
 
 def target_of(url: str, data_dir: Path) -> Target:
-    """The target that a URL names. Raises `TargetError` where it names none."""
+    """Return the target that a URL names. Raises `TargetError` where it names none."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         path = Path(unquote(parts.path))

@@ -72,7 +72,7 @@ class Uploader:
         return self._sealed
 
     def wake(self) -> None:
-        """There is a new sealed segment."""
+        """Continue: there is a new sealed segment."""
         self._sealed = None
         self._work.set()
 
@@ -110,7 +110,7 @@ class Uploader:
             self._sent_bytes -= size
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
-        """One pass over log/sealed; False when it ended with a failure."""
+        """Make one pass over log/sealed; return False when it ended with a failure."""
         try:
             self._list_sent()
             for name in _listed(self._sealed_dir):
@@ -161,7 +161,7 @@ class Uploader:
         self._prune(self._settings.sent_bytes_keep)
 
     def _put_off(self, path: Path, reason: str) -> None:
-        """One segment that cannot be read must not keep all others on the device."""
+        """Put off one segment that cannot be read: it must not keep all others on the device."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)
