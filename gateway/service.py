@@ -1,4 +1,4 @@
-"""What systemd is told of a process: ready, alive, reloading, stopping, and a line on how it is.
+"""Reports of a process to systemd: ready, alive, reloading, stopping, and its status in a line.
 
 Each process calls `alive` where it does its work, and only there: one that stands still is ended
 and started again by systemd. Without systemd every call does nothing.
@@ -74,7 +74,7 @@ class Service:
         except OSError as error:
             # The service manager is being restarted, for example: it will listen again.
             if not self._deaf:
-                logger.warning("the service manager cannot be told %s: %s", message, error)
+                logger.warning("%s cannot be reported to the service manager: %s", message, error)
             self._deaf = True
         else:
             self._deaf = False

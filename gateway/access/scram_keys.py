@@ -21,7 +21,7 @@ PREFIX = "{SCRAM-SHA-256}"
 ITERATIONS_MIN = 4_096
 ITERATIONS_DEFAULT = 15_000
 # What a line from elsewhere may make a CONNECT with the plain password cost: a second on a
-# Raspberry Pi. It is OWASP's figure for PBKDF2 with SHA-256.
+# Raspberry Pi. It is OWASP's number for PBKDF2 with SHA-256.
 ITERATIONS_MAX = 600_000
 
 SALT_BYTES = 16
@@ -32,7 +32,7 @@ KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """The text is no SCRAM-SHA-256 entry; the message says what is wrong with it."""
+    """The text is no SCRAM-SHA-256 entry; the message names what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)

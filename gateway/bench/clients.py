@@ -44,7 +44,7 @@ class Clients:
                 self.publishers[number].receivers.append(source.sequences)
 
     def __iter__(self) -> Iterator[Client]:
-        # Who only listens is there before anybody speaks.
+        # Clients that only subscribe are connected before any client publishes.
         yield from self.subscribers
         yield from self.publishers
 

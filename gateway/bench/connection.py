@@ -161,7 +161,7 @@ class Client:
         except BlockingIOError:
             sent = 0
         except ConnectionError:
-            # The next read tells, after the broker's last words.
+            # The next read shows it, after the broker's last bytes.
             return
         if sent < len(data):
             self.unsent = bytes(data[sent:])

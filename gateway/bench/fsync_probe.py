@@ -25,7 +25,7 @@ LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
 COMMITS: Final = 500
 
 
-def fsync_figures(directory: Path, commits: int = COMMITS) -> dict[str, float]:
+def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
     """Return the milliseconds of one commit on the file system of `directory`, by percentile.
 
     Raises OSError.
@@ -42,4 +42,4 @@ def fsync_figures(directory: Path, commits: int = COMMITS) -> dict[str, float]:
             os.pwrite(descriptor, data, commit * len(data) % LOG_BYTES)
             os.fdatasync(descriptor)
             samples.add(time.perf_counter() - before)
-    return samples.figures()
+    return samples.percentiles_ms()

@@ -96,7 +96,7 @@ class Samples:
             self._seconds = self._seconds[::2]
             self._keep_every *= 2
 
-    def figures(self) -> dict[str, float]:
+    def percentiles_ms(self) -> dict[str, float]:
         """Return milliseconds by name: p50, p90, p99, p99.9, max; empty without a sample."""
         if not self._seconds:
             return {}

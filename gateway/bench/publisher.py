@@ -25,7 +25,7 @@ from gateway.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.wire.packets import Acknowledgement, Pingresp
 
 REFUSED: Final = 0x80
-"""Reason codes from here on say that the message was not taken. [MQTT5-2.4]"""
+"""Reason codes from here on mean that the message was not taken. [MQTT5-2.4]"""
 
 RUN_BYTES: Final = 4 * 4_096
 """How far a run of acknowledgements is looked for at a time."""

@@ -101,7 +101,7 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """What kept the figures from being higher. A generator that waits for a busy broker's
+        """What kept the rates from being higher. A generator that waits for a busy broker's
         small writes is busy as well; then it is the broker that limits."""
         if self.scenario.rate is not None:
             return "rate"

@@ -18,7 +18,7 @@ from gateway.bench.result import Faults, Reading, Result, rate_of
 from gateway.bench.scenario import Scenario
 
 PROGRESS_SECONDS: Final = 0.5
-"""How often progress is told and looked at."""
+"""How often progress is shown and looked at."""
 
 STALL_SECONDS: Final = 2.0
 """Without a rate, messages under way that nothing has moved for so long are taken as lost, so that
@@ -108,7 +108,7 @@ class _Run:
         before = self._reading()
         scenario = self._scenario
         while now < end and not self._is_done():
-            self._loop.turn()
+            self._loop.tick()
             now = time.perf_counter()
             if now - shown < PROGRESS_SECONDS:
                 continue
@@ -183,8 +183,8 @@ class _Run:
             faults=faults,
             stalls=self._stalls,
             window_used=min(publisher.window for publisher in clients.publishers),
-            delivery_ms=clients.deliveries.figures(),
-            acknowledgement_ms=clients.acknowledgements.figures(),
+            delivery_ms=clients.deliveries.percentiles_ms(),
+            acknowledgement_ms=clients.acknowledgements.percentiles_ms(),
             delivery_curve_ms=clients.deliveries.curve_ms(),
             acknowledgement_curve_ms=clients.acknowledgements.curve_ms(),
             timeline=self._timeline,

@@ -98,7 +98,7 @@ def oncegate(
             "--version",
             callback=_show_version,
             is_eager=True,
-            help="Say which version this is, and whether its core is compiled.",
+            help="Print which version this is, and whether its core is compiled.",
         ),
     ] = False,
     __: Annotated[

@@ -28,7 +28,7 @@ _MEANING = {
         "bold yellow",
         (
             "Nothing contradicts the promise, and not everything can be proven: something is "
-            "missing. The lines below say what, and where it may be found."
+            "missing. The lines below show what, and where it may be found."
         ),
     ),
 }

@@ -144,12 +144,12 @@ def _measure(
     from rich.live import Live
 
     from gateway.bench.connection import BenchFailed
-    from gateway.bench.fsync_probe import fsync_figures
+    from gateway.bench.fsync_probe import fsync_percentiles_ms
     from gateway.bench.processes import usage_of
     from gateway.bench.result import rate_of
     from gateway.bench.run import run
 
-    # It draws only when it is told to: a thread that draws would be in the way of what is timed.
+    # It draws only when asked to: a thread that draws would be in the way of what is timed.
     live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
     last: list[Reading] = []
 
@@ -161,7 +161,7 @@ def _measure(
     try:
         if broker_pid is not None:
             usage_of(broker_pid)
-        fsync_ms = {} if disk is None else fsync_figures(disk)
+        fsync_ms = {} if disk is None else fsync_percentiles_ms(disk)
         with live:
             return fsync_ms, run(scenario, broker_pid=broker_pid, progress=show)
     except ProcessLookupError as error:

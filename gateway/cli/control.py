@@ -1,6 +1,6 @@
 """Asks the broker through its control socket: one JSON line out, one JSON line back.
 
-The contract is docs/formats/control-socket.md. Whatever goes wrong is a CommandFailed that says
+The contract is docs/formats/control-socket.md. Every failure is a CommandFailed that states
 what to do; answers are bounded in size and time.
 """
 

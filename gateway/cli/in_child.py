@@ -48,7 +48,7 @@ def _work_and_end(work: Callable[[], Result], write_end: int) -> NoReturn:
             pipe.write(written)
         status = 0
     finally:
-        # At once: what this process has opened is its parent's to end.
+        # Immediately: what this process has opened is its parent's to end.
         os._exit(status)
 
 

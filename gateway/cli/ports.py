@@ -1,4 +1,4 @@
-"""Looks whether a port can be had before anything is started, and says who has it if not."""
+"""Checks, before anything is started, that a port is free, and names who has it if not."""
 
 import errno
 import socket

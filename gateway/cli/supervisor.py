@@ -20,7 +20,7 @@ RESTART_SECONDS_MIN = 1.0
 RESTART_SECONDS_MAX = 30.0
 # A child that ran this long has not failed because of its start.
 SETTLED_SECONDS = 60.0
-# A stop flushes to the disk and says goodbye to the network; a card that is dying takes its time.
+# A stop flushes to the disk and ends connections; a card that is failing takes long.
 STOP_SECONDS_MAX = 20.0
 # From a Python start to the first accepted connection; a Raspberry Pi Zero takes ten seconds.
 READY_SECONDS_MAX = 60.0
@@ -38,7 +38,7 @@ class ChildEnded(Exception):
 
 @dataclass
 class Child:
-    """One process: its name, what starts it, and whether it says when it is ready."""
+    """One process: its name, what starts it, and whether it reports when it is ready."""
 
     name: str
     command: Sequence[str]
@@ -58,7 +58,7 @@ class Supervisor:
         self._is_stopping = False
 
     async def start(self, child: Child) -> None:
-        """Start the child, wait until it is ready if it says so, and keep it running.
+        """Start the child, wait until it is ready if it reports that, and keep it running.
 
         Raises ChildEnded where it ends before that: starting it again would not help.
         """
@@ -71,7 +71,7 @@ class Supervisor:
         await asyncio.gather(*(self._end(child) for child in self._children if child.name in names))
 
     def kill(self) -> None:
-        """End all children at once, for an operator who does not want to wait."""
+        """End all children immediately, for an operator who does not want to wait."""
         self._is_stopping = True
         for child in self._children:
             _signal(child, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Tables of what the broker says about itself, for a terminal.
+"""Tables of what the broker reports about itself, for a terminal.
 
 Names in an answer (client ids, topics) come from clients: they are shown as text, never as
 markup, and control characters as escapes.
@@ -29,7 +29,7 @@ def status_table(answer: Answer) -> RenderableType:
         ("gateway", f"{_text(answer.get('gateway'))}, version {_text(answer.get('version'))}"),
         ("state", f"{_text(answer.get('state'))}, up {_duration(answer.get('uptime_seconds'))}"),
         ("clock", _clock(answer)),
-        ("listeners", ", ".join(_listener(door) for door in answer.get("listeners", []))),
+        ("listeners", ", ".join(_listener(each) for each in answer.get("listeners", []))),
         ("connections", _pairs(connections)),
         ("sessions", _pairs(sessions)),
         ("subscriptions", f"{answer.get('subscriptions')}, retained {answer.get('retained')}"),
@@ -125,12 +125,12 @@ def _pairs(values: Answer) -> str:
     return ", ".join(pairs) or "-"
 
 
-def _listener(door: Answer) -> str:
-    path = _text(door.get("path") or "")
-    bind = _text(door.get("bind") or "")
+def _listener(listener: Answer) -> str:
+    path = _text(listener.get("path") or "")
+    bind = _text(listener.get("bind") or "")
     host = f"[{bind}]" if ":" in bind else bind
-    network = f"{host}:{_text(door.get('port'))}" if bind else ""
-    return f"{_text(door.get('protocol'))} {network}{path}"
+    network = f"{host}:{_text(listener.get('port'))}" if bind else ""
+    return f"{_text(listener.get('protocol'))} {network}{path}"
 
 
 def _duration(seconds: object) -> str:

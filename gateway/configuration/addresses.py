@@ -1,7 +1,7 @@
 """Network addresses, paths, topic filters and URLs as the operator writes them.
 
 Companions of `quantities`: each annotates one field, converts nothing but paths, and refuses with a
-sentence that says what is allowed.
+sentence that names what is allowed.
 """
 
 import ipaddress

@@ -1,9 +1,9 @@
 """The gateway's id: made once, on the first start, and kept.
 
 `(gateway, boot, sequence)` names an event without a time limit, so an id that changed by itself
-would cut the gateway's history in two. It is on the disk before anyone hears it. An id that the
+would cut the gateway's history in two. It is on the disk before it is used. An id that the
 disk lost or damaged keeps nothing from starting: the session log beside it carries it too, and
-where that does not either, a new one is made and the log says so (docs/decisions/0041).
+where that does not either, a new one is made and the log reports it (docs/decisions/0041).
 """
 
 import hashlib
@@ -68,7 +68,7 @@ def _kept_in(directory: Path) -> str | None:
 
 
 def _begin(directory: Path, *, is_damaged: bool) -> str:
-    """Keep the id that the session log carries, or a new one, and tell where one was lost."""
+    """Keep the id that the session log carries, or a new one; log where one was lost."""
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"
     path = directory / ID_FILE
@@ -79,15 +79,15 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
         os.link(path, aside)
     partial = path.with_name(f"{ID_FILE}.partial")
     replace_durably(path, f"{chosen}\n".encode("ascii"), partial=partial)
-    trouble = "does not hold a gateway id" if is_damaged else "is gone"
+    fault = "does not hold a gateway id" if is_damaged else "is gone"
     if former is not None:
-        logger.error("%s %s: it is %s again, as the session log says", path, trouble, former)
+        logger.error("%s %s: it is %s again, as in the session log", path, fault, former)
     elif is_damaged:
         logger.error(
-            "%s %s, and no session log says which it was: this gateway is %s from now on; to go on "
+            "%s %s, and no session log has it: this gateway is %s from now on; to go on "
             "under its former id, write that into the file and restart",
             path,
-            trouble,
+            fault,
             chosen,
         )
     return chosen

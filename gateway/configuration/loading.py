@@ -179,6 +179,6 @@ def _set(
         tables[str(location[0])] = value
         return
     section = tables.setdefault(str(location[0]), {})
-    # A file that says `mqtt = 1` is refused as a whole later; there is nothing to set in it.
+    # A file that has `mqtt = 1` is refused as a whole later; there is nothing to set in it.
     if isinstance(section, dict):
         section[str(location[1])] = value

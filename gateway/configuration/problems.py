@@ -4,8 +4,8 @@
 
     gateway.toml: [mqtt] max_inflight = -1 is not allowed: use a whole number from 0 to 65535
 
-It leaves the choice of what is allowed to the annotations of the sections, and only words what
-they say.
+It leaves the choice of what is allowed to the annotations of the sections, and only formats
+them.
 """
 
 import difflib

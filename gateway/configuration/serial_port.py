@@ -63,7 +63,7 @@ class Serial(Section):
         if self.line is not None and "baud_rate" in self.given:
             raise refusal('either baud_rate or line, and not both: line has the rate, "9600 8N1"')
         if (self.path is None) == (self.usb is None):
-            raise refusal("either path or usb, and not both: one of them says which port it is")
+            raise refusal("either path or usb, and not both: one of them names the port")
         if self.protocol.device_prefix is not None and self.device is not None:
             raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
         if self.line_settings.data_bits not in self.protocol.data_bits:

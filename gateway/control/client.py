@@ -2,7 +2,7 @@
 
 Of every failure the caller gets an exception within a stated time, whatever the other side sends or
 does not send: OSError (TimeoutError among them) and EOFError where no broker answers,
-`messages.UnusableAnswer` where something else does, `messages.Refused` where the broker says no.
+`messages.UnusableAnswer` where something else does, `messages.Refused` where the broker refuses.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""The one door of the core: stimuli go in, effects and batches come out.
+"""The one entry to the core: stimuli go in, effects and batches come out.
 
 The event loop calls a method for everything that happens, with the time. What there is to do
-afterwards is in `effects`; `waits_for_commit` says whether a client waits for a batch, `seal` ends
+afterwards is in `effects`; `waits_for_commit` is whether a client waits for a batch, `seal` ends
 one and `committed` releases what waited for it.
 """
 
@@ -25,7 +25,7 @@ from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
 
 TIMER_UNITS: Final = 7
-"""What a timer costs at least: 300 of them before sockets get their turn again."""
+"""What a timer costs at least: 300 of them before sockets are served again."""
 
 
 class SealedBatch:
@@ -168,11 +168,11 @@ class Broker:
         if writable and connection.session is not None:
             self.rules.deliverer.pump(connection.session, now)
 
-    def set_heard(self, connection: Connection, heard: bool, now: float) -> None:
+    def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
         """Record that the event loop stopped reading from the connection, or goes on reading."""
-        if heard and not connection.heard:
+        if reading and not connection.reading:
             connection.last_received = now  # what it sent meanwhile is still to be read
-        connection.heard = heard
+        connection.reading = reading
 
     # -- the disk, the clock, the values of `$SYS`
 

@@ -35,7 +35,7 @@ class GatewayTime:
 
     def __init__(self) -> None:
         self.time_ms = 0
-        """Now; while the state is being recovered, the latest that the disk tells."""
+        """Now; while the state is being recovered, the latest that the disk has."""
         self.outages: list[Outage] = []
         """The oldest first."""
         self.offset_ms: int | None = None
@@ -54,14 +54,14 @@ class GatewayTime:
     # -- a run
 
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
-        """Begin a run at monotonic time `now` (seconds), behind all that the disk tells.
+        """Begin a run at monotonic time `now` (seconds), behind all that the disk has.
 
-        `clock` tells how good `wall_ms` is.
+        `clock` is the quality of `wall_ms`.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
         if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
-            # Everything there is was there before: no need to tell it apart from what is younger.
+            # Everything there is was there before: no need to distinguish it from what is younger.
             length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
         self.time_ms += length_ms
         self.run_began(self.time_ms, next_message)
@@ -74,7 +74,7 @@ class GatewayTime:
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
-    # -- what batches tell, live and in recovery
+    # -- what batches have, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
         """Record a run's begin: how long the gateway was switched off before is not known yet."""

@@ -31,7 +31,7 @@ ALIAS_BYTES: Final = 250
 
 
 class Incoming:
-    """Counts, and says who is one too many."""
+    """Counts, and names the one too many."""
 
     def __init__(self) -> None:
         self.parts: dict[Connection, int] = {}

@@ -1,6 +1,6 @@
 """What the broker counts and remarks. Nothing is dropped or refused without a number going up.
 
-The same calls tell an observer, where there is one: what is counted and what is told cannot differ.
+The same calls reach an observer, where there is one: counts and reports cannot differ.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 
 NOTICES_MAX: Final = 100
-"""Sentences kept for the log until the shell takes them; more are only counted."""
+"""Sentences kept for the log until the event loop takes them; more are only counted."""
 
 
 class Statistics:
@@ -35,7 +35,7 @@ class Statistics:
 
     def __init__(self) -> None:
         self.observe: Callable[[Event], None] | None = None
-        """Called with each event; must return at once and never raise."""
+        """Called with each event; must return immediately and never raise."""
         self.connections_accepted = 0
         self.connections_refused = 0
         self.connections_open = 0
@@ -99,7 +99,7 @@ class Statistics:
         """Return how many PUBLISH packets were made, resent ones included."""
         return self.sent_qos0 + self.sent_qos1 + self.sent_qos2 + self.publishes_resent
 
-    # -- what an observer is told as well
+    # -- what is reported to an observer as well
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
         """Count a client that was admitted."""

@@ -13,7 +13,7 @@ from gateway.core.events import (
 
 
 class Observer:
-    """Watches the broker. Inherit from it and override what you want to hear of.
+    """Watches the broker. Inherit from it and override what you want to receive.
 
     All methods are called in one thread, one after the other, in the order of the events. They may
     take their time: what does not fit into the queue meanwhile is lost to the observer alone.

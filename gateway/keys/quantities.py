@@ -2,7 +2,7 @@
 limits.
 
 Each class here annotates one field of a section. It parses the written value, refuses what is out
-of range with a sentence that says what is allowed, and writes a value back the way a person
+of range with a sentence that names what is allowed, and writes a value back the way a person
 would. A bare number is refused where a unit belongs: 30 does not show whether seconds are meant.
 
 pydantic is imported where something is checked: a service that only uses the values is smaller

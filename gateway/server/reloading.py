@@ -54,7 +54,7 @@ class Reloading:
         self._service.reloading()
         try:
             configuration = self._read()
-            # Of the running broker: another file is taken with the next start, as the key says.
+            # Of the running broker: another file is taken with the next start.
             path = self._password_path
             users = None if path is None else PasswordFile.load(path)
         finally:

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Another process exports to this data directory; the message says which."""
+    """Another process exports to this data directory; the message names it."""
 
 
 def _nothing() -> None:

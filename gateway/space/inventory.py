@@ -28,7 +28,7 @@ class Disk:
     """A file system."""
 
     total_bytes: int
-    """0: it does not say."""
+    """0: it has none."""
     free_bytes: int
     """For us: not what is kept for the administrator."""
 

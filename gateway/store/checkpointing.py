@@ -108,7 +108,7 @@ class Checkpointing:
 
         Returns:
             The sessions it touched once its last row is written, else None. The commit that follows
-            ends the transaction, unless it lacks room: `is_under_way` tells afterwards. Then
+            ends the transaction, unless it lacks room: `is_under_way` shows that afterwards. Then
             `finish` makes it durable.
         """
         checkpoint = self._checkpoint

@@ -1,6 +1,6 @@
 """Gateway time in the tables: one row of `meta`, written with each checkpoint.
 
-What the row says is as of the batch with which the checkpoint began; the journal behind it goes on
+The row is as of the batch with which the checkpoint began; the journal behind it goes on
 from there.
 """
 
@@ -33,7 +33,7 @@ def _outage_told(outage: Outage) -> list[int]:
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Take up what a row says; return False, and leave all as it is, if it says nothing."""
+    """Take up what a row has; return False, and leave all as it is, if it has nothing."""
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])

@@ -1,4 +1,4 @@
-"""The journal as another process reads it: in order, page by page, without disturbing anybody."""
+"""The journal as another process reads it: in order, page by page, beside a broker that runs."""
 
 import errno
 import logging
@@ -99,7 +99,7 @@ class JournalReader:
         try:
             descriptor = os.open(file.path, os.O_RDONLY)
         except FileNotFoundError:
-            return []  # dropped in this moment: exported, or told as missing
+            return []  # dropped in this moment: exported, or reported as missing
         try:
             start = HEADER_BYTES
             if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:

@@ -246,7 +246,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the connections; `clean` says that everything was committed."""
+        """Close the connections; `clean` means that everything was committed."""
         self._files.close()
         self.journal.close()
         if clean:

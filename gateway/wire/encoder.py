@@ -1,7 +1,7 @@
 """Packets to bytes. `version` is the protocol level of the peer: 3, 4 or 5.
 
-What MQTT 3 cannot say (properties, reason codes of acknowledgements) is left out when a packet is
-encoded for it. A packet that cannot be encoded at all is our own mistake, and an assertion.
+What MQTT 3 cannot express (properties, reason codes of acknowledgements) is left out when a packet
+is encoded for it. A packet that cannot be encoded at all is our own mistake, and an assertion.
 """
 
 from typing import Final

@@ -3,7 +3,7 @@
     length variable byte integer | (identifier variable byte integer | value)...
 
 A value is a byte, two or four bytes, a variable byte integer, a string, binary data or a pair of
-strings: the identifier says which. Raises Malformed.
+strings: the identifier decides which. Raises Malformed.
 """
 
 from typing import Final

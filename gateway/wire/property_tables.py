@@ -1,6 +1,6 @@
 """Which property may stand in which packet, in which direction, as bit sets: bit N is property N.
 
-[MQTT5-2.2.2.2] table 2-4, and the sections that say who may send what.
+[MQTT5-2.2.2.2] table 2-4, and the sections about who may send what.
 """
 
 from typing import Final

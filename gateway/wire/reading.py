@@ -1,7 +1,7 @@
 """Reading the fields of one packet, one after another, never beyond its end.
 
 A Reader stands inside a buffer between `position` and `stop`. Each method takes the name of the
-field for the sentence that says what is wrong with it, and raises Malformed. Everything except
+field for the sentence that names what is wrong with it, and raises Malformed. Everything except
 small PUBLISH packets and acknowledgements is read with it.
 """
 

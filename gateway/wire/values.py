@@ -1,5 +1,4 @@
-"""What all packets have in common: they are values, and they say what they are without saying
-secrets."""
+"""What all packets have in common: they are values, and their text is without secrets."""
 
 from typing import Final
 

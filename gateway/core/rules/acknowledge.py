@@ -16,7 +16,7 @@ from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBREL
 from gateway.wire.packets import Pubrel
 
-NOBODY_KNOWS: Final = "unknown_packet_id"
+UNKNOWN_PACKET_ID: Final = "unknown_packet_id"
 REFUSED: Final = "refused_by_receiver"
 
 
@@ -33,7 +33,7 @@ class Acknowledging:
         """End a QoS 1 delivery at PUBACK (section 4.3.2)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            self.statistics.count_error(NOBODY_KNOWS)
+            self.statistics.count_error(UNKNOWN_PACKET_ID)
             return None
         if delivery.qos != 1:
             return protocol_violation(
@@ -63,8 +63,8 @@ class Acknowledging:
         """Record PUBREC, then answer with PUBREL (section 4.3.3)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            # The client believes in an exchange that we have finished: let it finish as well.
-            self.statistics.count_error(NOBODY_KNOWS)
+            # For the client an exchange is open that is finished here: let it finish there as well.
+            self.statistics.count_error(UNKNOWN_PACKET_ID)
             if reason_code < 0x80:
                 unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
                 self.output.send(connection, unknown)
@@ -91,7 +91,7 @@ class Acknowledging:
         """End a QoS 2 delivery at PUBCOMP."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            self.statistics.count_error(NOBODY_KNOWS)
+            self.statistics.count_error(UNKNOWN_PACKET_ID)
             return None
         if delivery.state is not DeliveryState.RECEIVED:
             return protocol_violation(

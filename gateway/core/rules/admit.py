@@ -235,7 +235,7 @@ class Admitting:
         """Return whether the client still counts as alive, and look again later if so."""
         silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
         due = connection.last_received + silence_seconds
-        if not connection.heard:
+        if not connection.reading:
             due = now + silence_seconds
         if due <= now:
             return False

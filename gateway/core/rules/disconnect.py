@@ -1,8 +1,8 @@
 """Every end of a connection and of a session (sections 3.14, 4.1; 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
-However a connection ends, its will is published, at once or after its delay, unless a DISCONNECT
-said otherwise. A session ends with its connection, after its expiry interval, or when an operator
-or a clean start says so.
+However a connection ends, its will is published, immediately or after its delay, unless a
+DISCONNECT discards it. A session ends with its connection, after its expiry interval, or when an
+operator or a clean start ends it.
 """
 
 from typing import Final
@@ -39,7 +39,7 @@ DISCONNECT_CODES: Final = {
     CloseReason.SHUTDOWN: SERVER_SHUTTING_DOWN,
     CloseReason.PROTOCOL_ERROR: PROTOCOL_ERROR,
 }
-"""What a 5.0 client is told when the broker ends its connection (section 4.13)."""
+"""What a 5.0 client is sent when the broker ends its connection (section 4.13)."""
 
 
 class Disconnecting:
@@ -104,7 +104,7 @@ class Disconnecting:
             if packet.reason_code == NORMAL:
                 self.recorder.will_cleared(session, WillClearReason.DISCONNECT)  # [MQTT-3.14.4-3]
         if is_recorded:
-            # The close tells the client that its will is gone and that its session stays for as
+            # The close shows the client that its will is gone and that its session stays for as
             # long as it asked: that has to be on disk by then.
             self.output.close_after_commit(connection)
         else:

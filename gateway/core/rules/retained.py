@@ -21,16 +21,16 @@ from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
 SLICE_MESSAGES: int = 500
-"""Retained messages handled before the loop gets its turn: about a millisecond."""
+"""Retained messages handled before the next tick: about a millisecond."""
 
 FIRST_MESSAGES: int = 50
-"""Handled within the turn of the SUBSCRIBE: it may have one from each of many clients."""
+"""Handled within the tick of the SUBSCRIBE: it may have one from each of many clients."""
 
 SLICE_BYTES: Final = 1024 * 1024
-"""Retained bytes sent before the socket is written to, which may then say that it is full."""
+"""Retained bytes sent before the socket is written to, which may then report that it is full."""
 
 SLICE_LEVELS: Final = 2_000
-"""Topic levels looked at before the loop gets its turn, where few of them retain anything."""
+"""Topic levels looked at before the next tick, where few of them retain anything."""
 
 WAIT_SECONDS: Final = 0.05
 """How long a slice waits for a client whose queue or socket is full."""
@@ -41,7 +41,7 @@ class Replaying:
 
     def __init__(self) -> None:
         self.wanted: dict[str, Subscription] = {}
-        """Subscriptions whose turn will come, by filter."""
+        """Subscriptions that are still to be served, by filter."""
         self.current: Subscription | None = None
         self.walk: RetainedWalk | None = None
         self.found: list[Message] = []

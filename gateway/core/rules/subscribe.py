@@ -36,7 +36,7 @@ IF_NEW: Final = 1
 
 
 class Subscribing:
-    """What a client asks to be told."""
+    """What a client asks to receive."""
 
     def __init__(
         self, core: Core, retained_replay: RetainedReplay, system_messages: SystemMessages

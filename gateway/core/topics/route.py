@@ -50,7 +50,7 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member whose turn it is: fair among those that are readiest for a message.
+        """Return the member that is next: fair among those that are readiest for a message.
 
         Args:
             limits: of windows and queues.

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer:
-    """Turns what the core has collected into commits, one at a time."""
+    """Commits what the core has collected, one batch at a time."""
 
     def __init__(
         self,

@@ -174,9 +174,9 @@ class EventLoop:
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
-    def set_heard(self, connection: Connection, *, heard: bool) -> None:
+    def set_reading(self, connection: Connection, *, reading: bool) -> None:
         """Pass on that a socket is read from again, or not for now."""
-        self.broker.set_heard(connection, heard, self._loop.time())
+        self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
         """Take over the limits of a configuration that was read again; the core's are set."""

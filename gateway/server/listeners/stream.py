@@ -79,7 +79,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.transport.resume_reading()
         elif not wanted and self.transport.is_reading():
             self.transport.pause_reading()
-        self._event_loop.set_heard(self.connection, heard=wanted)
+        self._event_loop.set_reading(self.connection, reading=wanted)
 
     def _can_take_more(self) -> bool:
         connection = self.connection

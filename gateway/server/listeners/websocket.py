@@ -2,7 +2,7 @@
 
 Frames and packets have nothing to do with each other: what frames carry is one stream of bytes
 [MQTT-6.0.0-2]. Payload goes on as it arrives, so that no frame is ever held, and everything that
-one read brought is one call of the core. wsproto knows the frames; the core knows nothing of them.
+one read brought is one call of the core. wsproto decodes the frames; the core has none of them.
 """
 
 import asyncio

@@ -139,7 +139,7 @@ class Chain:
             self._add(name)
         elif name.segment == head.segment and name.sha256 != head.sha256:
             logger.error(
-                "segment %d has sha256 %s, log/chain.json says %s: the file is believed",
+                "segment %d has sha256 %s, log/chain.json has %s: the file is taken as right",
                 name.segment,
                 name.sha256,
                 head.sha256,

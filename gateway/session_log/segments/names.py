@@ -1,4 +1,4 @@
-"""The name of a segment file, which says what is in it (docs/formats/session-log.md)::
+"""The name of a segment file, which states what is in it (docs/formats/session-log.md)::
 
 <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 """

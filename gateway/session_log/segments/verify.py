@@ -25,7 +25,7 @@ _WINDOW_LOG_MAX = 27
 
 
 class DamagedSegment(ValueError):
-    """A file is not the segment that its name promises; the message says in what."""
+    """A file is not the segment that its name states; the message names the difference."""
 
 
 class UnknownVersion(DamagedSegment):
@@ -58,7 +58,7 @@ def load_segment_bytes(path: Path) -> bytes:
         raise DamagedSegment(f"more than {FILE_BYTES_MAX} bytes")
     sha256 = hashlib.sha256(data).hexdigest()
     if sha256 != name.sha256:
-        raise DamagedSegment(f"sha256 is {sha256}, its name says {name.sha256}")
+        raise DamagedSegment(f"sha256 is {sha256}, its name has {name.sha256}")
     return data
 
 
@@ -88,7 +88,7 @@ def segment_of(name: SegmentName, data: bytes) -> Segment:
     for sequence, event in enumerate(events, name.first_sequence):
         _expect(f"event {sequence}", event, {"sequence": sequence})
     if name.first_sequence + len(events) - 1 != name.last_sequence:
-        raise DamagedSegment(f"{len(events)} events, its name says up to {name.last_sequence}")
+        raise DamagedSegment(f"{len(events)} events, its name has up to {name.last_sequence}")
     return Segment(name=name, header=header, events=events)
 
 

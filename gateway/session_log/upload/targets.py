@@ -18,7 +18,7 @@ from gateway.session_log.upload.redaction import shown_target
 from gateway.session_log.upload.target_error import TargetError
 
 MARKER_NAME = ".oncegate-target"
-"""A file that an operator makes in a directory to say that this one is meant, whatever disk it is
+"""A file that an operator makes in a directory to mark that this one is meant, whatever disk it is
 on."""
 
 
