@@ -117,7 +117,7 @@ class Broker:
         share: ConnectionShare | None = None,
         listener: str = "",
     ) -> Connection:
-        """Admit a connection that was made. It may come back closing: there are too many."""
+        """Take a connection that was made. It may come back closing: there are too many."""
         return self.rules.receiving.accept(address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:

@@ -34,7 +34,7 @@ WILLS_BYTES_MAX: int = 64 * 1024 * 1024
 """Memory of all wills; beyond it a CONNECT with a large one is refused."""
 
 WILL_BYTES_FREE: Final = 2 * 1024
-"""A will of this size is always taken: those with "offline" have some hundred bytes."""
+"""A will of this size is always taken: one with the text "offline" has some hundred bytes."""
 
 HELD_BYTES_MAX: int = 128 * 1024 * 1024
 """QoS 2 messages received and not yet released, of all sessions: beyond it a session may hold

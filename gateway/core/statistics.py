@@ -102,7 +102,7 @@ class Statistics:
     # -- what is reported to an observer as well
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
-        """Count a client that was admitted."""
+        """Count and report a client that was admitted."""
         self.clients_connected += 1
         self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
         if self.observe is not None:
@@ -118,7 +118,7 @@ class Statistics:
             )
 
     def left(self, session: Session, reason: CloseReason) -> None:
-        """Count out a client that was admitted and is gone."""
+        """Count and report that a client that was admitted is gone."""
         self.clients_connected -= 1
         if self.observe is None:
             return
@@ -148,7 +148,7 @@ class Statistics:
     ) -> None:
         """Report a message that goes to its subscribers.
 
-        Callers in a hurry look at `observe` themselves.
+        Callers on a hot path look at `observe` themselves.
         """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))

@@ -28,7 +28,7 @@ class Disk:
     """A file system."""
 
     total_bytes: int
-    """0: it has none."""
+    """0: the file system does not report it."""
     free_bytes: int
     """For us: not what is kept for the administrator."""
 

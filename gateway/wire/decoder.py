@@ -32,7 +32,7 @@ class Decoder:
     `max_packet_size_bytes` counts the whole packet with its fixed header (before CONNECT,
     CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level; 0 is a server's start,
     where CONNECT is the only packet allowed and sets it.
-    `side` is the side that we are: a server reads what clients send. `allows_control_characters`:
+    `side` is our own: a server reads what clients send. `allows_control_characters`:
     in the topic of a PUBLISH; other names are a matter of the caller. `error` is None until the
     peer's first mistake.
     """

@@ -32,7 +32,7 @@ class Restart:
                 self.disconnecting.schedule_will(session, now)
 
     def count_time_switched_off(self, now: float) -> None:
-        """Add the time switched off to sessions left before an outage, which their timers miss."""
+        """Count the time switched off for sessions left before an outage: timers missed it."""
         for session in self.state.sessions.values():
             if session.connection is None:
                 session.away_since = now - self.time.age_ms(session.closed_ms) / 1000

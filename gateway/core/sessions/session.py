@@ -18,7 +18,7 @@ NO_TIMER: Final = float("inf")
 
 
 class Session:
-    """A client's session. `persistent`: it outlives its connection and the power."""
+    """A client's session. `persistent`: it outlives its connection and a power cut."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool

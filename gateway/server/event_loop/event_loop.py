@@ -114,7 +114,7 @@ class EventLoop:
         share: ConnectionShare | None,
         listener: str,
     ) -> Connection:
-        """Admit a client at a listener, whose name access rules may depend on."""
+        """Take a client's connection to a listener, whose name access rules may depend on."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel

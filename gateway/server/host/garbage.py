@@ -31,7 +31,7 @@ def ignored() -> Iterator[None]:
 
 
 def watch() -> None:
-    """Look at what is new, once, from now on."""
+    """Let the collector look at new objects only, once each, from now on."""
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, NEVER, NEVER)
     if _set_aside not in gc.callbacks:
