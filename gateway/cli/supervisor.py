@@ -42,7 +42,7 @@ class Child:
 
     name: str
     command: Sequence[str]
-    says_ready: bool = False
+    reports_ready: bool = False
     _process: asyncio.subprocess.Process | None = field(default=None, init=False)
     _watch: asyncio.Task[None] | None = field(default=None, init=False)
 
@@ -80,7 +80,7 @@ class Supervisor:
         environment = dict(self._environment)
         inherited: tuple[int, ...] = ()
         read_end = write_end = -1
-        if child.says_ready:
+        if child.reports_ready:
             read_end, write_end = os.pipe()
             environment[READY_VARIABLE] = str(write_end)
             inherited = (write_end,)
@@ -95,7 +95,7 @@ class Supervisor:
         finally:
             if write_end >= 0:
                 os.close(write_end)
-        if read_end >= 0 and not await _says_ready(read_end):
+        if read_end >= 0 and not await _reports_ready(read_end):
             status = await child._process.wait()
             raise ChildEnded(f"{child.name} {_ending_of(status)} before it was ready", status)
 
@@ -132,7 +132,7 @@ class Supervisor:
             await child._process.wait()
 
 
-async def _says_ready(read_end: int) -> bool:
+async def _reports_ready(read_end: int) -> bool:
     """Wait for the child's word; False where it ends, or takes too long, without one."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()

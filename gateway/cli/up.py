@@ -140,9 +140,9 @@ async def _run(
     oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
     exit_code = EXIT_OK
     try:
-        await supervisor.start(Child("broker", [*oncegate, "broker", *options], says_ready=True))
+        await supervisor.start(Child("broker", [*oncegate, "broker", *options], reports_ready=True))
         await supervisor.start(Child("upload", [*oncegate, "upload", *options]))
-        await supervisor.start(Child("api", [*oncegate, "api", *options], says_ready=True))
+        await supervisor.start(Child("api", [*oncegate, "api", *options], reports_ready=True))
         if not configuration.serial and not as_services:
             link = str(_board_link(configuration))
             await supervisor.start(Child("board", [*oncegate, "simulate-board", link, *options]))
