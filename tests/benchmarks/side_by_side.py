@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from gateway.bench.fsync_probe import fsync_figures
+from gateway.bench.fsync_probe import fsync_percentiles_ms
 from tests.benchmarks.brokers import BROKERS, BenchmarkFailed, oncegate
 from tests.benchmarks.contests import (
     CONTESTS,
@@ -132,9 +132,9 @@ class _Benchmark:
         ratios, runs, disks = [], [], []
         for turn in range(self._latency_rounds):
             with oncegate(self._directory) as broker:
-                before = self._fsync_figures()
+                before = self._fsync_percentiles_ms()
                 measured = self._meter.measure(broker, ONE_AT_A_TIME, self._seconds)
-                after = self._fsync_figures()
+                after = self._fsync_percentiles_ms()
             fsync_ms = (before["p50"] + after["p50"]) / 2
             latency_ms = measured["acknowledgement_ms"]["p50"]
             ratios.append(latency_ms / (FSYNCS_A_MESSAGE * fsync_ms))
@@ -152,9 +152,9 @@ class _Benchmark:
             "disks": disks,
         }
 
-    def _fsync_figures(self) -> dict[str, float]:
+    def _fsync_percentiles_ms(self) -> dict[str, float]:
         with self._meter.on_broker_core():
-            return fsync_figures(self._directory)
+            return fsync_percentiles_ms(self._directory)
 
     def _shared_latency(self) -> dict[str, Any]:
         """QoS 0 alone, and while the disk has as much to do as it can."""

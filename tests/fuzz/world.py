@@ -125,7 +125,7 @@ class World(Harness):
         self.relied = [
             peer
             for peer in self.peers()
-            if peer.greeted and peer.is_connected and peer.session_is_durable
+            if peer.greeted and peer.is_connected and peer.session_is_persistent
         ]
         self.asked = []
         super().cut()

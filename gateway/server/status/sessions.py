@@ -18,7 +18,7 @@ def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
         "client_id": session.client_id,
         "session": session.number,
         "connected": connection is not None,
-        "clean": not session.durable,
+        "clean": not session.persistent,
         "protocol": session.protocol,
         "address": None if connection is None else connection.address,
         "connected_since_ms": None
