@@ -8,8 +8,9 @@ import pytest
 
 from api.page import ASSETS
 from tests.api import recorded
-from tests.api.contract_broker import ContractBroker, refusal, result
+from tests.api.contract_broker import ContractBroker
 from tests.api.page_reader import HOSTILE, Reader, read
+from tests.peers.control_server import refusal, result
 
 
 async def test_the_page_tells_everything_at_a_glance(
@@ -219,7 +220,7 @@ async def test_sessions_that_cannot_be_had_leave_the_rest_of_the_page(
     broker.instead = lambda request: (
         refusal("failed", "the sessions are too many")
         if request["command"] == "sessions"
-        else broker.answer_of(request)
+        else broker.contract_answer_of(request)
     )
     words = (await read(client)).words
     assert "The sessions cannot be shown: the sessions are too many" in words
@@ -294,7 +295,7 @@ async def test_a_next_page_that_no_address_can_name_is_explained(
     broker.instead = lambda request: (
         result({"sessions": [recorded.session("one")], "next": "w" * 65_500})
         if request["command"] == "sessions"
-        else broker.answer_of(request)
+        else broker.contract_answer_of(request)
     )
     page = await read(client)
     assert "oncegate ctl sessions" in page.words

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.peers.resuming_client import Progress, Publisher, Subscriber
 from tests.system.broker_process import oncegate_command
-from tests.system.resuming_clients import Progress, Publisher, Subscriber
 from tests.system.session_log import Uploader
 from tests.system.stage import Stage
 

@@ -22,7 +22,7 @@ from tests.benchmarks.hostile.figures import (
     ratios_of,
     worst_of,
 )
-from tests.benchmarks.hostile.honest import Ledger, PacketReader
+from tests.benchmarks.hostile.honest import Ledger
 from tests.benchmarks.hostile.packets import (
     MALFORMED,
     authentication,
@@ -38,7 +38,7 @@ from tests.benchmarks.hostile.packets import (
 )
 from tests.benchmarks.hostile.report import BEGIN, END, HEADING, cells_of, part_of, with_part
 from tests.benchmarks.hostile.rows import Row, failures_of_row, floor_of, merged_of, noise_of
-from tests.system.mqtt_bytes import PINGREQ, Kind, connect, publish
+from tests.peers.mqtt_bytes import PINGREQ, Kind, PacketReader, connect, publish
 
 CALM = {"QoS 1 received": {"p50": 1.0, "p99": 4.0}, "QoS 2 received": {"p50": 2.0, "p99": 8.0}}
 RIGHT = {"sent": 100, "lost": 0, "doubled": 0, "connections_lost": 0}

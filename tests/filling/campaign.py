@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.bridge.terminal import Terminal
 from tests.filling.publishers import LoadPublisher, LoadSubscriber, Publisher5, Publisher311
+from tests.peers.byte_client import ByteClient
 from tests.powercut.bridge_process import BridgeProcess
 from tests.powercut.clients import Verdict
 from tests.powercut.readings import END_TOPIC, ReadingsSubscriber, judge
@@ -23,7 +24,6 @@ from tests.powercut.sensors import Board, Sensor, Talker
 from tests.powercut.subjects import CutUploader
 from tests.small_disk import SmallDisk
 from tests.system.broker_process import BrokerProcess
-from tests.system.raw_client import RawClient
 
 DISK_BYTES = 48 << 20
 """Room for a floor, the reserves of three processes, and some seconds of load."""
@@ -184,7 +184,7 @@ class FillCampaign:
             while await asyncio.to_thread(self.bridge.readings_waiting):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)  # a process can only be asked again
         assert await asyncio.to_thread(self.bridge.stop) == 0, self._said()
-        client = await RawClient.open(self.broker.port)
+        client = await ByteClient.open(self.broker.port)
         async with client:
             await client.connect("the end")
             await client.deliver(END_TOPIC, b"1", qos=2)

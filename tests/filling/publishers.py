@@ -4,8 +4,8 @@ import asyncio
 
 from gateway.core.violation import QUOTA_EXCEEDED
 from gateway.wire.packets import Connack, Puback, Publish
-from tests.server.mqtt5_client import Mqtt5Client
-from tests.system.raw_client import RawClient
+from tests.peers.byte_client import ByteClient
+from tests.peers.packet_client import PacketClient
 
 LOAD = "load"
 """The first level of their topics."""
@@ -44,7 +44,7 @@ class Publisher311(LoadPublisher):
     """QoS 2 from a persistent session: on a full disk its messages wait."""
 
     async def run(self) -> None:
-        client = await RawClient.open(self._port)
+        client = await ByteClient.open(self._port)
         async with client:
             await client.connect(self.name, clean=False)
             while not self.is_stopped:
@@ -58,7 +58,7 @@ class Publisher5(LoadPublisher):
     """QoS 1: on a full disk it is told so, and publishes again."""
 
     async def run(self) -> None:
-        client = await Mqtt5Client.open(self._port)
+        client = await PacketClient.open(self._port)
         async with client:
             client.connect(None, method=None, client_id=self.name)
             assert isinstance(await client.receive(), Connack)
@@ -86,7 +86,7 @@ class LoadSubscriber:
 
     async def run(self) -> None:
         """Take messages until one without a payload comes."""
-        client = await RawClient.open(self._port)
+        client = await ByteClient.open(self._port)
         async with client:
             await client.connect("load", clean=False)
             await client.subscribe((f"{LOAD}/#", 2))
@@ -100,8 +100,8 @@ class LoadSubscriber:
                 asking.cancel()
 
 
-async def _ask_for_life(client: RawClient) -> None:
+async def _ask_for_life(client: ByteClient) -> None:
     """While the disk is full there may be nothing to receive for longer than a test waits."""
     while True:
         await asyncio.sleep(2.0)
-        await client.send(b"\xc0\x00")
+        await client.send_all(b"\xc0\x00")

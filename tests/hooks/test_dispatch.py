@@ -25,8 +25,8 @@ from gateway.wire.packets import (
     Subscription,
 )
 from tests.core.harness import Harness
+from tests.peers.packet_client import PacketClient
 from tests.server.broker import Broker, running
-from tests.server.mqtt5_client import Mqtt5Client
 from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess
 
 DEADLINE_SECONDS = 10.0
@@ -104,14 +104,14 @@ async def hooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         sys.setswitchinterval(interval)
 
 
-async def client_of(broker: Broker, client_id: str) -> Mqtt5Client:
-    client = await Mqtt5Client.open(broker.listeners[0]["port"])
+async def client_of(broker: Broker, client_id: str) -> PacketClient:
+    client = await PacketClient.open(broker.listeners[0]["port"])
     client.connect(None, method=None, client_id=client_id)
     assert isinstance(await client.receive(), Connack)
     return client
 
 
-async def ping(client: Mqtt5Client) -> None:
+async def ping(client: PacketClient) -> None:
     client.send(Pingreq())
     assert isinstance(await client.receive(), Pingresp)
 
@@ -308,7 +308,7 @@ async def test_a_process_finds_its_hook_by_pythonpath() -> None:
             broker.spawn(environment | {"NOTIFY_SOCKET": str(ready.getsockname())})
             while b"READY=1" not in await asyncio.to_thread(ready.recv, 4096):
                 assert broker.is_running, broker.standard_error()
-            async with await Mqtt5Client.open(broker.port) as client:
+            async with await PacketClient.open(broker.port) as client:
                 client.connect(None, method=None, client_id="c")
                 client.send(Publish("t", b"21", 1, False, False, 1))
                 heard = json.loads(await asyncio.to_thread(ear.recv, 4096))

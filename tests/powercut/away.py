@@ -3,8 +3,8 @@
 import asyncio
 import time
 
+from tests.peers.byte_client import ConnectionEnded
 from tests.system.broker_process import STOP_DEADLINE_SECONDS, BrokerProcess
-from tests.system.raw_client import ConnectionEnded
 from tests.system.stage import Stage
 
 MESSAGES_MAX = 2000

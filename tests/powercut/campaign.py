@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.peers.byte_client import ByteClient
+from tests.peers.resuming_client import Progress
 from tests.powercut.clients import (
     END_TOPICS,
     LedgerPublisher,
@@ -23,8 +25,6 @@ from tests.powercut.clients import (
 from tests.powercut.machine import BUSY, EARLY_CUTS, STARTING, Cut, Machine
 from tests.powercut.mounted_disk import MountedDisk
 from tests.powercut.subjects import Subject
-from tests.system.raw_client import RawClient
-from tests.system.resuming_clients import Progress
 
 DRAIN_DEADLINE_SECONDS = 60.0
 
@@ -174,7 +174,7 @@ class Campaign:
         async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
             await asyncio.gather(*publishing)
         self.progress.expected = {}
-        client = await RawClient.open(self.subject.port)
+        client = await ByteClient.open(self.subject.port)
         async with client:
             await client.connect("the end")
             for topic in END_TOPICS:

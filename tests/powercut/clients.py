@@ -6,9 +6,9 @@ So the same clients serve a broker that must be without fault, a disk that lies,
 import random
 from dataclasses import dataclass, field
 
-from tests.system.mqtt_bytes import Kind, Received
-from tests.system.raw_client import RawClient
-from tests.system.resuming_clients import Progress, Publisher, Subscriber, Tally
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Received
+from tests.peers.resuming_client import Progress, Publisher, Subscriber, Tally
 
 END_TOPICS = ("load/end/1", "load/end/2")
 """What is published last, in this order: all else of a session lies before it."""
@@ -69,7 +69,7 @@ class LedgerPublisher(Publisher):
         self._verdict.forgotten += 1
         self._verdict.note(f"the session of {self.client_id} was forgotten")
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         message = self._unfinished.get(packet.packet_id)
         if message is not None and packet.kind in (Kind.PUBACK, Kind.PUBCOMP):
             self.acknowledged[message.topic].add(int(message.payload))
@@ -113,7 +113,7 @@ class WatchfulSubscriber(Subscriber):
         # Nobody waits for a subscriber to catch up on what is gone.
         self._written_off = self.progress.published - self._taken()
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         is_reused = packet.qos == 2 and packet.packet_id in self._received_ids and not packet.dup
         if packet.kind is Kind.PUBLISH and is_reused:
             self._verdict.disordered += 1

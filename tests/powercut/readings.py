@@ -6,12 +6,12 @@ import random
 from collections import Counter
 from typing import Any, NamedTuple
 
+from tests.peers import mqtt_bytes
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Received
+from tests.peers.resuming_client import Progress, Subscriber
 from tests.powercut.clients import Verdict
 from tests.powercut.sensors import CHECK, NUMBER, Board, Talker, check_of
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import Kind, Received
-from tests.system.raw_client import RawClient
-from tests.system.resuming_clients import Progress, Subscriber
 
 END_TOPIC = "sensors/the-end/number"
 """What is published last: every reading lies before it in the session's queue."""
@@ -49,12 +49,12 @@ class ReadingsSubscriber(Subscriber):
         finally:
             self._stop_asking()
 
-    async def resume(self, client: RawClient) -> None:
+    async def resume(self, client: ByteClient) -> None:
         await super().resume(client)
         self._stop_asking()
         self._asking = asyncio.create_task(_ask_for_life(client))
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         if packet.kind is not Kind.PINGRESP:
             await super().receive(client, packet)
 
@@ -87,11 +87,11 @@ class ReadingsSubscriber(Subscriber):
         self.readings.append(reading)
 
 
-async def _ask_for_life(client: RawClient) -> None:
+async def _ask_for_life(client: ByteClient) -> None:
     """No readings come while the bridge has no power; an answer to this comes all the same."""
     while True:
         await asyncio.sleep(ASK_SECONDS)  # A keep-alive is a clock.
-        await client.send(mqtt_bytes.PINGREQ)
+        await client.send_all(mqtt_bytes.PINGREQ)
 
 
 def judge(boards: list[Board], talker: Talker, readings: list[Reading], verdict: Verdict) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.bridge.terminal import Terminal
+from tests.peers.byte_client import ByteClient
 from tests.powercut.bridge_process import BridgeProcess
 from tests.powercut.campaign import workplace
 from tests.powercut.clients import Verdict
@@ -23,7 +24,6 @@ from tests.powercut.mounted_disk import MountedDisk
 from tests.powercut.readings import END_TOPIC, ReadingsSubscriber, judge
 from tests.powercut.sensors import Board, Sensor, Talker
 from tests.powercut.subjects import Oncegate
-from tests.system.raw_client import RawClient
 
 BOARDS_CUT_TOO = 0.3
 """The share of cuts of the bridge that the boards on its lines feel as well."""
@@ -204,7 +204,7 @@ class SerialCampaign:
                 left = await asyncio.to_thread(self.bridge.readings_waiting)
         assert await asyncio.to_thread(self.bridge.stop) == 0, self.bridge.log()[-2000:]
         assert await asyncio.to_thread(self.bridge.readings_waiting) == 0
-        client = await RawClient.open(self.broker.port)
+        client = await ByteClient.open(self.broker.port)
         async with client:
             await client.connect("the end")
             await client.deliver(END_TOPIC, b"1", qos=2)

@@ -8,9 +8,9 @@ import asyncio
 
 import pytest
 
+from tests.peers.byte_client import ByteClient
 from tests.powercut.away import HELD_COUNT, exit_code_of, numbers_kept, publish_while_it_lasts
 from tests.powercut.mounted_disk import MountedDisk
-from tests.system.raw_client import RawClient
 from tests.system.stage import Stage
 
 FULL: dict[str, object] = {"free_bytes": 0}
@@ -79,7 +79,7 @@ async def test_a_full_disk_ends_no_broker_and_what_waited_is_acknowledged_when_t
     assert stage.broker.is_running
 
 
-async def publish(publisher: RawClient, topic: str, count: int) -> None:
+async def publish(publisher: ByteClient, topic: str, count: int) -> None:
     """Publish so many more messages, one by one."""
     for number in range(HELD_COUNT, HELD_COUNT + count):
         await publisher.deliver(topic, b"%d" % number + bytes(FILLING_BYTES), qos=2)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.byte_client import ConnectionEnded
 from tests.powercut.aftermath import examine
 from tests.powercut.away import exit_code_of, hold_messages, numbers_kept
 from tests.powercut.campaign import AtAFault, Campaign
@@ -19,7 +20,6 @@ from tests.powercut.mounted_disk import MountedDisk
 from tests.powercut.serial_campaign import SerialCampaign
 from tests.powercut.subjects import Oncegate
 from tests.powercut.test_power_cuts import seed
-from tests.system.raw_client import ConnectionEnded
 from tests.system.stage import Stage
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.system.resuming_clients import Progress, Publisher, Subscriber
+from tests.peers.resuming_client import Progress, Publisher, Subscriber
 from tests.system.session_log import Uploader, deliveries_of
 from tests.system.stage import Stage
 

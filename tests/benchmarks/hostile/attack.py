@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, cast
 
 from tests.benchmarks.hostile.memory import Allowance
-from tests.system.mqtt_bytes import connect
+from tests.peers.mqtt_bytes import connect
 
 PATIENCE_SECONDS: Final = 10.0
 """How long an attacker waits for an answer that it needs to go on."""

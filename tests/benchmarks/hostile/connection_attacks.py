@@ -16,7 +16,7 @@ from tests.benchmarks.hostile.packets import (
     proxy_header,
     unfinished,
 )
-from tests.system.mqtt_bytes import connect, publish
+from tests.peers.mqtt_bytes import connect, publish
 
 PACKET_BYTES: Final = 2 * 2**20 - 32
 """Just below the default of `max_packet_size`."""

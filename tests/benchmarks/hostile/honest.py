@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, cast
 
 from tests.benchmarks.hostile.figures import SERIES, Conservation
-from tests.system.mqtt_bytes import (
+from tests.peers.mqtt_bytes import (
     Kind,
+    PacketReader,
     Received,
     acknowledgement,
     connect,
@@ -29,35 +30,6 @@ WINDOW: Final = 50
 DRAIN_SECONDS: Final = 30.0
 COME_BACK_SECONDS: Final = 0.2
 TOPIC: Final = "sensors/honest/{qos}"
-
-
-class PacketReader:
-    """Cuts a stream of bytes into packets."""
-
-    def __init__(self) -> None:
-        self._received = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[Received]:
-        """Take bytes; the packets that are whole now."""
-        received = self._received
-        received += data
-        while len(received) >= 2:
-            length, shift, index = 0, 0, 1
-            while True:
-                if index == len(received):
-                    return
-                digit = received[index]
-                length |= (digit & 127) << shift
-                shift += 7
-                index += 1
-                if digit < 128:
-                    break
-            if len(received) < index + length:
-                return
-            body = bytes(received[index : index + length])
-            head = received[0]
-            del received[: index + length]
-            yield Received(Kind(head >> 4), head & 15, body)
 
 
 class Ledger:

@@ -1,4 +1,4 @@
-"""Packets of hostile clients as bytes, beside those of `tests.system.mqtt_bytes`.
+"""Packets of hostile clients as bytes, beside those of `tests.peers.mqtt_bytes`.
 
 Nothing here imports the product: every function builds exactly what its arguments say.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from tests.system.mqtt_bytes import Kind, packet, remaining_length, string
+from tests.peers.mqtt_bytes import Kind, packet, remaining_length, string
 
 SESSION_EXPIRY: Final = b"\x11"
 AUTHENTICATION_METHOD: Final = b"\x15"

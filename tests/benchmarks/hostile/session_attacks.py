@@ -5,7 +5,7 @@ from typing import Final
 from tests.benchmarks.hostile.attack import Attack, Hand
 from tests.benchmarks.hostile.memory import Allowance
 from tests.benchmarks.hostile.packets import connect5, session_expiry
-from tests.system.mqtt_bytes import Will, connect, publish
+from tests.peers.mqtt_bytes import Will, connect, publish
 
 WILL_BYTES: Final = 60_000
 HELD_BYTES: Final = 2_000

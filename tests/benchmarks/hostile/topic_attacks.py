@@ -12,7 +12,7 @@ from tests.benchmarks.hostile.packets import (
     mixed_filters,
     publish_with_alias,
 )
-from tests.system.mqtt_bytes import DISCONNECT, PINGREQ, connect, publish, subscribe, unsubscribe
+from tests.peers.mqtt_bytes import DISCONNECT, PINGREQ, connect, publish, subscribe, unsubscribe
 
 TOPIC_BYTES: Final = 64_000
 LEVELS: Final = 128

@@ -16,7 +16,7 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
-from tests.system.mqtt_bytes import PINGREQ, connect
+from tests.peers.mqtt_bytes import PINGREQ, connect
 
 DEADLINE_SECONDS = 120.0
 

@@ -32,7 +32,8 @@ from gateway.wire.packets import (
     Will,
 )
 from tests.access.scram_client import ScramClient
-from tests.server.mqtt5_client import DEADLINE_SECONDS, METHOD, Mqtt5Client, data_of, properties_of
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.peers.packet_client import METHOD, PacketClient, data_of, properties_of
 
 ITERATIONS = 4_096
 
@@ -61,8 +62,8 @@ class Broker:
         assert isinstance(protocol, MqttProtocol)
         return protocol.transport.is_reading()
 
-    async def open(self) -> Mqtt5Client:
-        return await Mqtt5Client.open(self.port)
+    async def open(self) -> PacketClient:
+        return await PacketClient.open(self.port)
 
     async def quiet(self) -> None:
         """Wait until every connection is gone and nothing of it is left."""
@@ -112,7 +113,7 @@ def alice(nonce: str = "n-alice") -> ScramClient:
     return ScramClient("alice", "secret", nonce)
 
 
-async def is_alive(client: Mqtt5Client) -> bool:
+async def is_alive(client: PacketClient) -> bool:
     client.send(Pingreq())
     return isinstance(await client.receive(), Pingresp)
 

@@ -1,72 +1,47 @@
-"""An MQTT client that does every step by hand: what a test does not do, does not happen.
+"""A client that does every step by hand: what a test does not do, does not happen.
 
-It acknowledges nothing by itself, so a test can withhold a PUBACK, send a PUBLISH without its
-PUBREL, cut the connection between any two packets and come back. The steps that a well-behaved
-client takes together (`deliver`, `take`) are there too, for tests that are about something else.
+It writes the bytes that a test hands it and acknowledges nothing by itself, so a test can withhold
+a PUBACK, send a PUBLISH without its PUBREL, cut the connection between any two packets and come
+back. The steps that a well-behaved client takes together (`deliver`, `take`) are there too, for
+tests that are about something else. Packets are built and read by `mqtt_bytes`: nothing here comes
+from the product.
 
 Every wait has a deadline and fails with what was expected and what had come until then.
 """
 
 import asyncio
 import contextlib
-import socket
-import struct
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import Kind, Received, Will
-
-# Long enough for a loaded two-core machine whose disk takes a second for an fsync.
-DEADLINE_SECONDS = 10.0
+from tests.peers import mqtt_bytes
+from tests.peers.connection import DEADLINE_SECONDS, Connection
+from tests.peers.mqtt_bytes import Kind, Received, Will, length_of
 
 
 class ConnectionEnded(Exception):
     """The broker closed the connection while a packet was awaited."""
 
 
-class RawClient:
-    """One TCP connection to a broker."""
+class ByteClient(Connection):
+    """One connection to a broker."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+        super().__init__(reader, writer)
         self._waiting: list[Received] = []
         self._last_packet_id = 0
         self.session_present = False
 
-    @classmethod
-    async def open(cls, port: int, *, receive_buffer_bytes: int | None = None) -> Self:
-        """Open the TCP connection and send nothing; a small receive buffer makes a slow reader."""
-        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        if receive_buffer_bytes is not None:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setblocking(False)
-        try:
-            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
-            limit = receive_buffer_bytes or 2**16
-            return cls(*await asyncio.open_connection(sock=sock, limit=limit))
-        except BaseException:
-            sock.close()
-            raise
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.cut()
-
     # What a test sends
 
-    async def send(self, data: bytes) -> None:
-        """Send these bytes; a connection that is gone shows when something is awaited from it."""
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are, and do not wait until the socket has taken them."""
+        self._writer.write(data)
+
+    async def send_all(self, data: bytes) -> None:
+        """Send bytes, and wait until the socket has taken nearly all.
+
+        A connection that is gone shows when something is awaited from it.
+        """
         with contextlib.suppress(ConnectionError):
             self._writer.write(data)
             async with asyncio.timeout(DEADLINE_SECONDS):
@@ -84,7 +59,7 @@ class RawClient:
     ) -> int:
         """Send one PUBLISH, await nothing; the packet identifier."""
         identifier = packet_id if packet_id is not None else (self.next_packet_id() if qos else 0)
-        await self.send(
+        await self.send_all(
             mqtt_bytes.publish(
                 topic, payload, qos=qos, packet_id=identifier, retain=retain, dup=dup
             )
@@ -93,14 +68,35 @@ class RawClient:
 
     async def acknowledge(self, kind: Kind, packet_id: int) -> None:
         """Send a PUBACK, PUBREC, PUBREL or PUBCOMP."""
-        await self.send(mqtt_bytes.acknowledgement(kind, packet_id))
+        await self.send_all(mqtt_bytes.acknowledgement(kind, packet_id))
 
     def next_packet_id(self) -> int:
         """Packet identifiers 1 to 65535 in turn."""
         self._last_packet_id = self._last_packet_id % 65535 + 1
         return self._last_packet_id
 
-    # What a test awaits
+    # What a test awaits: bytes
+
+    async def read(self, count: int) -> bytes:
+        """Exactly so many bytes."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            return await self._reader.readexactly(count)
+
+    async def rest(self) -> bytes:
+        """Everything up to the end of the connection."""
+        try:
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                return await self._reader.read(-1)
+        except ConnectionError:
+            return b""
+
+    async def packet(self) -> bytes:
+        """The bytes of the next packet."""
+        assert not self._waiting, f"packets came before: {self._waiting}"
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            return await self._read_bytes()
+
+    # What a test awaits: packets
 
     async def receive(self) -> Received:
         """The next packet; ConnectionEnded when the broker has closed."""
@@ -153,7 +149,7 @@ class RawClient:
         level: int = 4,
     ) -> Received:
         """Send CONNECT; the CONNACK, whatever it says."""
-        await self.send(
+        await self.send_all(
             mqtt_bytes.connect(
                 client_id,
                 clean=clean,
@@ -166,16 +162,20 @@ class RawClient:
         )
         return await self.expect(Kind.CONNACK)
 
+    async def log_in(self, client_id: str, *, clean: bool = True) -> int:
+        """Send CONNECT; the return code of CONNACK."""
+        return (await self.connect(client_id, clean=clean)).return_code
+
     async def subscribe(self, *filters: tuple[str, int]) -> list[int]:
         """Subscribe and await the SUBACK; the granted QoS of each filter."""
         packet_id = self.next_packet_id()
-        await self.send(mqtt_bytes.subscribe(packet_id, *filters))
+        await self.send_all(mqtt_bytes.subscribe(packet_id, *filters))
         return (await self.find(Kind.SUBACK, packet_id)).granted
 
     async def unsubscribe(self, *filters: str) -> None:
         """Unsubscribe and await the UNSUBACK."""
         packet_id = self.next_packet_id()
-        await self.send(mqtt_bytes.unsubscribe(packet_id, *filters))
+        await self.send_all(mqtt_bytes.unsubscribe(packet_id, *filters))
         await self.find(Kind.UNSUBACK, packet_id)
 
     async def deliver(
@@ -210,27 +210,16 @@ class RawClient:
 
     async def ping(self) -> None:
         """Send PINGREQ and await PINGRESP: the broker has read everything sent before."""
-        await self.send(mqtt_bytes.PINGREQ)
+        await self.send_all(mqtt_bytes.PINGREQ)
         await self.find(Kind.PINGRESP)
 
     # How a connection ends
 
     async def disconnect(self) -> None:
         """Send DISCONNECT and wait until the broker has closed the connection."""
-        await self.send(mqtt_bytes.DISCONNECT)
+        await self.send_all(mqtt_bytes.DISCONNECT)
         await self.expect_closed()
         self.cut()
-
-    def cut(self) -> None:
-        """End the connection with a TCP reset, as a network that breaks does."""
-        sock = self._writer.get_extra_info("socket")
-        if sock is not None and sock.fileno() >= 0:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._writer.transport.abort()
-
-    def close(self) -> None:
-        """End the connection in order (TCP FIN), but without a DISCONNECT."""
-        self._writer.close()
 
     # Reading
 
@@ -242,7 +231,7 @@ class RawClient:
     async def _read(self) -> Received:
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
-                return await self._read_packet()
+                return Received.of(await self._read_bytes())
         except TimeoutError:
             raise AssertionError(
                 f"nothing came for {DEADLINE_SECONDS} s; before it: {self._waiting}"
@@ -250,14 +239,9 @@ class RawClient:
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise ConnectionEnded(f"the broker closed; before it: {self._waiting}") from error
 
-    async def _read_packet(self) -> Received:
-        first = (await self._reader.readexactly(1))[0]
-        length, shift = 0, 0
-        while True:
-            digit = (await self._reader.readexactly(1))[0]
-            length |= (digit & 0x7F) << shift
-            shift += 7
-            if not digit & 0x80:
-                break
-            assert shift < 28, "the remaining length has more than four bytes"
-        return Received(Kind(first >> 4), first & 0x0F, await self._reader.readexactly(length))
+    async def _read_bytes(self) -> bytes:
+        header = await self._reader.readexactly(2)
+        while header[-1] & 0x80:
+            assert len(header) < 5, "the remaining length has more than four bytes"
+            header += await self._reader.readexactly(1)
+        return header + await self._reader.readexactly(length_of(header[1:]))

@@ -1,4 +1,4 @@
-"""A client that writes every byte itself: packets on a stream, or in WebSocket frames.
+"""The byte client on a stream and in WebSocket frames.
 
 The frames are drawn here from RFC 6455 and not with the library that the broker uses.
 """
@@ -7,9 +7,10 @@ import asyncio
 import struct
 from dataclasses import dataclass
 
-from tests.system.mqtt_bytes import connect
+from tests.peers.byte_client import ByteClient
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.peers.mqtt_bytes import connect
 
-DEADLINE_SECONDS = 10.0
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 MASK = b"\x11\x22\x33\x44"
 HANDSHAKE = {
@@ -31,51 +32,12 @@ class Response:
     body: str
 
 
-class Client:
-    """One connection. Every wait has a deadline."""
+class WebSocketClient(ByteClient):
+    """One connection, which speaks WebSocket only once `shake_hands` was called."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+        super().__init__(reader, writer)
         self._in_frames = b""
-
-    def send(self, data: bytes) -> None:
-        """Send bytes as they are."""
-        self._writer.write(data)
-
-    def finish(self) -> None:
-        """Say that nothing more will be sent, and go on reading."""
-        self._writer.write_eof()
-
-    def cut(self) -> None:
-        """End the connection without a word."""
-        self._writer.transport.abort()
-
-    async def read(self, count: int) -> bytes:
-        """Exactly so many bytes."""
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            return await self._reader.readexactly(count)
-
-    async def rest(self) -> bytes:
-        """Everything up to the end of the connection."""
-        try:
-            async with asyncio.timeout(DEADLINE_SECONDS):
-                return await self._reader.read(-1)
-        except ConnectionError:
-            return b""
-
-    async def packet(self) -> bytes:
-        """The next MQTT packet of less than 128 bytes, on a plain stream."""
-        head = await self.read(2)
-        assert head[1] < 0x80
-        return head + await self.read(head[1])
-
-    async def connect(self, client_id: str) -> int:
-        """CONNECT on a plain stream; the return code of CONNACK."""
-        self.send(connect(client_id))
-        return (await self.packet())[3]
-
-    # -- WebSocket
 
     async def shake_hands(self, *, path: str = "/mqtt", **headers: str | None) -> Response:
         """Ask for WebSocket; a header whose value is None is left out."""

@@ -11,9 +11,9 @@ import asyncio
 import random
 from dataclasses import dataclass, field
 
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import Kind, Received
-from tests.system.raw_client import ConnectionEnded, RawClient
+from tests.peers import mqtt_bytes
+from tests.peers.byte_client import ByteClient, ConnectionEnded
+from tests.peers.mqtt_bytes import Kind, Received
 
 # A connection carries between so many packets before its client cuts it.
 PACKETS_BEFORE_CUT = (5, 1500)
@@ -68,11 +68,11 @@ class ResumingClient:
         """Whether the client has nothing more to do."""
         raise NotImplementedError
 
-    async def resume(self, client: RawClient) -> None:
+    async def resume(self, client: ByteClient) -> None:
         """What comes first on each connection."""
         raise NotImplementedError
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         """Answer one packet."""
         raise NotImplementedError
 
@@ -81,7 +81,7 @@ class ResumingClient:
         raise AssertionError(f"the broker forgot the session of {self.client_id}")
 
     async def _live_through_a_connection(self) -> None:
-        client = await RawClient.open(self._port)
+        client = await ByteClient.open(self._port)
         async with client:
             connack = await client.connect(self.client_id, clean=False)
             assert connack.return_code == 0
@@ -134,7 +134,7 @@ class Publisher(ResumingClient):
     def is_finished(self) -> bool:
         return self._is_stopping and not self._unfinished
 
-    async def resume(self, client: RawClient) -> None:
+    async def resume(self, client: ByteClient) -> None:
         """[MQTT-4.4.0-1] Unacknowledged PUBLISH and PUBREL packets in their order."""
         for packet_id, message in self._unfinished.items():
             if message.is_received:
@@ -143,7 +143,7 @@ class Publisher(ResumingClient):
                 await self._send(client, packet_id, message, dup=True)
         await self._fill_the_window(client)
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         message = self._unfinished.get(packet.packet_id)
         assert message is not None, f"{packet} acknowledges nothing that {self.client_id} sent"
         if packet.kind is Kind.PUBREC:
@@ -155,7 +155,7 @@ class Publisher(ResumingClient):
         del self._unfinished[packet.packet_id]
         await self._fill_the_window(client)
 
-    async def _fill_the_window(self, client: RawClient) -> None:
+    async def _fill_the_window(self, client: ByteClient) -> None:
         while not self._is_stopping and len(self._unfinished) < self._window:
             if self.progress.backlog > BACKLOG_MAX:
                 await asyncio.sleep(0.02)
@@ -175,7 +175,7 @@ class Publisher(ResumingClient):
                 return self._last_packet_id
 
     @staticmethod
-    async def _send(client: RawClient, packet_id: int, message: Unfinished, *, dup: bool) -> None:
+    async def _send(client: ByteClient, packet_id: int, message: Unfinished, *, dup: bool) -> None:
         await client.publish(
             message.topic, message.payload, qos=message.qos, packet_id=packet_id, dup=dup
         )
@@ -220,11 +220,11 @@ class Subscriber(ResumingClient):
             and expected == {topic: tally.last for topic, tally in self.tallies.items()}
         )
 
-    async def resume(self, client: RawClient) -> None:
+    async def resume(self, client: ByteClient) -> None:
         if not self.is_subscribed.is_set():
-            await client.send(mqtt_bytes.subscribe(1, *self._filters))
+            await client.send_all(mqtt_bytes.subscribe(1, *self._filters))
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         match packet.kind:
             case Kind.SUBACK:
                 self.is_subscribed.set()

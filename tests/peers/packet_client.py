@@ -1,16 +1,19 @@
-"""A small MQTT 5.0 client on a real socket: packets in and out, one at a time."""
+"""A client of packets: `gateway.wire` builds what is sent and reads what comes, one at a time.
+
+For tests of what the broker does with packets, of 3.1.1 and of 5.0; how packets look as bytes is
+proved by the vectors of `tests/wire`.
+"""
 
 import asyncio
-from types import TracebackType
-from typing import Self
 
 from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Auth, Connack, Connect, Disconnect, Packet, Properties, Will
 from tests.access.scram_client import ScramClient
+from tests.peers.connection import DEADLINE_SECONDS, Connection
 
-DEADLINE_SECONDS = 10.0
 METHOD = "SCRAM-SHA-256"
+PACKET_BYTES_MAX = 1 << 20
 
 
 def properties_of(method: str | None, data: bytes | None) -> Properties | None:
@@ -32,38 +35,23 @@ def data_of(packet: Packet) -> bytes:
     return packet.properties.authentication_data
 
 
-class Mqtt5Client:
-    """One connection. Every wait has a deadline."""
+class PacketClient(Connection):
+    """One connection of a client of one version (5: MQTT 5.0, 4: 3.1.1). Every wait has a deadline.
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._decoder = Decoder(1 << 20, 5, "client")
-        self._received: list[Packet] = []
+    It answers nothing by itself.
+    """
 
-    @classmethod
-    async def open(cls, port: int) -> Self:
-        """Connect to a broker on loopback and say nothing."""
-        return cls(*await asyncio.open_connection("127.0.0.1", port))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, version: int = 5
     ) -> None:
-        self._writer.transport.abort()
+        super().__init__(reader, writer)
+        self.version = version
+        self._decoder = Decoder(PACKET_BYTES_MAX, version, "client")
+        self._received: list[Packet] = []
 
     def send(self, *packets: Packet) -> None:
         """Send packets at once, in one segment."""
-        self._writer.write(b"".join(encode(packet, 5) for packet in packets))
-
-    def finish(self) -> None:
-        """End the connection in order (TCP FIN), without a DISCONNECT."""
-        self._writer.close()
+        self._writer.write(b"".join(encode(packet, self.version) for packet in packets))
 
     async def receive(self) -> Packet | None:
         """The next packet; None when the broker has closed."""

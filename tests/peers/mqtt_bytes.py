@@ -7,8 +7,10 @@ hostile input need them. A packet on the wire (section 2 of the standard)::
     type and flags u8 | remaining length 1 to 4 bytes, 7 bits each | variable header and payload
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Self
 
 
 class Kind(IntEnum):
@@ -51,6 +53,14 @@ class Received:
     kind: Kind
     flags: int
     body: bytes
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """A whole packet."""
+        header = 2
+        while data[header - 1] & 0x80:
+            header += 1
+        return cls(Kind(data[0] >> 4), data[0] & 0x0F, data[header:])
 
     @property
     def packet_id(self) -> int:
@@ -118,6 +128,35 @@ def remaining_length(length: int) -> bytes:
         encoded.append(digit | (0x80 if length else 0))
         if not length:
             return bytes(encoded)
+
+
+def length_of(digits: bytes | bytearray) -> int:
+    """The remaining length that these bytes stand for."""
+    return sum((digit & 0x7F) << 7 * place for place, digit in enumerate(digits))
+
+
+class PacketReader:
+    """Cuts a stream of bytes into packets."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Received]:
+        """Take bytes; the packets that are whole now."""
+        received = self._received
+        received += data
+        while len(received) >= 2:
+            header = 2
+            while received[header - 1] & 0x80:
+                header += 1
+                if header > len(received):
+                    return
+            end = header + length_of(received[1:header])
+            if len(received) < end:
+                return
+            packet = bytes(received[:end])
+            del received[:end]
+            yield Received.of(packet)
 
 
 def packet(kind: int, flags: int, body: bytes = b"") -> bytes:
