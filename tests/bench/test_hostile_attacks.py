@@ -8,7 +8,8 @@ import pytest
 
 from tests.benchmarks.hostile.attackers import BY_NAME
 from tests.benchmarks.hostile.besieged import BesiegedBroker, besieged
-from tests.benchmarks.hostile.honest import COME_BACK_SECONDS, Honest
+from tests.benchmarks.hostile.honest import Honest
+from tests.benchmarks.hostile.honest_clients import COME_BACK_SECONDS
 from tests.benchmarks.hostile.rows import failures_of_row
 from tests.benchmarks.hostile.siege import ROOT, Plan, besiege, besiege_running
 

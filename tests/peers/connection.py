@@ -3,7 +3,6 @@
 import asyncio
 import socket
 import struct
-from types import TracebackType
 from typing import Self
 
 # Long enough for a loaded two-core machine whose disk takes a second for an fsync.
@@ -36,12 +35,7 @@ class Connection:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.cut()
 
     def finish(self) -> None:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import json
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 LINE_BYTES_MAX = 1 << 20
@@ -38,12 +37,7 @@ class ControlServer:
         await self.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
     async def start(self) -> None:

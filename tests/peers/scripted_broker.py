@@ -7,7 +7,6 @@ forwards and lies, `tests.bridge.silent_broker` leaves each answer to the test,
 """
 
 import asyncio
-from types import TracebackType
 from typing import Self
 
 from gateway.wire.decoder import Decoder
@@ -78,12 +77,7 @@ class ScriptedBroker:
         self.port = await self.open_address()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def cut(self) -> None:

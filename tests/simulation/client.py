@@ -7,7 +7,6 @@ is checked at each packet. What it is made to do comes from the plan.
 """
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateway.wire.decoder import Decoder
@@ -32,7 +31,7 @@ from gateway.wire.packets import (
 from tests.simulation.aliases import Aliases
 from tests.simulation.connecting import Connecting
 from tests.simulation.incoming import Incoming
-from tests.simulation.ledger import Message
+from tests.simulation.ledger import Message, Outgoing
 from tests.simulation.plan import ClientPlan
 from tests.simulation.sightings import Sightings
 from tests.simulation.subscriptions import Subscriptions
@@ -45,15 +44,6 @@ FIRST_OTHER_ID = 40_000
 """Identifiers of SUBSCRIBE and UNSUBSCRIBE begin here, far from those of PUBLISH."""
 
 PACKET_ID_NOT_FOUND = 0x92
-
-
-@dataclass
-class Outgoing:
-    """A QoS 1 or 2 message under way to the broker."""
-
-    message: Message
-    received: bool = False
-    """PUBREC has come: PUBREL is what is resent."""
 
 
 class Client:

@@ -1,64 +1,25 @@
-"""A client's connections: CONNECT, keep-alive, coming back, and what CONNACK has to say.
-
-Whether the broker has to know a session follows from what the client was told before, from its
-expiry, and from when the broker's end of the last connection was over. The same goes for wills:
-from what was sent and what was seen it follows whether one must, may, or must not be published.
-"""
+"""A client's connections: CONNECT, keep-alive, coming back, and what CONNACK has to say."""
 
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connack, Connect, Disconnect, Properties, Will
-from tests.simulation.ledger import MUST, NEVER, Message
+from tests.simulation.attempt import Attempt
+from tests.simulation.expected import Expected
+from tests.simulation.ledger import NEVER, Message
 from tests.simulation.network import Link
-from tests.simulation.plan import NEVER as NEVER_EXPIRES
 from tests.simulation.violation import require
 
 if TYPE_CHECKING:
     from tests.simulation.client import Client
     from tests.simulation.world import World
 
-CLOCK_SLACK_SECONDS = 3.0
-"""Nothing is required of what happens so near to the end of an interval."""
-
-WRITTEN_SECONDS = 20.0
-"""The end of a connection is on disk by then, whatever the disk does meanwhile: it is written
-within a second, and disks stall and are full for some."""
-
 CONNECT_PATIENCE_SECONDS = 15.0
 """How long a client waits for CONNACK."""
 
 CLOSE_PATIENCE_SECONDS = 10.0
 """How long a client waits for the broker to close behind DISCONNECT."""
-
-
-@dataclass
-class Attempt:
-    """A connection and what was said on it."""
-
-    link: Link
-    clean: bool
-    will: Message | None
-    durable: bool
-    session_before: str
-    """What was known of the session before this CONNECT."""
-    goodbye_bytes: int = 0
-    """How many bytes had been sent when DISCONNECT was; 0: it was not."""
-    goodbye_at: float | None = None
-    """When DISCONNECT was sent. The broker counts from its arrival, and closes after a commit."""
-    greeted: bool = False
-    """CONNACK has come."""
-
-    def ended_at(self) -> float | None:
-        """Return when the broker may have begun to count, at the earliest; None: not yet."""
-        ends = [end for end in (self.goodbye_at, self.link.broker_gone_at) if end is not None]
-        return min(ends, default=None)
-
-    def goodbye_was_heard(self) -> bool:
-        """Return whether DISCONNECT reached the broker."""
-        return 0 < self.goodbye_bytes <= self.link.delivered_bytes
 
 
 class Connecting:
@@ -78,6 +39,7 @@ class Connecting:
         """The last connection on which the broker confirmed the session."""
         self.wills = 0
         self.away_until = 0.0
+        self.expected = Expected(self)
         self._heard_at = 0.0
         self._clean_wanted = False
 
@@ -130,7 +92,7 @@ class Connecting:
         return (
             self.kept_since is not None
             and not self.attempts[-1].greeted
-            and (self.session == "doubtful" or self._may_have_expired())
+            and (self.session == "doubtful" or self.expected.may_have_expired())
         )
 
     def _send_connect(self, attempt: Attempt) -> None:
@@ -203,7 +165,7 @@ class Connecting:
             f"{self.plan.name} received {packet!r}",
         )
         present = packet.session_present
-        expected = self._expected_present(attempt)
+        expected = self.expected.present(attempt)
         require(
             expected is None or expected == present,
             "sessions are kept as long as they should be",
@@ -213,7 +175,7 @@ class Connecting:
         attempt.greeted = True
         if not present:
             self.client.forget_session()
-        self._settle_wills(attempt, present)
+        self.expected.settle_wills(attempt, present)
         self.session = "kept" if attempt.durable else "none"
         self.kept_since = attempt.link
         self._clean_wanted = False
@@ -224,61 +186,6 @@ class Connecting:
         if self.plan.keep_alive_seconds:
             self.world.at(self.world.now + 1.0, self._look_alive, attempt)
         self.client.resume()
-
-    def _expected_present(self, attempt: Attempt) -> bool | None:
-        """Return whether the session must (True) or must not (False) be there; None: it may."""
-        if attempt.clean or attempt.session_before == "none":
-            return False
-        if attempt.session_before == "doubtful":
-            return None
-        if not self._may_have_expired():
-            return True
-        return False if self._has_surely_expired(attempt) else None
-
-    def _has_surely_expired(self, attempt: Attempt) -> bool:
-        ends = [before.link.broker_gone_at for before in self.attempts[:-1]]
-        if None in ends:
-            return False
-        last = max(end for end in ends if end is not None)
-        if not (self.world.timeline.clock.always_right and self._was_written(last)):
-            # How long the gateway was off is not known, or it took up the session at the start.
-            last = max(last, self.world.last_boot)
-        away = attempt.link.opened_at - last
-        return away > self.plan.expiry_seconds + CLOCK_SLACK_SECONDS
-
-    def _was_written(self, when: float) -> bool:
-        """Return whether the end of a connection was surely on disk when the process ended."""
-        after = [end for end in self.world.machine.life_ends if end >= when]
-        return not after or after[0] - when > WRITTEN_SECONDS
-
-    def _may_have_expired(self) -> bool:
-        if self.plan.version < 5 or self.plan.expiry_seconds == NEVER_EXPIRES:
-            return False
-        gone_at = None
-        for attempt in self.attempts:
-            if attempt.link is self.kept_since:
-                gone_at = attempt.ended_at()
-        slack = CLOCK_SLACK_SECONDS + self.world.timeline.clock.lied_seconds
-        return gone_at is not None and self.world.now - gone_at > self.plan.expiry_seconds - slack
-
-    def _settle_wills(self, attempt: Attempt, present: bool) -> None:
-        """The client is back: what must have become of the wills of its earlier connections?"""
-        delay = self.plan.will.delay_seconds if self.plan.will is not None else 0
-        slack = CLOCK_SLACK_SECONDS + self.world.timeline.clock.lied_seconds
-        for before in self.attempts[:-1]:
-            will = before.will
-            if will is None or not before.greeted or before.goodbye_bytes:
-                continue
-            gone_at = before.link.broker_gone_at
-            if not delay or self.plan.version < 5 or not self.plan.durable:
-                will.will_goes_out = MUST
-            elif (
-                before is self.attempts[-2]
-                and present
-                and (gone_at is None or self.world.now - gone_at < delay - slack)
-                and will.will_goes_out != MUST
-            ):
-                will.will_goes_out = NEVER
 
     # -- while it lasts
 

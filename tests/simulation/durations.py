@@ -15,7 +15,7 @@ from tests.simulation.ledger import Message
 from tests.simulation.violation import require
 
 if TYPE_CHECKING:
-    from tests.simulation.connecting import Attempt
+    from tests.simulation.attempt import Attempt
     from tests.simulation.network import Link
     from tests.simulation.world import World
 

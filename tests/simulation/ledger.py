@@ -50,6 +50,15 @@ def key_of(payload: bytes) -> bytes:
 
 
 @dataclass
+class Outgoing:
+    """A QoS 1 or 2 message under way to the broker."""
+
+    message: Message
+    received: bool = False
+    """PUBREC has come: PUBREL is what is resent."""
+
+
+@dataclass
 class Ledger:
     """Every message of a run."""
 

@@ -4,9 +4,7 @@ A mutant replaces one function of the real broker for as long as its context las
 those that brokers have made, or that a change to this one could easily make.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -34,33 +32,7 @@ from gateway.store.checkpoint import Checkpoint
 from gateway.store.store import Store
 from gateway.wire.encoder import pubrec
 from gateway.wire.packets import Publish
-
-_DELAYED: list[Callable[[], None]] = []
-"""What still has to be done of what was taken apart."""
-
-Replace = Callable[[Any], object]
-"""Makes the wrong function from the right one."""
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A mistake: which functions of which classes become which others."""
-
-    name: str
-    patches: tuple[tuple[type, str, Replace], ...]
-    scenario: str = ""
-    """Whose power cuts show it, where random lives do so too rarely."""
-
-    @contextmanager
-    def living(self) -> Iterator[None]:
-        """Let the broker be wrong meanwhile."""
-        _DELAYED.clear()
-        with ExitStack() as stack:
-            for target, attribute, replace in self.patches:
-                right = target.__dict__[attribute]
-                wrong = replace(right)
-                stack.enter_context(mock.patch.object(target, attribute, wrong))
-            yield
+from tests.simulation.mutant import Mutant, later, later_when_committed, one
 
 
 def _speaks_before_commit(_: object) -> object:
@@ -100,28 +72,6 @@ def _publish_again_after_pubrec(right: Any) -> object:
         right(self, session, connection, delivery, now)
 
     return resend
-
-
-def later(right: Any) -> object:
-    """Take apart what has to be one batch: this happens when the rest is committed."""
-
-    def put_off(self: object, *arguments: Any) -> None:
-        _DELAYED.append(lambda: right(self, *arguments))
-
-    return put_off
-
-
-def later_when_committed(right: Any) -> object:
-    """Do what was put off."""
-
-    def committed(self: Broker, batch: SealedBatch) -> None:
-        right(self, batch)
-        waiting = _DELAYED.copy()
-        _DELAYED.clear()
-        for deliver in waiting:
-            deliver()
-
-    return committed
 
 
 def _one_identifier_map(right: Any) -> object:
@@ -297,11 +247,6 @@ def _does_nothing(_: object) -> object:
         return
 
     return nothing
-
-
-def one(name: str, target: type, attribute: str, replace: Replace, *, scenario: str = "") -> Mutant:
-    """Return a mutant of one function."""
-    return Mutant(name, ((target, attribute, replace),), scenario)
 
 
 AWAY = "a session expires while its client is away"

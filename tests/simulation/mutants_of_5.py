@@ -13,7 +13,7 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Group
 from gateway.wire.packets import Publish
-from tests.simulation.mutants import Mutant, later, later_when_committed, one
+from tests.simulation.mutant import Mutant, later, later_when_committed, one
 
 PILED_UP = "a group's member ends its session while messages wait for it on disk"
 

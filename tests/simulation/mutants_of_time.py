@@ -10,7 +10,7 @@ from gateway.core.records.replay import Replay
 from gateway.core.sessions.message import Message
 from gateway.server.host.clock import WallClock
 from tests.simulation.clocks import VirtualTime
-from tests.simulation.mutants import one
+from tests.simulation.mutant import one
 
 STEPS = "the clock steps by years, to 1970 and a minute back while messages wait"
 LATER = "the power is off, and how long is known later"

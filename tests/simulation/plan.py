@@ -7,6 +7,7 @@ steps is a plan as well.
 
 from dataclasses import dataclass, field
 
+from gateway.core.limits import Limits
 from tests.simulation.disk import DiskKind
 from tests.simulation.machine_clock import RIGHT
 from tests.simulation.network import Weather
@@ -225,6 +226,16 @@ class Manners:
     max_write_buffer_bytes: int = 4_000
     commit_delay_seconds: float = 0.0
     checkpoint_interval_seconds: float = 0.5
+
+    def limits(self) -> Limits:
+        """The broker's limits as its core has them."""
+        limits = Limits()
+        limits.max_inflight = self.max_inflight
+        limits.max_mqueue_len = self.max_mqueue_len
+        limits.mqueue_store_qos0 = self.mqueue_store_qos0
+        limits.max_awaiting_rel = self.max_awaiting_rel
+        limits.max_write_buffer_bytes = self.max_write_buffer_bytes
+        return limits
 
 
 @dataclass(frozen=True)

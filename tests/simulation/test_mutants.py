@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tests.simulation.campaigns import SingleCuts
-from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.mutant import Mutant
+from tests.simulation.mutants import MUTANTS
 from tests.simulation.mutants_of_5 import MUTANTS_OF_5
 from tests.simulation.mutants_of_time import MUTANTS_OF_TIME
 from tests.simulation.plan import ClientPlan, Plan, Publish, Subscribe

@@ -12,7 +12,6 @@ from typing import Any
 
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.core.limits import Limits
 from gateway.core.records.blob import DamagedBlob
 from gateway.core.records.events import decode
 from gateway.store.journal_reader import JournalReader
@@ -68,7 +67,7 @@ class World:
         self.machine = Machine(
             self.timeline,
             self.disk,
-            _limits_of(plan),
+            manners.limits(),
             BatchLimits(
                 commit_delay=manners.commit_delay_seconds,
                 checkpoint_interval=manners.checkpoint_interval_seconds,
@@ -294,14 +293,3 @@ class World:
 
 def _will_waits(session: Any) -> bool:
     return session.will is not None and session.connection is None
-
-
-def _limits_of(plan: Plan) -> Limits:
-    limits = Limits()
-    manners = plan.manners
-    limits.max_inflight = manners.max_inflight
-    limits.max_mqueue_len = manners.max_mqueue_len
-    limits.mqueue_store_qos0 = manners.mqueue_store_qos0
-    limits.max_awaiting_rel = manners.max_awaiting_rel
-    limits.max_write_buffer_bytes = manners.max_write_buffer_bytes
-    return limits

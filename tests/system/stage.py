@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 from tests.peers.byte_client import ByteClient
@@ -23,12 +22,7 @@ class Stage:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
