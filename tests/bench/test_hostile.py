@@ -6,9 +6,9 @@ import pytest
 
 from gateway.configuration import load
 from gateway.core.limits import Limits
-from tests.benchmarks.hostile import connection_attacks, memory, topic_attacks
-from tests.benchmarks.hostile.attackers import ATTACKS, CONTROL
-from tests.benchmarks.hostile.figures import (
+from tests.instruments.benchmarks.hostile import connection_attacks, memory, topic_attacks
+from tests.instruments.benchmarks.hostile.attackers import ATTACKS, CONTROL
+from tests.instruments.benchmarks.hostile.figures import (
     Conservation,
     failures_of,
     growth_of,
@@ -17,9 +17,22 @@ from tests.benchmarks.hostile.figures import (
     ratios_of,
     worst_of,
 )
-from tests.benchmarks.hostile.honest_clients import Ledger
-from tests.benchmarks.hostile.report import BEGIN, END, HEADING, cells_of, part_of, with_part
-from tests.benchmarks.hostile.rows import Row, failures_of_row, floor_of, merged_of, noise_of
+from tests.instruments.benchmarks.hostile.honest_clients import Ledger
+from tests.instruments.benchmarks.hostile.report import (
+    BEGIN,
+    END,
+    HEADING,
+    cells_of,
+    part_of,
+    with_part,
+)
+from tests.instruments.benchmarks.hostile.rows import (
+    Row,
+    failures_of_row,
+    floor_of,
+    merged_of,
+    noise_of,
+)
 
 CALM = {"QoS 1 received": {"p50": 1.0, "p99": 4.0}, "QoS 2 received": {"p50": 2.0, "p99": 8.0}}
 RIGHT = {"sent": 100, "lost": 0, "doubled": 0, "connections_lost": 0}

@@ -8,7 +8,7 @@ from gateway.server.listeners.handshake import Handshake
 from gateway.server.listeners.proxy_header import header_of
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Publish
-from tests.benchmarks.hostile.packets import (
+from tests.instruments.benchmarks.hostile.packets import (
     MALFORMED,
     authentication,
     connect5,

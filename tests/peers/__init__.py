@@ -21,12 +21,12 @@ Servers:
 
 Elsewhere, and for a reason:
 
-- `tests.core.harness.Client` is in the core: no socket, no time of its own. `tests.fuzz.peer` adds
-  an account of what the broker may send to it.
-- `tests.simulation.client` lives on the simulated network, and checks each packet against its plan.
-- `tests.benchmarks.scale.peer` and `tests.benchmarks.hostile.honest_clients` answer inside the
-  transport's callback, with one write a read: a client that waited its turn in the event loop would
-  be measured itself. `tests.benchmarks.hostile.attack` has thousands of connections that misbehave.
+- `tests.core.harness.Client` is in the core: no socket, no time of its own.
+- In `tests.instruments`: `fuzz.peer` adds to that an account of what the broker may send to it.
+  `simulation.client` lives on the simulated network, and checks each packet against its plan.
+  `benchmarks.scale.peer` and `benchmarks.hostile.honest_clients` answer inside the transport's
+  callback, with one write a read: a client that waited its turn in the event loop would be
+  measured itself. `benchmarks.hostile.attack` has thousands of connections that misbehave.
 - `tests.bridge.broker` and `tests.contract` have brokers and client libraries of others.
 - `tests.image.boot.subscriber` runs on a thread, beside a virtual machine that is waited for.
 - `tests.cli.peer` answers at the control socket on a thread: commands have no event loop.
