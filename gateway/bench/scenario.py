@@ -13,7 +13,7 @@ WINDOW_MAX: Final = BLOCK_MESSAGES - 1
 
 OUTSTANDING_BYTES: Final = 512 * 1024
 """Without a rate, at most this much is under way to one subscriber at QoS 0, which has no flow
-control: less than brokers drop for a slow reader (1 MiB here), more than a loop's turn needs at two
+control: less than brokers drop for a slow reader (1 MiB here), more than a loop's tick needs at two
 million messages a second."""
 
 OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
@@ -39,7 +39,7 @@ TIMED_PER_SECOND: Final = 20_000
 
 
 class ScenarioMistake(ValueError):
-    """A scenario that cannot be run; says which value and what is allowed."""
+    """A scenario that cannot be run; names the value and what is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,11 +150,11 @@ class Scenario:
         return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
-        """Topics of one length, so that all frames have one length."""
+        """Return a topic. All have one length, so that all frames have one length."""
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 
     def sources_of(self, subscriber: int) -> range:
-        """The publishers whose messages a subscriber gets."""
+        """Return the publishers whose messages a subscriber gets."""
         if self.shape == "pairs":
             return range(subscriber, subscriber + 1)
         return range(self.publishers)

@@ -92,7 +92,7 @@ class Authority:
         return self.folder / "server.pem", self.folder / "server.key"
 
     def client(self, name: str) -> tuple[Path, Path]:
-        """A client's certificate and its key. Raises AuthorityError for what is no name."""
+        """Return a client's certificate and its key. Raises AuthorityError for what is no name."""
         if CLIENT_NAME.fullmatch(name) is None:
             raise AuthorityError(f"{name!r}: a client's name has 1 to 64 of A-Z a-z 0-9 . _ @ -")
         return self.folder / "clients" / f"{name}.pem", self.folder / "clients" / f"{name}.key"

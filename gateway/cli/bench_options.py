@@ -36,7 +36,7 @@ PairsOption = Annotated[
     bool,
     typer.Option(
         "--pairs",
-        help="Publisher i sends to subscriber i, instead of everybody to everybody.",
+        help="Publisher i sends to subscriber i, instead of every publisher to every subscriber.",
         rich_help_panel=_WHO,
     ),
 ]

@@ -1,4 +1,4 @@
-"""`oncegate check-config`: says whether a configuration can be used, before anything is
+"""`oncegate check-config`: checks whether a configuration can be used, before anything is
 restarted."""
 
 from typing import TYPE_CHECKING, Annotated

@@ -70,7 +70,7 @@ def ingest(
 
 
 def _directory_of(target: str) -> str:
-    """A file URL's path; other URLs as they are."""
+    """Return a file URL's path; other URLs as they are."""
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(target)
@@ -107,15 +107,17 @@ def set_up_spark() -> None:
 
 
 def _checkout() -> Path | None:
-    """The source tree whose virtual environment runs this, if any."""
+    """Return the source tree whose virtual environment runs this, if any."""
     root = Path(__file__).resolve().parents[2]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None
 
 
 def _java_is_usable() -> bool:
-    """Whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions; where
-    it is not, JAVA_HOME is set to one that Debian has put beside it."""
+    """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
+
+    Where it is not, JAVA_HOME is set to one that Debian has put beside it.
+    """
     home = os.environ.get("JAVA_HOME")
     if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:
         return True

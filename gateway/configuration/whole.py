@@ -54,7 +54,7 @@ class Configuration(Section):
         listener for plain MQTT."""
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
-        first = next(door for door in self.listeners if door.is_plain)
+        first = next(each for each in self.listeners if each.is_plain)
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
         return everywhere.get(first.bind, first.bind), first.port
 
@@ -68,11 +68,11 @@ class Configuration(Section):
         return min(BRIDGE_WINDOW, own)
 
     def check(self) -> None:
-        doors = [door.place for door in self.listeners if door.path or door.port]
-        for place in doors:
-            if doors.count(place) > 1:
+        places = [each.place for each in self.listeners if each.path or each.port]
+        for place in places:
+            if places.count(place) > 1:
                 raise refusal(f"one listener at {place}, not several")
-        if self.bridge.broker is None and not any(door.is_plain for door in self.listeners):
+        if self.bridge.broker is None and not any(each.is_plain for each in self.listeners):
             raise refusal(
                 'a listener with protocol = "mqtt" and without proxy_protocol or tls for the '
                 "bridge, on loopback perhaps, or [bridge] broker"
@@ -90,6 +90,6 @@ class Configuration(Section):
             if names.count(name) > 1:
                 raise refusal(f'one [[serial]] with name = "{name}", not several')
         if self.access.password_file is None and not all(
-            door.anonymous or door.demands_users for door in self.listeners
+            each.anonymous or each.demands_users for each in self.listeners
         ):
             raise refusal("[access] password_file where a listener has anonymous = false")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import oncegate
+from tests.peers.mqtt_bytes import publish, subscribe
 from tests.server.broker import running
-from tests.system.mqtt_bytes import publish, subscribe
 
 
 def test_init_prints_a_configuration_that_can_be_used(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ async def test_the_printed_command_publishes_to_the_printed_listener(tmp_path: P
     assert command is not None
     async for broker in running(tmp_path / "data", [listener, {}], {}):
         watcher = await broker.open(1)
-        assert await watcher.connect("watcher") == 0
+        assert await watcher.log_in("watcher") == 0
         watcher.send(subscribe(1, ("test", 0)))
         await watcher.packet()
         port = str(broker.listeners[0]["port"])

@@ -67,12 +67,12 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
     # -- towards the socket: a protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client connected: it counts from now on."""
+        """Have a client that connected count from now on."""
         self._socket = cast(asyncio.Transport, transport)
         self._protocol.connection_made(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: of the handshake, or records."""
+        """Take bytes that arrived: of the handshake, or records."""
         if self._is_over:
             return
         self._unread = self._unread + data if self._unread else data
@@ -85,17 +85,17 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self._update_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone, whichever side ended it."""
+        """Pass on that the connection is gone, whichever side ended it."""
         self._is_over = True
         self._certificates.peers.pop(self._protocol, None)
         self._protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The peer reads too slowly."""
+        """Pass on that the peer reads too slowly."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """The peer has caught up."""
+        """Pass on that the peer has caught up."""
         self._protocol.resume_writing()
 
     # -- the handshake

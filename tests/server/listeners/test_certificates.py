@@ -17,9 +17,9 @@ from gateway.configuration.tls import Tls
 from gateway.server.listeners.certificates import CertificateWatch
 from gateway.server.listeners.listening import tls_files_of
 from tests.access.authority import DAY, Authority
+from tests.peers.mqtt_bytes import PINGREQ
 from tests.server.broker import Broker
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import PINGREQ
 
 PLAIN = {"protocol": "mqtt"}
 PINGRESP = b"\xd0\x00"
@@ -87,7 +87,7 @@ async def test_a_renewed_certificate_is_used_by_new_clients_and_the_others_stay(
 ) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     client = await broker.open(0, site.client())
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     site.renew("second")
     look(broker, times=1)
     assert await subject_at(broker, site) == "first", "it may still be changing"
@@ -138,7 +138,7 @@ async def test_an_expired_certificate_is_served_at_the_start_and_warned_of(
     assert (shown["subject"], shown["days_left"]) == ("old", -2)
     context = site.client()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    assert await (await broker.open(0, context)).connect("a") == 0
+    assert await (await broker.open(0, context)).log_in("a") == 0
 
 
 async def test_a_new_revocation_list_ends_the_connections_that_it_names(
@@ -148,7 +148,7 @@ async def test_a_new_revocation_list_ends_the_connections_that_it_names(
     clients = {}
     for name in ("cellar", "roof"):
         clients[name] = await broker.open(0, site.client(name))
-        assert await clients[name].connect(name) == 0
+        assert await clients[name].log_in(name) == 0
     site.authority.revoke(site.authority.folder / "roof.pem")
     site.authority.list_revoked()
     look(broker)
@@ -161,7 +161,7 @@ async def test_a_new_revocation_list_ends_the_connections_that_it_names(
 async def test_a_client_that_is_gone_is_not_kept(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     client = await broker.open(0, site.client("cellar"))
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     (certificates,) = broker.running.listening.certificates.all
     assert len(certificates.peers) == 1
     client.close()

@@ -1,27 +1,19 @@
-"""TLS below MQTT and WebSocket: handshakes, what is refused, who a certificate proves."""
+"""TLS below MQTT and WebSocket: handshakes, what is refused, places and ends."""
 
 import asyncio
-import shutil
 import socket
 import ssl
 import struct
-import subprocess
-from pathlib import Path
-from typing import Any, Literal
 
-import gmqtt  # type: ignore[import-untyped]
-import paho.mqtt.publish as paho_publish
 import pytest
 
-from gateway.core.rules.permissions import AccessRules
-from gateway.core.rules.permissions import Client as RulesClient
 from gateway.server.listeners import tls as tls_module
 from gateway.server.listeners.proxy_header import SIGNATURE
 from gateway.server.listeners.tls import TlsLayer
-from tests.access.authority import Authority
-from tests.server.client import BINARY, frame_of
+from tests.peers.mqtt_bytes import PINGREQ, connect, publish, subscribe
+from tests.peers.websocket_client import BINARY, frame_of
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import PINGREQ, connect, publish, subscribe
+from tests.server.listeners.tls_site import Site, shake_hands
 
 PLAIN = {"protocol": "mqtt"}
 PINGRESP = b"\xd0\x00"
@@ -29,68 +21,16 @@ PROXIED = SIGNATURE + bytes.fromhex("2111000c") + bytes([192, 0, 2, 7, 10, 0, 0,
 PROXIED += struct.pack(">HH", 40_000, 8883)
 
 
-class Site:
-    """An authority, a gateway's certificate, and clients'."""
-
-    def __init__(self, folder: Path) -> None:
-        self.authority = Authority(folder)
-        self.certificate, self.key = self.authority.issue(
-            "gateway", alternatives="DNS:gateway,DNS:localhost,IP:127.0.0.1"
-        )
-        self.clients = {
-            name: self.authority.issue(name, client=True) for name in ("cellar", "roof")
-        }
-        self.nameless = self.authority.issue("nameless", client=True, subject="/O=nothing")
-        self.authority.revoke(self.clients["roof"][0])
-        self.crl = self.authority.list_revoked()
-
-    def tls(self, **keys: object) -> dict[str, Any]:
-        """The table of a listener."""
-        return {"certificate": str(self.certificate), "key": str(self.key)} | keys
-
-    def mutual(self, **keys: object) -> dict[str, Any]:
-        """The same, and clients have to show a certificate."""
-        wanted = {"ca": str(self.authority.ca), "client_certificates": "required"}
-        return self.tls(**wanted) | keys
-
-    def client(self, name: str | None = None) -> ssl.SSLContext:
-        """What a client has that trusts the authority, and a certificate of its own perhaps."""
-        context = ssl.create_default_context(cafile=self.authority.ca)
-        if name is not None:
-            context.load_cert_chain(*self.clients.get(name, self.nameless))
-        return context
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return Site(tmp_path_factory.mktemp("tls") / "ca")
 
 
-async def shake_hands(
-    tls: ssl.SSLObject,
-    incoming: ssl.MemoryBIO,
-    outgoing: ssl.MemoryBIO,
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    *,
-    before: bytes = b"",
-) -> None:
-    """A client's handshake of which each byte is in the test's hands; `before` comes first."""
-    while True:
-        try:
-            tls.do_handshake()
-            return
-        except ssl.SSLWantReadError:
-            writer.write(before + outgoing.read())
-            before = b""
-            incoming.write(await reader.read(65_536))
-
-
 async def test_a_client_publishes_over_tls_to_one_without(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     plain, client = await broker.open(1), await broker.open(0, site.client())
-    assert await plain.connect("a") == 0
-    assert await client.connect("b") == 0
+    assert await plain.log_in("a") == 0
+    assert await client.log_in("b") == 0
     plain.send(subscribe(1, ("t", 0)))
     await plain.packet()
     client.send(publish("t", b"x"))
@@ -103,7 +43,7 @@ async def test_many_records_and_large_packets_arrive_whole_both_ways(
 ) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     client = await broker.open(0, site.client())
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     client.send(subscribe(1, ("t", 0)))
     await client.packet()
     payload = bytes(range(256)) * 4_000  # 63 records
@@ -228,19 +168,19 @@ async def test_half_open_handshakes_take_places_of_the_listener_until_they_end(
         half.send(b"\x16\x03\x01\x02\x00\x01")
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 2)
     late = await broker.open(0, site.client())
-    assert await late.connect("late") == 3
-    assert await (await broker.open(1)).connect("other") == 0, "the other listener has places"
+    assert await late.log_in("late") == 3
+    assert await (await broker.open(1)).log_in("other") == 0, "the other listener has places"
     for half in halves:
         half.cut()
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 1)
     again = await broker.open(0, site.client())
-    assert await again.connect("late") == 0
+    assert await again.log_in("late") == 0
 
 
 async def test_a_flight_of_handshakes_is_made_in_slices(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     clients = await asyncio.gather(*(broker.open(0, site.client()) for _ in range(40)))
-    codes = await asyncio.gather(*(each.connect(f"c{i}") for i, each in enumerate(clients)))
+    codes = await asyncio.gather(*(each.log_in(f"c{i}") for i, each in enumerate(clients)))
     assert codes == 40 * [0]
 
 
@@ -250,7 +190,7 @@ async def test_a_flight_of_handshakes_is_made_in_slices(start: Start, site: Site
 async def test_the_broker_ends_tls_before_it_closes(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     client = await broker.open(0, site.client())
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     client.send(b"\xff\xff")
     # Without its end of TLS the client's library would report that the stream was cut short.
     assert await client.rest() == b""
@@ -259,7 +199,7 @@ async def test_the_broker_ends_tls_before_it_closes(start: Start, site: Site) ->
 async def test_a_client_that_ends_tls_is_gone(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN)
     client = await broker.open(0, site.client())
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     client.close()
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 0)
     assert broker.errors == {}
@@ -330,7 +270,7 @@ async def test_while_one_client_sends_tiny_records_the_others_are_answered(
 async def test_a_client_that_reads_slowly_is_not_read_from(start: Start, site: Site) -> None:
     broker = await start({"tls": site.tls()}, PLAIN, max_write_buffer="4KiB")
     client = await broker.open(0, site.client())
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     client.send(subscribe(1, ("t", 0)))
     await client.packet()
     packet = publish("t", bytes(100_000))
@@ -338,195 +278,3 @@ async def test_a_client_that_reads_slowly_is_not_read_from(start: Start, site: S
         client.send(packet)
     for _ in range(100):
         assert await client.read(len(packet)) == packet
-
-
-# -- a client's certificate
-
-
-async def test_a_certificate_is_the_user_whatever_the_packet_names(
-    start: Start, site: Site, tmp_path: Path
-) -> None:
-    users = tmp_path / "users"
-    users.write_text("")
-    broker = await start({"tls": site.mutual()}, PLAIN, users=users)
-    seen: list[tuple[str, str | None]] = []
-
-    class Rules(AccessRules):
-        def may_connect(self, client: RulesClient) -> bool:
-            seen.append((client.client_id, client.username))
-            return True
-
-    broker.running.event_loop.broker.restrict(Rules())
-    for name, username in (("a", None), ("b", "roof")):
-        client = await broker.open(0, site.client("cellar"))
-        client.send(connect(name, username=username, password=None if username is None else b"x"))
-        assert (await client.packet())[3] == 0
-    assert seen == [("a", "cellar"), ("b", "cellar")]
-    sessions = broker.running.event_loop.broker.state.sessions
-    assert {each.username for each in sessions.values()} == {"cellar"}
-
-
-async def test_without_a_certificate_the_handshake_fails_where_one_is_required(
-    start: Start, site: Site
-) -> None:
-    broker = await start({"tls": site.mutual()}, PLAIN)
-    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
-        await (await broker.open(0, site.client())).connect("a")
-    assert broker.errors == {"tls_client_certificate": 1}
-
-
-async def test_a_certificate_of_another_authority_is_refused(
-    start: Start, site: Site, tmp_path: Path
-) -> None:
-    broker = await start({"tls": site.mutual()}, PLAIN)
-    context = site.client()
-    context.load_cert_chain(*Authority(tmp_path / "other").issue("cellar", client=True))
-    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
-        await (await broker.open(0, context)).connect("a")
-    assert broker.errors == {"tls_client_certificate": 1}
-
-
-async def test_a_servers_certificate_is_no_clients(start: Start, site: Site) -> None:
-    broker = await start({"tls": site.mutual()}, PLAIN)
-    context = site.client()
-    context.load_cert_chain(site.certificate, site.key)
-    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
-        await (await broker.open(0, context)).connect("a")
-    assert broker.errors == {"tls_client_certificate": 1}
-
-
-async def test_a_certificate_without_a_name_is_refused(start: Start, site: Site) -> None:
-    broker = await start({"tls": site.mutual()}, PLAIN)
-    client = await broker.open(0, site.client("nameless"))
-    assert await client.rest() == b""
-    assert broker.errors == {"tls_client_certificate": 1}
-
-
-async def test_a_revoked_certificate_is_refused(start: Start, site: Site) -> None:
-    broker = await start({"tls": site.mutual(crl=str(site.crl))}, PLAIN)
-    with pytest.raises((ssl.SSLError, ConnectionError, asyncio.IncompleteReadError)):
-        await (await broker.open(0, site.client("roof"))).connect("a")
-    assert broker.errors == {"tls_client_certificate": 1}
-    assert await (await broker.open(0, site.client("cellar"))).connect("a") == 0
-
-
-async def test_an_optional_certificate_proves_a_user_and_without_one_others_rules_hold(
-    start: Start, site: Site
-) -> None:
-    tls = site.mutual(client_certificates="optional")
-    broker = await start({"tls": tls}, PLAIN)
-    assert await (await broker.open(0, site.client("cellar"))).connect("a") == 0
-    assert await (await broker.open(0, site.client())).connect("b") == 0
-    named = await broker.open(0, site.client())
-    named.send(connect("c", username="cellar", password=b""))
-    assert (await named.packet())[3] == 4, "a name without a proof is none"
-    sessions = broker.running.event_loop.broker.state.sessions
-    assert {name: each.username for name, each in sessions.items()} == {"a": "cellar", "b": None}
-
-
-async def test_with_username_none_a_certificate_opens_the_connection_and_names_no_user(
-    start: Start, site: Site
-) -> None:
-    broker = await start({"tls": site.mutual(username="none")}, PLAIN)
-    assert await (await broker.open(0, site.client("cellar"))).connect("a") == 0
-    assert broker.running.event_loop.broker.state.sessions["a"].username is None
-
-
-# -- behind a proxy, and with other programs
-
-
-async def test_the_proxy_header_comes_before_tls(start: Start, site: Site) -> None:
-    proxied = {"proxy_protocol": True, "allow_anonymous_network": True}
-    broker = await start({"tls": site.tls()} | proxied, PLAIN)
-    shown = broker.listeners[0]
-    for pieces in (1, 7):
-        raw = socket.create_connection((shown["bind"], shown["port"]))
-        raw.setblocking(False)
-        loop = asyncio.get_running_loop()
-        for start_at in range(0, len(PROXIED), len(PROXIED) // pieces):
-            await loop.sock_sendall(raw, PROXIED[start_at : start_at + len(PROXIED) // pieces])
-            await asyncio.sleep(0)
-        reader, writer = await asyncio.open_connection(
-            sock=raw, ssl=site.client(), server_hostname="gateway"
-        )
-        writer.write(connect(f"c{pieces}"))
-        assert (await reader.readexactly(4))[3] == 0
-        assert set(broker.addresses()) == {"192.0.2.7:40000"}
-        writer.close()
-
-
-async def test_the_header_and_the_client_hello_may_come_in_one_read(
-    start: Start, site: Site
-) -> None:
-    proxied = {"proxy_protocol": True, "allow_anonymous_network": True}
-    broker = await start({"tls": site.tls()} | proxied, PLAIN)
-    shown = broker.listeners[0]
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    tls = site.client().wrap_bio(incoming, outgoing, server_hostname="gateway")
-    reader, writer = await asyncio.open_connection(shown["bind"], shown["port"])
-    await shake_hands(tls, incoming, outgoing, reader, writer, before=PROXIED)
-    tls.write(connect("a"))
-    writer.write(outgoing.read())
-    await broker.eventually(lambda: broker.addresses() == ["192.0.2.7:40000"])
-    writer.close()
-
-
-async def test_gmqtt_publishes_over_tls_at_qos_2(start: Start, site: Site) -> None:
-    broker = await start({"tls": site.mutual()}, PLAIN)
-    watcher = await broker.open(1)
-    assert await watcher.connect("watcher") == 0
-    watcher.send(subscribe(1, ("t", 0)))
-    await watcher.packet()
-    client = gmqtt.Client("roof-station")
-    await client.connect("localhost", broker.listeners[0]["port"], ssl=site.client("cellar"))
-    client.publish("t", b"x", qos=2)
-    assert await watcher.packet() == publish("t", b"x")
-    await client.disconnect()
-
-
-@pytest.mark.parametrize("transport", ["tcp", "websockets"])
-async def test_paho_publishes_over_tls_and_wss(
-    start: Start, site: Site, transport: Literal["tcp", "websockets"]
-) -> None:
-    protocol = "mqtt" if transport == "tcp" else "websocket"
-    broker = await start({"tls": site.tls(), "protocol": protocol}, PLAIN)
-    watcher = await broker.open(1)
-    assert await watcher.connect("watcher") == 0
-    watcher.send(subscribe(1, ("t", 0)))
-    await watcher.packet()
-    port = broker.listeners[0]["port"]
-    await asyncio.to_thread(
-        paho_publish.single,
-        "t",
-        b"x",
-        qos=1,
-        hostname="localhost",
-        port=port,
-        tls={"ca_certs": str(site.authority.ca)},
-        transport=transport,
-    )
-    assert await watcher.packet() == publish("t", b"x")
-
-
-@pytest.mark.parametrize("name", [None, "cellar"])
-async def test_mosquitto_pub_publishes_over_tls(start: Start, site: Site, name: str | None) -> None:
-    program = shutil.which("mosquitto_pub")
-    assert program is not None, "make packages-test installs mosquitto-clients"
-    broker = await start({"tls": site.tls() if name is None else site.mutual()}, PLAIN)
-    watcher = await broker.open(1)
-    assert await watcher.connect("watcher") == 0
-    watcher.send(subscribe(1, ("t", 0)))
-    await watcher.packet()
-    options = ["--cafile", site.authority.ca, "-p", broker.listeners[0]["port"]]
-    if name is not None:
-        certificate, key = site.clients[name]
-        options += ["--cert", certificate, "--key", key]
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [program, "-h", "localhost", *map(str, options), "-t", "t", "-m", "x", "-q", "2"],
-        check=False,
-        capture_output=True,
-        timeout=30,
-    )
-    assert done.returncode == 0, done.stderr
-    assert await watcher.packet() == publish("t", b"x")
