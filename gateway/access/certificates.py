@@ -1,7 +1,7 @@
 """The certificate of a TLS listener: read, checked, and made into a context for handshakes.
 
 Loading ends in a handshake of the certificate with itself, in memory: it proves that certificate
-and key serve clients, and reads what the certificate says. Dates are compared by the caller: at
+and key serve clients, and reads what is in the certificate. Dates are compared by the caller: at
 the start of a machine without a clock of its own they mean little.
 """
 
@@ -220,7 +220,7 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return what the certificate says, by a handshake with a client that trusts it alone."""
+    """Return what is in the certificate, by a handshake with a client that trusts it alone."""
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
@@ -255,7 +255,7 @@ def _has_shaken_hands(end: ssl.SSLObject) -> bool:
 
 
 def said_by(error: ssl.SSLError) -> str:
-    """Return what OpenSSL says, without the place in its source."""
+    """Return OpenSSL's reason, without the place in its source."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     return (error.reason or str(error)).lower().replace("_", " ")

@@ -74,7 +74,7 @@ commonName = supplied
 
 
 class AuthorityError(Exception):
-    """A certificate cannot be made; the message says why, and the mend."""
+    """A certificate cannot be made; the message has the reason and the mend."""
 
 
 class Authority:

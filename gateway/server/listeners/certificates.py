@@ -20,7 +20,7 @@ from gateway.server.listeners.stream import MqttProtocol
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 60.0
-"""How often the files are looked at: certbot renews by itself, and tells no other program."""
+"""How often the files are looked at: certbot renews by itself, and informs no other program."""
 
 SETTLE_SECONDS: Final = 2.0
 """Certificate and key are two files: read once neither changes any more."""

@@ -2,7 +2,7 @@
 
 OpenSSL works on two buffers in memory, so that the connection counts, and its CONNECT is awaited,
 from its first moment (asyncio's own TLS makes a connection of it only after the handshake), and
-so that a PROXY header may come before. What one read of the socket brings is decrypted at once and
+so that a PROXY header may come before. What one read of the socket brings is decrypted together and
 is one call of the protocol, as without TLS. Where that takes longer than a slice, because someone
 sends records without end that have nothing in them, the rest waits for the next turn of the loop.
 
@@ -115,7 +115,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             except ssl.SSLWantReadError:
                 continue  # as it is after each flight
             except ssl.SSLError as error:
-                self._flush()  # the alert says what is wrong
+                self._flush()  # the alert with the reason
                 self._refuse(error)
                 return
         self._flush()
