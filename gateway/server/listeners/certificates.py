@@ -41,7 +41,9 @@ class Certificates:
         """Load the files. Raises CertificateError."""
         self.files = files
         self.signature = signature_of(files.paths)
-        """Of the files that were read last, whether they can be used or not."""
+        """Of the files that are in use."""
+        self._tried = self.signature
+        """Of the files that were read last."""
         self.settling: Signature | None = None
         """Of files that have changed since, when they were looked at last."""
         self.loaded = load(files)
@@ -54,16 +56,30 @@ class Certificates:
 
     def candidate(self, now: float) -> Loaded:
         """Return what is on disk. Raises CertificateError where it cannot be used now."""
-        self.signature = signature_of(self.files.paths)
-        loaded = load(self.files)
-        problem = loaded.problem_at(now)
-        if problem is not None:
-            raise CertificateError(problem)
+        self._tried = signature_of(self.files.paths)
+        try:
+            loaded = load(self.files)
+            problem = loaded.problem_at(now)
+            if problem is not None:
+                raise CertificateError(problem)
+        except CertificateError as error:
+            if self.problem != str(error):
+                logger.error("the certificate in use stays as it was: %s", error)
+            self.problem = str(error)
+            raise
         return loaded
+
+    def is_outdated(self) -> bool:
+        """Return whether the files are others than those in use.
+
+        An expired certificate that was served from the start on is not: nothing better is there.
+        """
+        return self.problem is not None or signature_of(self.files.paths) != self.signature
 
     def use(self, loaded: Loaded) -> None:
         """Serve with what was loaded from the next handshake on."""
         self.loaded = loaded
+        self.signature = self._tried
         self.problem = None
         for peer, issued in list(self.peers.items()):
             if issued in loaded.revoked:
@@ -110,13 +126,13 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self) -> list[tuple[Certificates, Loaded]]:
-        """Return what is on disk for every listener, for `use`.
+        """Return what is on disk for every listener whose files have changed, for `use`.
 
         Raises:
             CertificateError: nothing of it is used then.
         """
         now = self._clock()
-        return [(each, each.candidate(now)) for each in self.all]
+        return [(each, each.candidate(now)) for each in self.all if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
         """Serve with these; return whether any is another one than before."""
@@ -146,11 +162,8 @@ class CertificateWatch:
     def _replace(self, certificates: Certificates) -> None:
         try:
             loaded = certificates.candidate(self._clock())
-        except CertificateError as error:
-            if certificates.problem != str(error):
-                logger.error("the certificate in use stays as it was: %s", error)
-            certificates.problem = str(error)
-            return
+        except CertificateError:
+            return  # logged, and shown as the listener's problem
         certificates.use(loaded)
         logger.info("%s was replaced: new connections have it", certificates.files.certificate)
 
@@ -182,7 +195,8 @@ def _stat_of(path: Path) -> tuple[int, int, int] | None:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    # Not the time of the contents: other rights matter as well, and copies may keep that time.
+    return found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def _is_same(before: Loaded, after: Loaded) -> bool:

@@ -136,6 +136,8 @@ async def test_an_expired_certificate_is_served_at_the_start_and_warned_of(
     assert any("expired on" in each.getMessage() for each in caplog.records)
     shown = broker.listeners[0]["certificate"]
     assert (shown["subject"], shown["days_left"]) == ("old", -2)
+    watch = broker.running.listening.certificates
+    assert not watch.use(watch.candidates()), "a reload for another reason is not refused"
     context = site.client()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     assert await (await broker.open(0, context)).log_in("a") == 0
