@@ -76,7 +76,8 @@ SAMPLE ?= 5
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: conformance conformance-write fill fuzz kill powercut simulate
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
-.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
+.PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
+.PHONY: cloud static bench bench-turns scale hostile
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -152,7 +153,7 @@ scale: $(VENV)/.ready-test build/compiled/.ready
 hostile: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.benchmarks.hostile $(ARGUMENTS)
 
-static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
@@ -233,11 +234,11 @@ image-twice: image-card
 bundle: packages-image
 	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
 
-image-test: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+image-test: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
 		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
 
-image-chain: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+image-chain: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
 		exec $(BIN)/python -m pytest -s tests/image/boot/test_whole_chain.py $(ARGUMENTS)
 
@@ -257,9 +258,14 @@ format: $(VENV)/.ready-test
 # `oncegate ingest` calls this where Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
+# Of a command that needs several sections, all in one call: without root it names all packages together.
+SECTIONS_cloud := run cloud
+SECTIONS_all-tests := run test cloud
+SECTIONS_all-image-tests := run test cloud deb image image-test
+
 packages-run packages-test packages-cloud packages-bench packages-deb packages-image packages-image-test \
-		packages-container packages-container-test: packages-%:
-	@$(PACKAGES) $*
+		packages-container packages-container-test packages-all-tests packages-all-image-tests: packages-%:
+	@$(PACKAGES) $(or $(SECTIONS_$*),$*)
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run
 	@$(ALONE); python=$$(requirements/find-python $(PYTHON)); \

@@ -16,6 +16,7 @@ from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configu
 from gateway.cli.output import show
 
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
+# requirements/install-debian-packages has the same versions.
 JAVA_VERSIONS = (17, 21)
 STANDARD_ERROR = 2
 
@@ -85,7 +86,8 @@ def set_up_spark() -> None:
     if checkout is None:
         versions = " or ".join(map(str, JAVA_VERSIONS))
         raise CommandFailed(
-            f"Spark needs Java {versions} (Debian: apt-get install openjdk-17-jre-headless) "
+            f"Spark needs Java {versions} (apt-get install openjdk-17-jre-headless on "
+            "Debian 12, openjdk-21-jre-headless on Debian 13; or set JAVA_HOME) "
             "and PySpark (pip install 'oncegate[cloud]')"
         )
     print("Setting up Spark, once: Java and PySpark ...", file=sys.stderr, flush=True)

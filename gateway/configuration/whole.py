@@ -54,9 +54,7 @@ class Configuration(Section):
         listener for plain MQTT."""
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
-        first = next(door for door in self.listeners if door.is_plain)
-        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
-        return everywhere.get(first.bind, first.bind), first.port
+        return next(door for door in self.listeners if door.is_plain).address
 
     @property
     def bridge_window(self) -> int:
