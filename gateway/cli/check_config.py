@@ -1,6 +1,7 @@
 """`oncegate check-config`: says whether a configuration can be used, before anything is
 restarted."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,17 +49,11 @@ def check_config(
         _print_schema()
         return
 
-    from gateway.access.passwords import PasswordFile, PasswordFileError
-    from gateway.cli.bridge import bridge_settings_of
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    bridge_settings_of(configuration)
-    if configuration.access.password_file is not None:
-        try:
-            PasswordFile.load(configuration.access.password_file)
-        except PasswordFileError as error:
-            raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
+    if mistakes := [*_mistakes_in_files(configuration)]:
+        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -67,6 +62,22 @@ def check_config(
         lambda _: _table_of(configuration, verdict) if show_keys else verdict,
         as_json=as_json,
     )
+
+
+def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
+    """What is wrong with the files that a configuration names, a line for each."""
+    from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.cli.bridge import bridge_settings_of
+
+    try:
+        bridge_settings_of(configuration)
+    except CommandFailed as error:
+        yield from error.lines
+    if configuration.access.password_file is not None:
+        try:
+            PasswordFile.load(configuration.access.password_file)
+        except PasswordFileError as error:
+            yield str(error)
 
 
 def _print_schema() -> None:
