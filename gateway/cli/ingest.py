@@ -7,13 +7,17 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
 from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
 from gateway.cli.output import show
+
+if TYPE_CHECKING:
+    from cloud_jobs.report import IngestReport
+    from cloud_jobs.settings import IngestSettings
 
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
 # requirements/install-debian-packages has the same versions.
@@ -35,7 +39,8 @@ def ingest(
 ) -> int:
     """Turn uploaded session logs into tables, and print what was found.
 
-    A second run adds what is new and nothing twice. Java and PySpark are set up the first time.
+    A second run adds what is new and nothing twice. Java and PySpark are set up the first time;
+    where nothing has landed since the last run they are not needed.
     Ends with 0, or with 4 where the tables have gaps: events that have not landed.
 
     Examples:
@@ -46,28 +51,45 @@ def ingest(
 
         oncegate ingest --json
     """
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
-    directory = configuration.gateway.data_dir.absolute()
-    set_up_spark()
-
-    from rich.console import Console
-
-    from cloud_jobs.errors import IngestError
-    from cloud_jobs.main import render, run
+    from cloud_jobs.report import render
     from cloud_jobs.settings import IngestSettings
 
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    directory = configuration.gateway.data_dir.absolute()
     settings = IngestSettings(
         source=source or _directory_of(configuration.upload_target),
         tables=tables or str(directory / "tables"),
         cache_dir=None,
     )
-    progress = Console(stderr=True, highlight=False)
-    try:
-        report = run(settings, lambda line: progress.print(line, style="dim", markup=False))
-    except IngestError as error:
-        raise CommandFailed(f"oncegate ingest: {line_of(error)}") from error
+    report = _report_of(settings)
     show(report.as_json(), lambda _: render(report), as_json=as_json)
     return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
+
+
+def _report_of(settings: "IngestSettings") -> "IngestReport":
+    """What the run found. Raises CommandFailed."""
+    from rich.console import Console
+
+    from cloud_jobs.unchanged import report_if_unchanged
+
+    console = Console(stderr=True, highlight=False)
+
+    def progress(line: str) -> None:
+        console.print(line, style="dim", markup=False)
+
+    report = report_if_unchanged(settings)
+    if report is not None:
+        progress("nothing has landed since the last run: Spark is not started")
+        return report
+    set_up_spark()
+
+    from cloud_jobs.errors import IngestError
+    from cloud_jobs.main import run
+
+    try:
+        return run(settings, progress)
+    except IngestError as error:
+        raise CommandFailed(f"oncegate ingest: {line_of(error)}") from error
 
 
 def _directory_of(target: str) -> str:

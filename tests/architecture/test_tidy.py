@@ -30,7 +30,6 @@ LONGER_FUNCTIONS = {
     "gateway/cli/audit.py: audit": 44,
     "gateway/cli/bench.py: bench": 90,
     "gateway/cli/check_config.py: check_config": 51,
-    "gateway/cli/ingest.py: ingest": 47,
     "gateway/cli/passwd.py: passwd": 65,
     "gateway/cli/up.py: _run": 41,
     "gateway/core/limits.py: __init__": 53,
