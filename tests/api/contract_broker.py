@@ -6,6 +6,7 @@ It speaks the peer's protocol over a real Unix socket; nothing of the API is rep
 import asyncio
 import contextlib
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,10 @@ class ContractBroker:
 
     async def start(self) -> None:
         self._clear_path()
+        # A broker that dies removes nothing; from Python 3.13 on asyncio would.
+        leaving: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._server = await asyncio.start_unix_server(
-            self._serve_connection, self.path, limit=1_048_576
+            self._serve_connection, self.path, limit=1_048_576, **leaving
         )
 
     def _clear_path(self) -> None:
