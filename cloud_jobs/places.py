@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def local_directory(place: str) -> Path | None:
-    """The directory that a path or a file URL names; None for any other URL."""
+    """Return the directory that a path or a file URL names; None for any other URL."""
     parts = urlsplit(place)
     if parts.scheme == "file":
         return Path(unquote(parts.path))

@@ -98,7 +98,7 @@ class IngestReport:
     repeated_starts: list[RepeatedStart] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON values; docs/commands.md has the keys."""
+        """Return the report as JSON values; docs/commands.md has the keys."""
         quarantine = [
             {"kind": kind, "reason": reason, "rows": rows}
             for (kind, reason), rows in sorted(self.quarantine.items())
@@ -108,7 +108,10 @@ class IngestReport:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> IngestReport:
-        """What `as_json` made. Raises KeyError, TypeError or AttributeError for anything else."""
+        """Make a report of what `as_json` made.
+
+        Raises KeyError, TypeError or AttributeError for anything else.
+        """
         parts = {
             "tables": {name: TableCount(**count) for name, count in values["tables"].items()},
             "quarantine": {(r["kind"], r["reason"]): r["rows"] for r in values["quarantine"]},
@@ -119,7 +122,7 @@ class IngestReport:
         return cls(**{**values, **parts})
 
     def without_news(self, source: str, tables_root: str, seconds: float) -> IngestReport:
-        """The report of a later run on the same tables that finds nothing new."""
+        """Return the report of a later run on the same tables that finds nothing new."""
         none: dict[str, Any] = dict.fromkeys(_NEWS, 0)
         return replace(
             self,
@@ -132,7 +135,7 @@ class IngestReport:
 
 
 def render(report: IngestReport) -> RenderableType:
-    """The report for a terminal."""
+    """Render the report for a terminal."""
     parts: list[RenderableType] = [_summary(report), _tables(report)]
     if report.gateways:
         parts.append(_gateways(report))

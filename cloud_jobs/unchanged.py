@@ -55,7 +55,7 @@ class Landing:
 
 
 def landing_of(settings: IngestSettings) -> Landing | None:
-    """What has landed; None where that cannot be known for certain without Spark."""
+    """List what has landed; None where that cannot be known for certain without Spark."""
     directory = local_directory(settings.source)
     if directory is None:
         return None
@@ -109,7 +109,7 @@ def remember(
 
 
 def report_if_unchanged(settings: IngestSettings) -> IngestReport | None:
-    """The report of a run that finds nothing new, None where Spark has to look."""
+    """Return the report of a run that finds nothing new, None where Spark has to look."""
     began = time.monotonic()
     directory = local_directory(settings.tables)
     if directory is None:
@@ -151,7 +151,7 @@ def _bytes_of(path: Path) -> list[object]:
 
 
 def _commits(directory: Path) -> dict[str, str]:
-    """The newest commit of each table, by the name of its file. Raises OSError."""
+    """Return the newest commit of each table, the name of its file. Raises OSError."""
     found = {}
     for log in directory.glob("[!_.]*/_delta_log"):
         names = [name for name in os.listdir(log) if _COMMIT.fullmatch(name)]

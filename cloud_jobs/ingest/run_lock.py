@@ -20,7 +20,7 @@ from cloud_jobs.places import local_directory
 def only_run(tables: str) -> Iterator[None]:
     """Hold the lock of a local tables directory. Raises IngestError when another process has it.
 
-    The kernel lets go of it when the process ends, however it ends.
+    The kernel releases it when the process ends, however it ends.
     """
     directory = local_directory(tables)
     if directory is None:

@@ -1,9 +1,9 @@
-"""The one door to this room: is this client who it says it is?
+"""The one entry to this room: is this client who it claims to be?
 
 A user name with a password is one question. Enhanced authentication (5.0 section 4.12) is an
 exchange of its own for each connection, with as many steps as its method wants. Every answer is
 awaited, because a check may take its time in a thread or ask another process; nothing here waits
-for a client. How many may ask at once, and for how long, is up to the server.
+for a client. How many may ask at the same time, and for how long, is up to the server.
 """
 
 import asyncio
@@ -53,15 +53,15 @@ class Authenticator:
     @property
     def methods(self) -> list[str]:
         """The methods of enhanced authentication for `begin`."""
-        # Offered also while no user has SCRAM keys: what is offered must not tell about users.
+        # Offered also while no user has SCRAM keys: what is offered must not depend on users.
         return [] if self._users is None else [METHOD]
 
     def replace_users(self, users: PasswordFile) -> bool:
-        """From the next question on, these are the users; whether anything is different.
+        """Replace the users from the next question on; return whether anything is different.
 
         Exchanges under way end as they began.
         """
-        assert self._users is not None, "the core was told that there are no users"
+        assert self._users is not None, "the core was made without users"
         before, self._users = self._users, users
         return users.differs_from(before)
 
@@ -87,7 +87,7 @@ class Authenticator:
     def _scram_keys_of(self, username: str) -> ScramKeys:
         users = self._users
         assert users is not None
-        # Made for every name, so that the time taken does not tell which exist.
+        # Made for every name, so that the time taken does not show which exist.
         decoy = decoy_keys_of(
             username, key=self._decoy_key, iterations=users.usual_scram_iterations
         )

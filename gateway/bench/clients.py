@@ -44,7 +44,7 @@ class Clients:
                 self.publishers[number].receivers.append(source.sequences)
 
     def __iter__(self) -> Iterator[Client]:
-        # Who only listens is there before anybody speaks.
+        # Clients that only subscribe are connected before any client publishes.
         yield from self.subscribers
         yield from self.publishers
 
@@ -89,7 +89,7 @@ class Clients:
         )
 
     def connect(self) -> None:
-        """Connects everybody and subscribes. Raises BenchFailed, OSError."""
+        """Connect all clients and subscribe. Raises BenchFailed, OSError."""
         _allow_files(self._scenario.publishers + self._scenario.subscribers + OTHER_FILES)
         for client in self:
             self._admit(client, keeps_session=self._scenario.persistent)
@@ -101,8 +101,23 @@ class Clients:
         for client in self:
             client.connection.setblocking(False)
 
+    def leave(self) -> None:
+        """End the subscribers' connections; their sessions stay, and queue what is published."""
+        for subscriber in self.subscribers:
+            subscriber.say_goodbye()
+        for publisher in self.publishers:
+            publisher.receivers = []
+
+    def come_back(self) -> None:
+        """Connect the subscribers again. Raises BenchFailed, OSError."""
+        for subscriber in self.subscribers:
+            for number, source in subscriber.sources.items():
+                self.publishers[number].receivers.append(source.sequences)
+            self._admit(subscriber, keeps_session=True)
+            subscriber.connection.setblocking(False)
+
     def disconnect(self) -> None:
-        """Ends connections, and sessions, unless the broker is gone."""
+        """End connections, and sessions, unless the broker is gone."""
         for client in self:
             client.say_goodbye()
         if not self._scenario.persistent:
@@ -128,7 +143,7 @@ class Clients:
 
 
 def _allow_files(count: int) -> None:
-    """Raises the soft limit of open files where it is too low. Raises BenchFailed."""
+    """Raise the soft limit of open files where it is too low. Raises BenchFailed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < count:
         if hard != resource.RLIM_INFINITY and hard < count:

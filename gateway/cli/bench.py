@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gateway.cli.bench_options import (
+    AwayOption,
     BrokerPidOption,
     CountOption,
     DiskOption,
@@ -56,6 +57,7 @@ def bench(
     subscribers: SubscribersOption = 1,
     pairs: PairsOption = False,
     persistent: PersistentOption = False,
+    away: AwayOption = False,
     qos: QosOption = 0,
     size: SizeOption = 64,
     window: WindowOption = 20,
@@ -86,14 +88,9 @@ def bench(
         oncegate bench --host broker.example --port 1883 --mqtt 5.0 --qos 1 --rate 5000 --json
     """
     if mqtt not in VERSIONS:
-        raise CommandFailed(
-            f"oncegate bench: --mqtt {mqtt}: expected 3.1.1 or 5.0", exit_code=EXIT_USAGE
-        )
+        raise _mistake(f"--mqtt {mqtt}: expected 3.1.1 or 5.0")
     if plot_file is not None and plot_file.suffix != ".svg":
-        raise CommandFailed(
-            f"oncegate bench: --plot {plot_file}: expected a name that ends in .svg",
-            exit_code=EXIT_USAGE,
-        )
+        raise _mistake(f"--plot {plot_file}: expected a name that ends in .svg")
     password = password_of(password_file, "--password-file")
     if host is None or port is None:
         ours = configuration_of(config).broker_address
@@ -114,6 +111,7 @@ def bench(
             window=window,
             outstanding=outstanding,
             persistent=persistent,
+            away=away,
             spin=spin,
             rate=rate,
             warm_up_seconds=warm_up,
@@ -125,7 +123,7 @@ def bench(
             password=None if password is None else password.encode(),
         )
     except ScenarioMistake as mistake:
-        raise CommandFailed(f"oncegate bench: {mistake}", exit_code=EXIT_USAGE) from None
+        raise _mistake(str(mistake)) from None
     from gateway.cli.bench_table import table_of
 
     fsync_ms, result = _measure(scenario, broker_pid, disk)
@@ -136,20 +134,25 @@ def bench(
         raise typer.Exit(EXIT_VIOLATION)
 
 
+def _mistake(what: str) -> CommandFailed:
+    """Return the failure of an option that cannot be run."""
+    return CommandFailed(f"oncegate bench: {what}", exit_code=EXIT_USAGE)
+
+
 def _measure(
     scenario: "Scenario", broker_pid: int | None, disk: Path | None
 ) -> tuple[dict[str, float], "Result"]:
-    """Runs the scenario and shows how far it is. Raises CommandFailed."""
+    """Run the scenario and show its progress. Raises CommandFailed."""
     from rich.console import Console
     from rich.live import Live
 
     from gateway.bench.connection import BenchFailed
-    from gateway.bench.fsync_probe import fsync_figures
+    from gateway.bench.fsync_probe import fsync_percentiles_ms
     from gateway.bench.processes import usage_of
     from gateway.bench.result import rate_of
     from gateway.bench.run import run
 
-    # It draws only when it is told to: a thread that draws would be in the way of what is timed.
+    # It draws only when asked to: a thread that draws would be in the way of what is timed.
     live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
     last: list[Reading] = []
 
@@ -161,7 +164,7 @@ def _measure(
     try:
         if broker_pid is not None:
             usage_of(broker_pid)
-        fsync_ms = {} if disk is None else fsync_figures(disk)
+        fsync_ms = {} if disk is None else fsync_percentiles_ms(disk)
         with live:
             return fsync_ms, run(scenario, broker_pid=broker_pid, progress=show)
     except ProcessLookupError as error:
@@ -180,7 +183,7 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """The files that were asked for. Raises OSError."""
+    """Write the files that were asked for. Raises OSError."""
     import json
 
     from gateway.bench.plot import svg_of

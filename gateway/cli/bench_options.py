@@ -27,7 +27,7 @@ PairsOption = Annotated[
     bool,
     typer.Option(
         "--pairs",
-        help="Publisher i sends to subscriber i, instead of everybody to everybody.",
+        help="Publisher i sends to subscriber i, instead of every publisher to every subscriber.",
         rich_help_panel=_WHO,
     ),
 ]
@@ -36,6 +36,15 @@ PersistentOption = Annotated[
     typer.Option(
         "--persistent",
         help="Sessions that outlive their connection. They are ended afterwards.",
+        rich_help_panel=_WHO,
+    ),
+]
+AwayOption = Annotated[
+    bool,
+    typer.Option(
+        "--away",
+        help="Subscribers leave persistent sessions behind. With --count they come back when all "
+        "was sent: how fast do their queues come? Else: how fast are full queues published to?",
         rich_help_panel=_WHO,
     ),
 ]

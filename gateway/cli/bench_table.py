@@ -1,4 +1,4 @@
-"""What a run of the load generator says, for a terminal."""
+"""The results of a run of the load generator, for a terminal."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LIMITS = {
 
 
 def title_of(scenario: Scenario) -> str:
-    """The scenario in a line."""
+    """Return the scenario in a line."""
     version = "5.0" if scenario.version == 5 else "3.1.1"
     parts = [
         f"MQTT {version}, QoS {scenario.qos}",
@@ -29,6 +29,8 @@ def title_of(scenario: Scenario) -> str:
     if scenario.qos:
         parts.append(f"window {scenario.window}")
         parts.append("persistent" if scenario.persistent else "clean")
+    if scenario.away:
+        parts.append("subscribers away" if scenario.stays_away else "subscribers come back")
     if scenario.spin:
         parts.append("never asleep")
     if scenario.rate is not None:
@@ -36,24 +38,33 @@ def title_of(scenario: Scenario) -> str:
     return ", ".join(parts)
 
 
+def _rates_of(scenario: Scenario) -> tuple[str, ...]:
+    """Return the rates that the scenario measures."""
+    if scenario.away and not scenario.stays_away:
+        return ("received",)
+    if scenario.stays_away or not scenario.subscribers:
+        return ("sent", "completed")
+    return ("sent", "received", "completed")
+
+
 def _shape_of(scenario: Scenario) -> str:
     return " in pairs" if scenario.shape == "pairs" else ""
 
 
 def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
-    """The whole result; `fsync_ms` is empty where no disk was measured."""
+    """Return the whole result; `fsync_ms` is empty where no disk was measured."""
     table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
     table.title_justify = "left"
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     answer = result.as_json()
     for name, rate in answer["per_second"].items():
-        if name == "sent" or (result.scenario.subscribers if name == "received" else True):
+        if name in _rates_of(result.scenario):
             table.add_row(name, f"{rate:,.0f} messages/s")
     latencies = {"delivery": result.delivery_ms, "acknowledged": result.acknowledgement_ms}
-    for name, figures in (latencies | {"fsync": fsync_ms}).items():
-        if figures:
-            table.add_row(name, _milliseconds(figures))
+    for name, values in (latencies | {"fsync": fsync_ms}).items():
+        if values:
+            table.add_row(name, _milliseconds(values))
     table.add_row("messages", _verdict(result.faults))
     if result.window_used < result.scenario.window:
         table.add_row("window", f"{result.window_used}: the broker takes no more")
@@ -73,12 +84,12 @@ def _verdict(faults: Faults) -> Text:
         "refused": faults.refused,
         "never acknowledged": faults.unfinished,
     }
-    said = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
-    return Text(said, "red") if said else Text("each once, in order", "green")
+    found = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
+    return Text(found, "red") if found else Text("each once, in order", "green")
 
 
-def _milliseconds(figures: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:,.3f}" for name, value in figures.items()) + " ms"
+def _milliseconds(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:,.3f}" for name, value in values.items()) + " ms"
 
 
 def _cost(process: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`oncegate check-config`: says whether a configuration can be used, before anything is
+"""`oncegate check-config`: checks whether a configuration can be used, before anything is
 restarted."""
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def check_config(
 
 
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
-    """What is wrong with the files that a configuration names, a line for each."""
+    """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli.bridge import bridge_settings_of
 

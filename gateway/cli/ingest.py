@@ -67,7 +67,7 @@ def ingest(
 
 
 def _report_of(settings: "IngestSettings") -> "IngestReport":
-    """What the run found. Raises CommandFailed."""
+    """Return what the run found. Raises CommandFailed."""
     from rich.console import Console
 
     from cloud_jobs.unchanged import report_if_unchanged
@@ -93,7 +93,7 @@ def _report_of(settings: "IngestSettings") -> "IngestReport":
 
 
 def _directory_of(target: str) -> str:
-    """A file URL's path; other URLs as they are."""
+    """Return a file URL's path; other URLs as they are."""
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(target)
@@ -131,15 +131,17 @@ def set_up_spark() -> None:
 
 
 def _checkout() -> Path | None:
-    """The source tree whose virtual environment runs this, if any."""
+    """Return the source tree whose virtual environment runs this, if any."""
     root = Path(__file__).resolve().parents[2]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None
 
 
 def _java_is_usable() -> bool:
-    """Whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions; where
-    it is not, JAVA_HOME is set to one that Debian has put beside it."""
+    """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
+
+    Where it is not, JAVA_HOME is set to one that Debian has put beside it.
+    """
     home = os.environ.get("JAVA_HOME")
     if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:
         return True

@@ -29,7 +29,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """The exit code, at the end. Raises CommandFailed where it cannot go on."""
+        """Run to the end and return the exit code. Raises CommandFailed where it cannot go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ def configuration_of(
     *,
     unknown: Collection[str] = (),
 ) -> Configuration:
-    """The configuration that `tables` (TOML's) describe.
+    """Return the configuration that `tables` (TOML's) describe.
 
     Args:
         tables: the sections by name, as the file has them.
@@ -92,7 +92,7 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """The tables that have no mistake; a section that has one is left out as a whole."""
+    """Return the tables that have no mistake; a section that has one is left out as a whole."""
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}
     for name, table in tables.items():
@@ -119,7 +119,7 @@ def _model_of(section: type[Section]) -> type[_Model]:
 
 
 def _checked_type(written: Any) -> Any:
-    """A key's type with the models in the sections' places."""
+    """Return a key's type with the models in the sections' places."""
     if isinstance(written, type) and issubclass(written, Section):
         return _model_of(written)
     if get_origin(written) is Annotated:
@@ -145,7 +145,7 @@ def _framing_of(written: object, info: ValidationInfo) -> str:
 
 
 def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
-    """The settings of the protocol; None where `framing` is wrong, which has its own line."""
+    """Return the protocol's settings; None where `framing` is wrong, which has its own line."""
     protocols, port = _protocols_in(info), info.data
     if "framing" not in port:
         return None
@@ -159,7 +159,7 @@ def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSe
 
 
 def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
-    """A device of another protocol's form of names would repeat the numbers of its readings."""
+    """Refuse names of another protocol's form: they would repeat the numbers of its readings."""
     for framing, protocol in protocols.items():
         prefix = protocol.device_prefix
         if prefix is not None and any(name.startswith(prefix) for name in names):

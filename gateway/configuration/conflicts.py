@@ -17,7 +17,7 @@ _EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
 
 
 def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iterator[str]:
-    """What to use instead, for each rule that is broken.
+    """Yield what to use instead, for each rule that is broken.
 
     Args:
         configuration: sections that are wrong have their defaults in it, lists their tables
@@ -30,7 +30,7 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
         yield from _listener_for_the_bridge(configuration)
     if not {"mqtt", "bridge"} & {*wrong} and configuration.bridge.broker is None:
         yield from _limits_for_the_bridge(configuration)
-    asks = not all(door.anonymous for door in configuration.listeners)
+    asks = not all(each.anonymous for each in configuration.listeners)
     if "access" not in wrong and configuration.access.password_file is None and asks:
         yield "[access] password_file where a listener has anonymous = false"
 
@@ -39,27 +39,27 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
     # Where no table is without a mistake there is the default one, which is in no file.
     is_known = "listeners" not in wrong or "listeners" in configuration.given
     written = configuration.listeners if is_known else ()
-    doors = [door for door in written if door.path or door.port]
-    for place in _repeated(door.place for door in doors):
+    listeners = [each for each in written if each.path or each.port]
+    for place in _repeated(each.place for each in listeners):
         yield f"one listener at {place}, not several"
     page = configuration.api
-    for first, second in _on_one_port(doors):
+    for first, second in _on_one_port(listeners):
         yield f"another port for the listener at {second.place}: {first.place} includes it"
     if "api" not in wrong:
-        for door in doors:
-            if door.path is None and _collide((door.bind, door.port), (page.bind, page.port)):
-                yield f"another [api] port than {page.port}: a listener is at {door.place}"
+        for each in listeners:
+            if each.path is None and _collide((each.bind, each.port), (page.bind, page.port)):
+                yield f"another [api] port than {page.port}: a listener is at {each.place}"
     if "gateway" not in wrong:
         section = configuration.gateway
         for path in (section.control_socket, section.status_socket):
-            if any(door.path is not None and _same(door.path, path) for door in doors):
+            if any(each.path is not None and _same(each.path, path) for each in listeners):
                 yield f"another path for the listener at {path}: it is a control socket's"
 
 
-def _on_one_port(doors: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Listeners of which the first has all addresses, that of the second among them."""
-    on_tcp = [door for door in doors if door.path is None]
-    for first in (door for door in on_tcp if door.bind in _EVERYWHERE):
+def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
+    """Yield pairs of listeners: the first has all addresses, that of the second among them."""
+    on_tcp = [each for each in listeners if each.path is None]
+    for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:
             differ = first.place != second.place
             if differ and _collide((first.bind, first.port), (second.bind, second.port)):
@@ -103,7 +103,7 @@ def _repeated(values: Iterable[str]) -> list[str]:
 
 
 def _listener_for_the_bridge(configuration: Configuration) -> Iterator[str]:
-    if not any(door.is_plain for door in configuration.listeners):
+    if not any(each.is_plain for each in configuration.listeners):
         yield (
             'a listener with protocol = "mqtt" and without proxy_protocol for the bridge, or '
             "[bridge] broker"

@@ -39,7 +39,7 @@ def load(
     overrides: Mapping[str, object],
     protocols: Protocols | None,
 ) -> Configuration:
-    """The configuration from `path` (None: no file), `environment` and `overrides`.
+    """Return the configuration from `path` (None: no file), `environment` and `overrides`.
 
     Args:
         path: the file.
@@ -141,13 +141,13 @@ class _Gathered:
             self.tables[str(location[0])] = value
             return
         section = self.tables.setdefault(str(location[0]), {})
-        # A file that says `mqtt = 1` is refused as a whole later; there is nothing to set in it.
+        # A file that has `mqtt = 1` is refused as a whole later; there is nothing to set in it.
         if isinstance(section, dict):
             section[str(location[1])] = value
 
 
 def variables() -> dict[str, Location]:
-    """Every environment variable of the configuration and the place that it sets."""
+    """Return every environment variable of the configuration and the place that it sets."""
     places: dict[str, Location] = {}
     for name in keys_of(Configuration):
         section = section_at(name)
@@ -182,7 +182,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> object:
-    """The text as a TOML value, else as JSON, else as it is."""
+    """Return the text as a TOML value, else as JSON, else as it is."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -198,7 +198,7 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """A password `12345` or a path `2024` is a text even though TOML would read a number."""
+    """Return a password `12345` or a path `2024` as a text, although TOML reads a number."""
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value
     section = section_at(str(location[0]))

@@ -54,7 +54,7 @@ class Configuration(Section):
         listener for plain MQTT."""
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
-        return next(door for door in self.listeners if door.is_plain).address
+        return next(each for each in self.listeners if each.is_plain).address
 
     @property
     def bridge_window(self) -> int:

@@ -162,7 +162,7 @@ class Running:
         )
 
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """An exception left one of the loop's callbacks.
+        """Handle an exception that left one of the loop's callbacks.
 
         The network's own errors end a connection. Anything else there is ours: going on would mean
         acknowledging what a restart does not find.

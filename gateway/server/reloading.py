@@ -54,7 +54,7 @@ class Reloading:
         self._service.reloading()
         try:
             configuration = self._read()
-            # Of the running broker: another file is taken with the next start, as the key says.
+            # Of the running broker: another file is taken with the next start.
             path = self._password_path
             users = None if path is None else PasswordFile.load(path)
         finally:
@@ -75,7 +75,7 @@ class Reloading:
         return {"changed": changed, "needs_restart": needs_restart}
 
     def reload_on_signal(self) -> None:
-        """SIGHUP: as `reload`; a mistake in the file leaves everything as it was."""
+        """Reload at SIGHUP as `reload`; a mistake in the file leaves everything as it was."""
         try:
             self.reload()
         except (ConfigurationError, PasswordFileError) as error:

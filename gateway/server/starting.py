@@ -115,7 +115,7 @@ def _log_recovery(opened: Opened) -> None:
         logger.error("%s", damage)
     if opened.damage:
         logger.error(
-            "what can be read is kept; `oncegate audit` tells what is missing. A card that loses "
+            "what can be read is kept; `oncegate audit` lists what is missing. A card that loses "
             "what it had should be replaced"
         )
     recovered = opened.recovered

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from gateway.bench.fsync_probe import fsync_figures
+from gateway.bench.fsync_probe import fsync_percentiles_ms
 from tests.benchmarks.brokers import BROKERS, BenchmarkFailed, oncegate
 from tests.benchmarks.contests import (
     CONTESTS,
@@ -32,7 +32,7 @@ from tests.benchmarks.contests import (
     Contest,
 )
 from tests.benchmarks.machine import machine_of
-from tests.benchmarks.measuring import Measured, Meter
+from tests.benchmarks.measuring import Measured, Meter, rate_of
 from tests.benchmarks.report import document_of, table_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -111,11 +111,11 @@ class _Benchmark:
         for turn in range(self._rounds):
             # Each broker is first in every other round: whoever drifts, drifts for both.
             for name in list(BROKERS)[:: -1 if turn % 2 else 1]:
-                with BROKERS[name](self._directory) as broker:
+                with BROKERS[name](self._directory, contest.queue_messages) as broker:
                     measured = self._meter.measure(broker, contest.options, self._seconds)
                 runs[name].append(measured)
-                self._say(contest.name, turn, f"{name} {_rate(measured):,.0f} messages/s")
-        rates = {name: median(_rate(run) for run in found) for name, found in runs.items()}
+                self._say(contest.name, turn, f"{name} {rate_of(measured):,.0f} messages/s")
+        rates = {name: median(rate_of(run) for run in found) for name, found in runs.items()}
         costs = {name: median(_cost(run) for run in found) for name, found in runs.items()}
         return {
             "name": contest.name,
@@ -132,9 +132,9 @@ class _Benchmark:
         ratios, runs, disks = [], [], []
         for turn in range(self._latency_rounds):
             with oncegate(self._directory) as broker:
-                before = self._fsync_figures()
+                before = self._fsync_percentiles_ms()
                 measured = self._meter.measure(broker, ONE_AT_A_TIME, self._seconds)
-                after = self._fsync_figures()
+                after = self._fsync_percentiles_ms()
             fsync_ms = (before["p50"] + after["p50"]) / 2
             latency_ms = measured["acknowledgement_ms"]["p50"]
             ratios.append(latency_ms / (FSYNCS_A_MESSAGE * fsync_ms))
@@ -152,9 +152,9 @@ class _Benchmark:
             "disks": disks,
         }
 
-    def _fsync_figures(self) -> dict[str, float]:
+    def _fsync_percentiles_ms(self) -> dict[str, float]:
         with self._meter.on_broker_core():
-            return fsync_figures(self._directory)
+            return fsync_percentiles_ms(self._directory)
 
     def _shared_latency(self) -> dict[str, Any]:
         """QoS 0 alone, and while the disk has as much to do as it can."""
@@ -176,7 +176,7 @@ class _Benchmark:
             "most": SHARED_LATENCY_MOST,
             "alone_ms": p99[0],
             "beside_ms": p99[1],
-            "load_per_second": median(_rate(load) for load in loads),
+            "load_per_second": median(rate_of(load) for load in loads),
             "alone": alone,
             "beside": beside,
             "loads": loads,
@@ -194,10 +194,6 @@ class _Benchmark:
     def _say(self, what: str, turn: int, figures: str) -> None:
         line = f"round {turn + 1}  {what}: {figures}"
         self._console.print(line, style="dim", markup=False, soft_wrap=True)
-
-
-def _rate(measured: Measured) -> float:
-    return float(measured["per_second"]["received"])
 
 
 def _cost(measured: Measured) -> float:

@@ -174,10 +174,11 @@ class Player:
             peer.connection, not peer.connection.writable, self.world.now
         )
 
-    def heard(self) -> None:
-        """The shell stops reading from a peer, or goes on."""
+    def reading(self) -> None:
+        """The event loop stops reading from a peer, or goes on."""
         peer = self._peer()
-        self.world.broker.set_heard(peer.connection, not peer.connection.heard, self.world.now)
+        broker = self.world.broker
+        broker.set_reading(peer.connection, not peer.connection.reading, self.world.now)
 
     def drop(self) -> None:
         """An operator ends the session."""
@@ -230,7 +231,7 @@ ACTIONS: Final[Sequence[Callable[[Player], None]]] = (
     Player.seal,
     Player.begin_checkpoint,
     Player.writable,
-    Player.heard,
+    Player.reading,
     Player.drop,
     Player.restart,
 )

@@ -214,10 +214,10 @@ class Peer(Client):
         return self.connection.state is ConnectionState.CONNECTED
 
     @property
-    def session_is_durable(self) -> bool:
+    def session_is_persistent(self) -> bool:
         """Whether its session outlives the power."""
         session = self.connection.session
-        return session is not None and session.durable
+        return session is not None and session.persistent
 
     def waits_for_nothing(self) -> bool:
         """Return whether everything it asked for has been answered."""

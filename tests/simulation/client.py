@@ -176,7 +176,7 @@ class Client:
             message.first_sent = self.world.moment
             message.first_sent_at = self.world.now
         message.sent_count += 1
-        message.temporary = message.temporary or not self.connecting.is_durable()
+        message.temporary = message.temporary or not self.connecting.is_persistent()
         self.send(
             Publish(
                 topic,
@@ -193,7 +193,7 @@ class Client:
         packet_id = self._other_id()
         self.asked[packet_id] = (True, topic_filter)
         qos = self.granted[topic_filter]
-        temporary = not self.connecting.is_durable()
+        temporary = not self.connecting.is_persistent()
         self.subscriptions.subscribe_sent(topic_filter, qos, self.world.moment, temporary=temporary)
         self.send(Subscribe(packet_id, [Subscription(topic_filter, qos)]))
 

@@ -41,7 +41,7 @@ class Attempt:
     link: Link
     clean: bool
     will: Message | None
-    durable: bool
+    persistent: bool
     session_before: str
     """What was known of the session before this CONNECT."""
     goodbye_bytes: int = 0
@@ -86,9 +86,9 @@ class Connecting:
         """Return the connection that counts."""
         return self.attempt.link if self.attempt is not None else None
 
-    def is_durable(self) -> bool:
+    def is_persistent(self) -> bool:
         """Return whether the session outlives the connection that counts."""
-        return self.attempt is not None and self.attempt.durable
+        return self.attempt is not None and self.attempt.persistent
 
     def goodbye_was_heard(self) -> bool:
         """Return whether the last connection ended with a DISCONNECT that arrived."""
@@ -109,15 +109,15 @@ class Connecting:
             return
         clean = self.plan.clean or self._clean_wanted or self._is_at_a_loss()
         will = self._make_will()
-        durable = self.plan.durable and not (clean and self.plan.version < 5)
-        self.attempt = Attempt(link, clean, will, durable, self.session)
+        persistent = self.plan.persistent and not (clean and self.plan.version < 5)
+        self.attempt = Attempt(link, clean, will, persistent, self.session)
         self.attempts.append(self.attempt)
         self.connected = False
         self.client.begin_connection()
         if clean:
             self.client.subscriptions.session_in_doubt(self.world.moment)
         if clean or self.session != "kept":
-            self.session = "doubtful" if durable or self.session != "none" else "none"
+            self.session = "doubtful" if persistent or self.session != "none" else "none"
         self._heard_at = self.world.now
         self._send_connect(self.attempt)
         self.world.at(self.world.now + CONNECT_PATIENCE_SECONDS, self._lose_patience, self.attempt)
@@ -214,7 +214,7 @@ class Connecting:
         if not present:
             self.client.forget_session()
         self._settle_wills(attempt, present)
-        self.session = "kept" if attempt.durable else "none"
+        self.session = "kept" if attempt.persistent else "none"
         self.kept_since = attempt.link
         self._clean_wanted = False
         self.connected = True
@@ -270,7 +270,7 @@ class Connecting:
             if will is None or not before.greeted or before.goodbye_bytes:
                 continue
             gone_at = before.link.broker_gone_at
-            if not delay or self.plan.version < 5 or not self.plan.durable:
+            if not delay or self.plan.version < 5 or not self.plan.persistent:
                 will.will_goes_out = MUST
             elif (
                 before is self.attempts[-2]
@@ -302,7 +302,7 @@ class Connecting:
         self._retry(0.05 + self.chance.random())
 
     def _forget_attempt(self) -> None:
-        if self.attempt is not None and not self.attempt.durable:
+        if self.attempt is not None and not self.attempt.persistent:
             self.client.subscriptions.session_in_doubt(self.world.moment)
         self.attempt = None
         self.connected = False
@@ -348,7 +348,7 @@ class Connecting:
             self.reset()
             return
         properties = None
-        if ends_session and self.plan.version == 5 and self.plan.durable:
+        if ends_session and self.plan.version == 5 and self.plan.persistent:
             properties = Properties()
             properties.session_expiry_interval_seconds = 0
             self.client.subscriptions.session_in_doubt(self.world.moment)

@@ -76,7 +76,7 @@ def _check_delivery(world: "World", client: Client, message: Message, end: int) 
         return
     why = world.log.dropped.get((client.name, message.key))
     # What a session drops that ends with its connection is not written down.
-    unwritten = why is None and not client.connecting.is_durable()
+    unwritten = why is None and not client.connecting.is_persistent()
     excused = world.queues_overflow and (why == "queue_full" or unwritten)
     if world.durations.has_passed(message):
         unrouted = not (world.log.released[message.key] or world.log.published[message.key])

@@ -49,7 +49,7 @@ class ClientPlan:
     will: WillPlan | None = None
 
     @property
-    def durable(self) -> bool:
+    def persistent(self) -> bool:
         """Return whether its session outlives its connections."""
         return not self.clean if self.version < 5 else self.expiry_seconds > 0
 

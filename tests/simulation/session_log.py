@@ -166,7 +166,7 @@ class SessionLog:
                 f"session {session} of {self.owners[session]} has {flight} in flight",
             )
         for client in clients.values():
-            if client.plan.durable:
+            if client.plan.persistent:
                 self._check_subscriber(client)
         for message in ledger.messages.values():
             if message.is_will or message.acknowledged is None or message.temporary:

@@ -109,7 +109,7 @@ class Witness:
         for packet in decoder.feed(data):
             self._count(type(packet).__name__.upper() + " sent")
             attempt = client.connecting.attempt
-            if attempt is not None and attempt.link is link and attempt.durable:
+            if attempt is not None and attempt.link is link and attempt.persistent:
                 self._check(client, packet)
 
     def _check(self, client: Client, packet: Packet) -> None:

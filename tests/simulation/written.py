@@ -24,7 +24,7 @@ class Picture:
         self.open: dict[int, tuple[int, set[int]]] = {}
         """By session: positions below this one are over, those aside that are in flight or wait."""
         for session in state.sessions.values():
-            if session.durable:
+            if session.persistent:
                 positions = {delivery.position for delivery in session.outbound.values()}
                 self.open[session.number] = (session.first_position, positions)
 

@@ -92,7 +92,7 @@ class Admitting:
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
         self._set_will(session, packet)
         pending = self.disconnecting.end_is_pending(session.client_id)
-        if session.durable or pending or session.will is not None:
+        if session.persistent or pending or session.will is not None:
             self.output.withhold(connection, connack)
         else:
             self.output.push(connection, connack)
@@ -235,7 +235,7 @@ class Admitting:
         """Return whether the client still counts as alive, and look again later if so."""
         silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
         due = connection.last_received + silence_seconds
-        if not connection.heard:
+        if not connection.reading:
             due = now + silence_seconds
         if due <= now:
             return False

@@ -73,7 +73,7 @@ class Authenticating:
         )
 
     def receive_auth(self, connection: Connection, packet: Auth) -> Violation | None:
-        """AUTH continues an exchange, or begins re-authentication."""
+        """Continue an exchange at AUTH, or begin re-authentication."""
         properties = packet.properties
         method = None if properties is None else properties.authentication_method
         if connection.authentication_method is None or method != connection.authentication_method:

@@ -127,7 +127,7 @@ class Connecting:
         )
 
     def take_terms(self, connection: Connection, packet: Connect) -> None:
-        """Take note of how the client wants to be spoken to: refusals keep to it as well."""
+        """Take over the protocol level and properties of a client: refusals depend on them."""
         connection.version = packet.protocol_level
         connection.username = packet.username
         if packet.properties is not None:

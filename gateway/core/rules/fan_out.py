@@ -22,7 +22,7 @@ class FanOut:
         self.permissions = core.permissions
 
     def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
-        """Give a message to everyone its topic reaches, and keep it if it says so."""
+        """Give a message to all sessions its topic reaches, and keep it if RETAIN is set."""
         if message.retain:
             self._retain(message)
         if route.refused:

@@ -67,7 +67,7 @@ class Permissions:
     """The questions, as the rules of MQTT ask them: `restricted` first, which costs nothing."""
 
     def __init__(self, authenticates: bool) -> None:
-        """`authenticates`: there are passwords, so that user names are proven."""
+        """Begin without rules. `authenticates`: there are passwords: user names are proven."""
         self.restricted = False
         """There are rules: an answer may be no."""
         self._authenticates = authenticates

@@ -143,7 +143,7 @@ class Publisher:
         statistics.publish_bytes_sent += sent * len(packet.payload)
 
     def publish_will(self, session: Session, now: float) -> None:
-        """The connection ended without DISCONNECT [MQTT-3.1.2-8]."""
+        """Publish the will of a connection that ended without DISCONNECT [MQTT-3.1.2-8]."""
         will = session.will
         if will is None:
             return

@@ -111,9 +111,9 @@ class Qos2Receive:
         self.recorder.message_held(held)
         if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
             answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)
-            self.output.send(connection, answer, session.durable)
+            self.output.send(connection, answer, session.persistent)
         else:
-            self.output.acknowledge(connection, PUBREC, packet.packet_id, session.durable)
+            self.output.acknowledge(connection, PUBREC, packet.packet_id, session.persistent)
 
     def receive_pubrel(
         self, session: Session, connection: Connection, packet_id: int, now: float
@@ -131,10 +131,10 @@ class Qos2Receive:
             )
         route = self.state.tree.route_of(message.topic)
         is_expired = self.frames.is_expired(message)
-        recorded = session.durable or (
+        recorded = session.persistent or (
             not is_expired and self.admission.must_record(session, message, route)
         )
-        if session.durable:
+        if session.persistent:
             message.batch = self.recorder.batch_number
         elif recorded:
             self.admission.record(session, message, route)
@@ -151,7 +151,7 @@ class Qos2Receive:
         self.fan_out.deliver(session, route, message, now)
 
     def abandon(self, held: Held) -> None:
-        """`await_rel_timeout` has passed: the operator wants the identifier back."""
+        """Give up a held message, because `await_rel_timeout` passed, to free its identifier."""
         self.statistics.abandoned += 1
         self.statistics.note(
             f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "

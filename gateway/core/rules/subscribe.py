@@ -36,7 +36,7 @@ IF_NEW: Final = 1
 
 
 class Subscribing:
-    """What a client asks to be told."""
+    """What a client asks to receive."""
 
     def __init__(
         self, core: Core, retained_replay: RetainedReplay, system_messages: SystemMessages
@@ -63,7 +63,7 @@ class Subscribing:
     def go_on(self, session: Session, connection: Connection, now: float) -> Violation | None:
         """Give the SUBSCRIBE of a connection, if there is one, a slice of work.
 
-        What a durable session finds retained is in its queue in the batch of SUBACK, or before:
+        What a persistent session finds retained is in its queue in the batch of SUBACK, or before:
         where it is too much for one slice PUBLISH comes first, as section 3.8.4 permits.
         """
         replay = self.retained_replay
@@ -127,7 +127,7 @@ class Subscribing:
     def _make(self, session: Session, asked: Asked, wanted: WantedSubscription) -> None:
         subscription = Subscription(wanted.topic_filter, options_of(wanted), asked.identifier)
         is_new = wanted.topic_filter not in session.subscriptions
-        if session.durable:
+        if session.persistent:
             self.recorder.subscribed(session, subscription)
         else:
             self.state.subscribed(session, subscription)
@@ -172,7 +172,7 @@ class Subscribing:
             tree.filters.wild_patterns + missing.wild_patterns > WILD_PATTERNS_MAX
         ):
             return "wild_patterns"
-        if self.limits.disk_full and session.durable:
+        if self.limits.disk_full and session.persistent:
             return DISK_FULL
         return ""
 
@@ -186,7 +186,7 @@ class Subscribing:
             codes.append(0 if existed else NO_SUBSCRIPTION_EXISTED)
             if existed:
                 self.state.work.spent += FILTER_UNITS
-                if session.durable:
+                if session.persistent:
                     self.recorder.unsubscribed(session, topic_filter)
                 else:
                     self.state.unsubscribed(session, topic_filter)
@@ -199,7 +199,7 @@ class Subscribing:
     ) -> Violation | None:
         if not connection.takes(data):
             return too_large(name, len(data), connection.maximum_packet_size_bytes)
-        self.output.send(connection, data, session.durable)
+        self.output.send(connection, data, session.persistent)
         return None
 
 

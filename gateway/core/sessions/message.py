@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import mypyc_attr
 
 from gateway.core.memory import text_bytes_of
+from gateway.core.sessions.packet_identifiers import Exchange
 
 if TYPE_CHECKING:
     from gateway.core.sessions.session import Session
@@ -29,7 +30,7 @@ STATE_NAMES: Final = {
     DeliveryState.RECEIVED: "awaiting_pubcomp",
     DeliveryState.DONE: "done",
 }
-"""In the status, and in what is said about a packet that does not fit."""
+"""In the status, and in the report of a packet that does not fit."""
 
 # The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
 QOS: Final = 3
@@ -80,7 +81,7 @@ class Message:
         """When it expires, in milliseconds of gateway time; 0: never."""
         self.has_place = False
         """Of a held message: it will be retained when it is released, whatever `max_retained` and
-        `max_retained_bytes` are by then, because its publisher has been told so."""
+        `max_retained_bytes` are by then, because its publisher has its acknowledgement."""
         self.stored = False
         """The message has a row of its own in the tables."""
         self.batch = -1
@@ -130,12 +131,13 @@ class Will:
 
 
 @mypyc_attr(acyclic=True)
-class Held:
+class Held(Exchange):
     """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
 
     def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
         self.session = session
         self.packet_id = packet_id
+        self.order = 0
         self.message = message
         self.since = now
         self.stored = False
@@ -143,7 +145,7 @@ class Held:
 
 
 @mypyc_attr(acyclic=True)
-class Delivery:
+class Delivery(Exchange):
     """A message on its way to one session: first waiting in its queue, then in flight."""
 
     def __init__(
@@ -162,6 +164,7 @@ class Delivery:
         self.qos = flags & QOS
         self.position = position
         self.packet_id = 0
+        self.order = 0
         self.state = DeliveryState.WAITING
         self.pubrec = 0
         """Which of its session's PUBRECs has come for it, counted from 1."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.sessions.message import Delivery, Held, Will
+from gateway.core.sessions.packet_identifiers import PacketIdentifiers
 from gateway.core.sessions.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -18,21 +19,21 @@ NO_TIMER: Final = float("inf")
 
 
 class Session:
-    """A client's session. `durable`: it outlives its connection and the power."""
+    """A client's session. `persistent`: it outlives its connection and a power cut."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
-        self, number: int, client_id: str, durable: bool
+        self, number: int, client_id: str, persistent: bool
     ) -> None:
         self.number = number
         self.client_id = client_id
         self.client_id_bytes = client_id.encode()
-        self.durable = durable
+        self.persistent = persistent
         self.username: str | None = None
         """The user that it belongs to: no other may have it. None: its client named no user."""
         self.listener = ""
         """Where its last connection came in; empty until it is resumed after a start."""
         self.protocol = 4
-        self.expiry_seconds = EXPIRY_NEVER if durable else 0
+        self.expiry_seconds = EXPIRY_NEVER if persistent else 0
         """Session expiry interval; EXPIRY_NEVER: it does not expire."""
         self.ended = False
         self.connection: Connection | None = None
@@ -41,9 +42,9 @@ class Session:
         """Subscriptions that are shared or have an identifier, by their key."""
         self.will: Will | None = None
         # Received and sent identifiers are two worlds, never one map.
-        self.inbound: dict[int, Held] = {}
+        self.inbound: PacketIdentifiers[Held] = PacketIdentifiers()
         self.inbound_bytes = 0
-        self.outbound: dict[int, Delivery] = {}
+        self.outbound: PacketIdentifiers[Delivery] = PacketIdentifiers()
         self.pubrecs = 0
         """How many have come, as far as what is in flight remembers."""
         self.last_packet_id = 0
@@ -88,7 +89,7 @@ class Session:
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
         """Return whether a message would be sent now, behind nothing that waits."""
         if not qos:
-            waits = self.queued_count > 0 and self.durable and limits.mqueue_store_qos0
+            waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0
             return (
                 not waits
                 and connection.writable
@@ -156,6 +157,6 @@ class Session:
         packet_id = self.last_packet_id
         while True:
             packet_id = packet_id + 1 if packet_id < 65_535 else 1
-            if packet_id not in self.outbound:
+            if self.outbound.get(packet_id) is None:
                 self.last_packet_id = packet_id
                 return packet_id

@@ -50,7 +50,7 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member whose turn it is: fair among those that are readiest for a message.
+        """Return the member that is next: fair among those that are readiest for a message.
 
         Args:
             limits: of windows and queues.
@@ -97,16 +97,16 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
     if connection is not None and session.takes_at_once(connection, limits, qos):
         return Readiness.OPEN
     keeps = qos > 0
-    if not keeps and session.durable and limits.mqueue_store_qos0:
+    if not keeps and session.persistent and limits.mqueue_store_qos0:
         # A client that is here gets QoS 0 through the queue where something waits there already.
         keeps = connection is None or session.queued_count > 0
     if keeps and session.has_room(limits, size_bytes):
         if connection is not None:
             return Readiness.KEPT_HERE
-        return Readiness.KEPT_AWAY if session.durable else Readiness.NEVER
+        return Readiness.KEPT_AWAY if session.persistent else Readiness.NEVER
     if connection is not None:
         return Readiness.LOST_HERE
-    return Readiness.LOST_AWAY if session.durable else Readiness.NEVER
+    return Readiness.LOST_AWAY if session.persistent else Readiness.NEVER
 
 
 class Route:
@@ -121,7 +121,7 @@ class Route:
         self.durable = False
         """A session among them keeps QoS 1 and 2 messages over a power cut."""
         self.persistent = False
-        """A durable session is among them, whatever QoS it was granted."""
+        """A persistent session is among them, whatever QoS it was granted."""
         self.plain = True
         """No member has options, and none is refused: a QoS 0 PUBLISH may be sent on as the bytes
         it came in."""
@@ -176,7 +176,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
         route.identifiers[session] = identifiers
         route.plain = False
     route.targets.append(target)
-    if session.durable:
+    if session.persistent:
         route.persistent = True
         route.durable = route.durable or target.qos > 0
 
@@ -192,6 +192,6 @@ def add_group(route: Route, group: Group) -> None:
     route.groups.append(group)
     route.plain = False
     for session, subscription in group.members.items():
-        if session.durable:
+        if session.persistent:
             route.persistent = True
             route.durable = route.durable or subscription.qos > 0

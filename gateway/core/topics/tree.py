@@ -117,7 +117,7 @@ class TopicTree:
         return None if groups is None else groups.get(group_name)
 
     def route_of(self, topic: str) -> Route:
-        """Return everyone a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
+        """Return all sessions a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)

@@ -124,7 +124,7 @@ class Control:
             raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
         after = _text(request, "after", "")
         sessions = self._event_loop.broker.state.sessions
-        # One more than is shown: it tells whether there are more.
+        # One more than is shown: it shows whether there are more.
         names = nsmallest(limit + 1, (name for name in sessions if name > after))
         shown: list[dict[str, Any]] = []
         size_bytes = 0

@@ -50,7 +50,7 @@ class Authentications:
         return len(self._waiting)
 
     def replace_users(self, users: PasswordFile) -> bool:
-        """From the next question on, these are the users; whether anything is different."""
+        """Replace the users from the next question on; return whether anything is different."""
         return self._authenticator.replace_users(users)
 
     def begin(self, request: AuthenticationRequest) -> None:
@@ -67,7 +67,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """A connection is gone, or its exchange is over."""
+        """Forget a connection that is gone, or whose exchange is over."""
         waiting = self._waiting.pop(connection, None)
         if waiting is not None:
             waiting.deadline.cancel()

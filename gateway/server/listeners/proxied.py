@@ -20,12 +20,12 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The proxy connected."""
+        """Take over the transport: the proxy connected."""
         self._transport = cast(asyncio.Transport, transport)
         self._protocol.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: a part of the header, or all of it and what follows."""
+        """Take bytes that arrived: a part of the header, or all of it and what follows."""
         self._received += data
         try:
             header = header_of(self._received)
@@ -44,13 +44,13 @@ class ProxiedProtocol(asyncio.Protocol):
             self._protocol.data_received(rest)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone before its header was whole."""
+        """Pass on that the connection is gone before its header was whole."""
         self._protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The peer reads too slowly."""
+        """Pass on that the peer reads too slowly."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """The peer has caught up."""
+        """Pass on that the peer has caught up."""
         self._protocol.resume_writing()

@@ -18,7 +18,7 @@ def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
         "client_id": session.client_id,
         "session": session.number,
         "connected": connection is not None,
-        "clean": not session.durable,
+        "clean": not session.persistent,
         "protocol": session.protocol,
         "address": None if connection is None else connection.address,
         "connected_since_ms": None
@@ -50,7 +50,7 @@ def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]
             "qos": delivery.qos,
             "state": STATE_NAMES[delivery.state],
         }
-        for delivery in list(session.outbound.values())[:LISTED_MAX]
+        for delivery in session.outbound.values()[:LISTED_MAX]
     ]
     return detail
 

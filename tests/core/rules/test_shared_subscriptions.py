@@ -140,10 +140,10 @@ def test_a_message_that_only_a_clean_member_still_had_is_on_disk_before_another_
     harness: Harness,
 ) -> None:
     clean = member(harness, "clean", qos=1, expiry=0)
-    durable = connect(harness, "durable")
-    subscribe(harness, durable, Subscription("t/#", 1))
+    persistent = connect(harness, "persistent")
+    subscribe(harness, persistent, Subscription("t/#", 1))
     publish(harness, connect(harness, "p"), "t/1", b"x")
-    durable.send(Puback(1))
+    persistent.send(Puback(1))
     harness.commit()
     harness.checkpoint()  # the message has no row, and its blob is covered
     other = member(harness, "other", qos=1, receive_maximum=1)
