@@ -116,7 +116,7 @@ test-quiet:
 test-plain:
 	@exec $(BIN)/python -m pytest -m "not quiet" -n $(WORKERS) --dist loadfile \
 		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) \
-		tests/system tests/powercut tests/simulation tests $(ARGUMENTS)
+		tests/system tests/instruments/powercut tests/instruments/simulation tests $(ARGUMENTS)
 
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
@@ -135,8 +135,8 @@ test-image:
 # left out: nothing can take the place of a compiled function.
 test-compiled: $(VENV)/.ready-test build/compiled/.ready
 	@PYTHONPATH="$(CURDIR)/build/compiled:$(CURDIR)" exec $(BIN)/python -P -m pytest --compiled -q \
-		-o pythonpath= tests/wire tests/core tests/store tests/simulation \
-		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
+		-o pythonpath= tests/wire tests/core tests/store tests/instruments/simulation \
+		--ignore=tests/instruments/simulation/test_mutants.py $(ARGUMENTS)
 
 # asyncio, sockets and files differ from version to version: the rooms that live in them, under the newest
 # Python that is installed beside the one of $(VENV).
@@ -154,18 +154,18 @@ ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
 
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.side_by_side $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.side_by_side $(ARGUMENTS)
 
 bench-turns: $(VENV)/.ready-run build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.turns $(BEFORE) $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.turns $(BEFORE) $(ARGUMENTS)
 
 # ARGUMENTS="wear restart" measures these parts only.
 scale: $(VENV)/.ready-test build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.scale $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.scale $(ARGUMENTS)
 
 # ARGUMENTS="WrongPasswords Wills" measures these attacks only, and writes nothing into docs.
 hostile: $(VENV)/.ready-test build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.hostile $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.hostile $(ARGUMENTS)
 
 static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)
@@ -214,17 +214,17 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 # cuts; --compiled among the ARGUMENTS takes the compiled build.
 simulate: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
-		exec $(BIN)/python -P -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
+		exec $(BIN)/python -P -m tests.instruments.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
 
 fill: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.filling.run --fills $(FILLS) $(if $(SEED),--seed $(SEED))
+	@exec $(BIN)/python -m tests.instruments.filling.run --fills $(FILLS) $(if $(SEED),--seed $(SEED))
 
 kill: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
 		exec $(BIN)/python -P -m tests.system.kill --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 powercut: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 # IMAGE_URL is where the file can be downloaded, for Imager's list. UPDATE_CERTIFICATE and UPDATE_KEY
 # are PEM files; without them bundles are signed, and accepted, with a throwaway key.
@@ -269,7 +269,7 @@ conformance-write: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py --write
 
 fuzz: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.fuzz --seconds $(SECONDS) $(ARGUMENTS)
 
 format: $(VENV)/.ready-test
 	@$(BIN)/ruff format $(SOURCES)

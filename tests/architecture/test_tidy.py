@@ -18,11 +18,13 @@ PARTS = {
 }
 MODULE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 40
-# Longer ones, which must not grow: modules that are one table or one automaton.
+# Longer ones, which must not grow: modules that are one table or one automaton, and two of tests.
 LONGER_MODULES = {
     "gateway/core/state.py": 356,
     "gateway/store/checkpoint.py": 355,
     "gateway/store/journal.py": 330,
+    "tests/core/rules/test_permissions.py": 418,
+    "tests/server/listeners/test_websocket.py": 343,
 }
 # Longer ones, which must not grow: an attribute a line, an option a line, or a loop in which a call
 # would cost a message more than a line costs its reader.
@@ -107,7 +109,8 @@ def misnamed_loggers_in(path: Path) -> Iterator[str]:
 
 
 def test_no_module_is_longer_than_it_may_be() -> None:
-    lengths = {str(path): (ROOT / path).read_text().count("\n") for path in modules()}
+    tests = [path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py")]
+    lengths = {str(path): (ROOT / path).read_text().count("\n") for path in modules() + tests}
     found = {
         path: lines
         for path, lines in lengths.items()

@@ -8,15 +8,16 @@ from rich.console import Console, RenderableType
 
 from gateway.cli.main import run
 from gateway.cli.tables import session_tables, sessions_table, status_table
-from tests.cli.peer import SESSION, Peer, good
+from tests.cli.peer import SESSION, Peer
+from tests.peers.control_server import result
 
 
 def test_a_client_id_can_neither_colour_the_terminal_nor_be_markup(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    peer.answer = lambda question: good({"sessions": [SESSION], "next": None})
+    peer.answer = lambda question: result({"sessions": [SESSION], "next": None})
     assert run(["ctl", "sessions"]) == 0
-    peer.answer = lambda question: good(SESSION)
+    peer.answer = lambda question: result(SESSION)
     assert run(["ctl", "session", "x"]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateway.server.listeners.proxy_header import SIGNATURE
+from tests.peers.mqtt_bytes import PINGREQ, connect
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import PINGREQ, connect
 
 PROXY: dict[str, Any] = {"proxy_protocol": True, "allow_anonymous_network": True}
 PLAIN = {"protocol": "mqtt"}
@@ -36,7 +36,7 @@ async def test_a_connection_of_the_proxys_own_keeps_its_address(start: Start) ->
     broker = await start({**PROXY}, PLAIN)
     client = await broker.open()
     client.send(OWN)
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     assert broker.addresses()[0].startswith("127.0.0.1:")
 
 
@@ -72,8 +72,8 @@ async def test_a_client_that_leaves_within_its_header_leaves_nothing_behind(star
     client = await broker.open()
     client.send(PROXIED[:20])
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 1)
-    client.cut()
+    client.abort()
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 0)
     late = await broker.open()
     late.send(PROXIED)
-    assert await late.connect("b") == 0
+    assert await late.log_in("b") == 0
