@@ -143,7 +143,7 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 test-second-python: $(VENV)/.ready-test
 	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
 		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
-		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -m "not slow and not quiet" \
+		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -n 2 --dist loadfile -m "not slow and not quiet" \
 			tests/api tests/bridge tests/server $(ARGUMENTS) || test $$? = 5; }; \
 	else echo "not run: no second Python"; fi
 
