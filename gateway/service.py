@@ -1,7 +1,7 @@
 """Reports of a process to systemd: ready, alive, reloading, stopping, and its status in a line.
 
 Each process calls `alive` where it does its work, and only there: one that stands still is ended
-and started again by systemd. Without systemd every call does nothing.
+and started again by systemd. Where systemd has not started the process every call does nothing.
 """
 
 import logging
@@ -10,13 +10,18 @@ import time
 
 try:
     from systemd import daemon
-except ImportError:  # no systemd on this machine, for example macOS
+except ImportError:  # the extra `systemd` is not installed
     daemon = None
 
 logger = logging.getLogger(__name__)
 
 _FED_EACH = 4
 """WATCHDOG=1 is sent at most so often within the time that systemd waits for it. It asks for 2."""
+
+_NO_LIBRARY = (
+    "systemd waits for notifications and ends this process without them, but systemd-python is not "
+    "installed: pip install 'oncegate[systemd]', or Type=exec without WatchdogSec= in the unit"
+)
 
 
 class Service:
@@ -67,7 +72,12 @@ class Service:
             self._notify(f"STATUS={text}")
 
     def _notify(self, message: str) -> None:
-        if daemon is None or "NOTIFY_SOCKET" not in os.environ:
+        if "NOTIFY_SOCKET" not in os.environ:
+            return
+        if daemon is None:
+            if not self._deaf:
+                logger.error(_NO_LIBRARY)
+            self._deaf = True
             return
         try:
             daemon.notify(message)

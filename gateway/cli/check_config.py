@@ -1,6 +1,7 @@
 """`oncegate check-config`: checks whether a configuration can be used, before anything is
 restarted."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,12 +50,11 @@ def check_config(
         _print_schema()
         return
 
-    from gateway.cli.bridge import bridge_settings_of
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    bridge_settings_of(configuration)
-    _load_secrets(configuration)
+    if mistakes := [*_mistakes_in_files(configuration)]:
+        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -65,21 +65,25 @@ def check_config(
     )
 
 
-def _load_secrets(configuration: "Configuration") -> None:
-    """Load the password file and the certificates of all listeners. Raises CommandFailed."""
-    from gateway.access.certificates import CertificateError
+def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
+    """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.cli.bridge import bridge_settings_of
 
     try:
-        if configuration.access.password_file is not None:
+        bridge_settings_of(configuration)
+    except CommandFailed as error:
+        yield from error.lines
+    if configuration.access.password_file is not None:
+        try:
             PasswordFile.load(configuration.access.password_file)
-        _load_certificates(configuration)
-    except (PasswordFileError, CertificateError) as error:
-        raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
+        except PasswordFileError as error:
+            yield str(error)
+    yield from _mistakes_in_certificates(configuration)
 
 
-def _load_certificates(configuration: "Configuration") -> None:
-    """Load the certificates of all listeners. Raises CertificateError."""
+def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
+    """Yield why a listener's certificate cannot be used now."""
     import time
 
     from gateway.access.certificates import CertificateError, load
@@ -87,9 +91,12 @@ def _load_certificates(configuration: "Configuration") -> None:
 
     for listener in configuration.listeners:
         if listener.tls is not None:
-            problem = load(tls_files_of(listener)).problem_at(time.time())
+            try:
+                problem = load(tls_files_of(listener)).problem_at(time.time())
+            except CertificateError as error:
+                problem = str(error)
             if problem is not None:
-                raise CertificateError(problem)
+                yield problem
 
 
 def _print_schema() -> None:

@@ -203,7 +203,6 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    host, port = configuration.broker_address
     page = configuration.api
     data_dir = configuration.gateway.data_dir
     command = escape(_command())
@@ -212,7 +211,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     console.print("\n[bold green]Oncegate runs.[/] Ctrl-C stops it.\n")
     for name, value in (
         ("page", f"http://{page.bind}:{page.port}/"),
-        ("readings", f"mosquitto_sub -h {host} -p {port} -t 'sensors/#' -v"),
+        ("readings", subscribing_command(configuration)),
         ("status", f"{command} ctl status{escape(at_data_dir)}"),
         ("tables", f"{command} ingest{escape(at_data_dir)}"),
         ("data", escape(str(data_dir))),
@@ -223,6 +222,18 @@ def _print_where_to_look(configuration: "Configuration") -> None:
         nothing = escape("No [[serial]] port is configured")
         console.print(f"\n  {nothing}: a simulated board speaks on {link}.")
     console.print()
+
+
+def subscribing_command(configuration: "Configuration") -> str:
+    """Return the command that shows readings, at a listener without a password if there is one."""
+    plain = [listener for listener in configuration.listeners if listener.is_plain]
+    if configuration.bridge.broker is not None:
+        (host, port), asks = configuration.broker_address, configuration.bridge.username is not None
+    else:
+        chosen = next((each for each in plain if each.anonymous), plain[0])
+        (host, port), asks = chosen.address, not chosen.anonymous
+    user = " -u USER -P PASSWORD" if asks else ""
+    return f"mosquitto_sub -h {host} -p {port}{user} -t 'sensors/#' -v"
 
 
 def _command() -> str:

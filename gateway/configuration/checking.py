@@ -5,7 +5,7 @@ The models are made of the sections, so that a key stands in one place. No other
 imports pydantic, which a process that only uses a configuration does not need.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from gateway.configuration.conflicts import conflicts
 from gateway.configuration.problems import ConfigurationError, Location, Written, lines_of
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.whole import Configuration
@@ -53,6 +54,8 @@ def configuration_of(
     tables: Mapping[str, Any],
     source_of: Callable[[Location], str],
     protocols: Protocols = NO_PROTOCOLS,
+    *,
+    unknown: Collection[str] = (),
 ) -> Configuration:
     """Return the configuration that `tables` (TOML's) describe.
 
@@ -60,6 +63,7 @@ def configuration_of(
         tables: the sections by name, as the file has them.
         source_of: names where a value came from.
         protocols: the values of `framing`, with the keys that each adds to its table.
+        unknown: sections of which something could not be read: nothing follows from their values.
 
     Raises:
         ConfigurationError: with a line for each mistake.
@@ -67,14 +71,39 @@ def configuration_of(
     assert protocols or not tables.get("serial"), (
         "a program that accepts [[serial]] gives protocols"
     )
+    lines: list[str] = []
+    wrong = {*unknown}
     try:
-        model = _CONFIGURATION.model_validate(tables, context=protocols)
+        made = _made_of(tables, protocols)
     except ValidationError as error:
-        written = Written(tables, source_of, protocols)
-        raise ConfigurationError(lines_of(error, written)) from None
-    made = _section_of(model)
+        lines = lines_of(error, Written(tables, source_of, protocols))
+        places = [details["loc"] for details in error.errors()]
+        wrong |= {str(place[0]) for place in places if place}
+        made = _made_of(_without(tables, places), protocols)
+    lines += [f"{source_of(())}: use {mend}" for mend in conflicts(made, wrong)]
+    if lines:
+        raise ConfigurationError(lines)
+    return made
+
+
+def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
+    made = _section_of(_CONFIGURATION.model_validate(tables, context=protocols))
     assert isinstance(made, Configuration)
     return made
+
+
+def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
+    """Return the tables that have no mistake; a section that has one is left out as a whole."""
+    wrong = {tuple(place[:2]) for place in places}
+    right: dict[str, Any] = {}
+    for name, table in tables.items():
+        if isinstance(table, list) and (name,) not in wrong:
+            kept = [each for number, each in enumerate(table) if (name, number) not in wrong]
+            if kept:
+                right[name] = kept
+        elif not any(place[:1] == (name,) for place in wrong):
+            right[name] = table
+    return right
 
 
 def _model_of(section: type[Section]) -> type[_Model]:

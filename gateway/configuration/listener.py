@@ -95,6 +95,12 @@ class Listener(Section):
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
+    def address(self) -> tuple[str, int]:
+        """Host and port at which a client on this machine reaches a listener on TCP."""
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+        return everywhere.get(self.bind, self.bind), self.port
+
+    @property
     def is_plain(self) -> bool:
         """Whether a client finds MQTT on TCP there, with nothing before or around it."""
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None

@@ -94,10 +94,13 @@ def section_at(name: str) -> type[Section]:
     return section
 
 
-def suggestion(unknown: str, known: Iterable[str]) -> str:
-    """Return a mend for a key that is not known: the nearest one, or all of them."""
+def suggestion(unknown: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """Return a mend for a key that is not known: the nearest one, or all of them.
+
+    `likeness` is how much of it the nearest one needs, from 0 (any) to 1 (all).
+    """
     names = sorted(known)
-    nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=likeness)
     if nearest:
         return f'did you mean "{nearest[0]}"?'
     return f"known are {', '.join(names)}"

@@ -6,6 +6,7 @@ Requests and answers are JSON, one a line (`gateway.control.messages`), over a r
 import asyncio
 import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,10 +44,14 @@ class ControlServer:
     async def start(self) -> None:
         """Listen, and as every broker at its start remove the socket that the last one left."""
         self.path.unlink(missing_ok=True)
-        self._server = await asyncio.start_unix_server(self._serve, self.path, limit=LINE_BYTES_MAX)
+        # A broker that dies removes nothing; from Python 3.13 on asyncio would.
+        leaving: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+        self._server = await asyncio.start_unix_server(
+            self._serve, self.path, limit=LINE_BYTES_MAX, **leaving
+        )
 
     async def stop(self) -> None:
-        """Close every connection and listen no longer."""
+        """Close every connection and listen no longer; the socket's file stays."""
         assert self._server is not None
         self._server.close()
         for writer in list(self.writers):
