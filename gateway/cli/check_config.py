@@ -48,25 +48,49 @@ def check_config(
         _print_schema()
         return
 
-    from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli.bridge import bridge_settings_of
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
     bridge_settings_of(configuration)
-    if configuration.access.password_file is not None:
-        try:
-            PasswordFile.load(configuration.access.password_file)
-        except PasswordFileError as error:
-            raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
+    rules = _rights_of(configuration)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
     show(
-        {"file": place, "configuration": tables(configuration)},
-        lambda _: _table_of(configuration, verdict) if show_keys else verdict,
+        {"file": place, "configuration": tables(configuration), "rules": rules},
+        lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}",
         as_json=as_json,
     )
+
+
+def _rights_of(configuration: "Configuration") -> str:
+    """Check the users and the access rules; return what holds, in a sentence."""
+    from gateway.access.default_rules import NAME
+    from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.access.rules_file import RulesFileError
+    from gateway.server.rights import rules_of
+
+    problems: list[str] = []
+    if configuration.access.password_file is not None:
+        try:
+            PasswordFile.load(configuration.access.password_file)
+        except PasswordFileError as error:
+            problems.append(str(error))
+    try:
+        rules = rules_of(configuration)
+    except RulesFileError as error:
+        problems += error.problems
+    if problems:
+        raise CommandFailed(problems, exit_code=EXIT_CONFIGURATION)
+    if rules is None:
+        return "no rules file: every client may publish and subscribe to everything"
+    if rules.file.name == NAME:
+        return (
+            "no rules file: users have users/NAME/# and read sensors/#, which the bridge alone "
+            "writes (oncegate acl show)"
+        )
+    return f"{rules.file.name}: {len(rules.file.rules)} access rules"
 
 
 def _print_schema() -> None:

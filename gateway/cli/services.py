@@ -42,6 +42,7 @@ class PreparedBroker(Prepared):
 
     def run(self) -> int:
         from gateway.access.passwords import PasswordFileError
+        from gateway.access.rules_file import RulesFileError
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
         from gateway.server.commit.faults import StoreFailed
@@ -55,7 +56,7 @@ class PreparedBroker(Prepared):
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,
             refusals=(DataDirectoryInUse, StoreFailed),
-            mistakes=(ConfigurationError, PasswordFileError),
+            mistakes=(ConfigurationError, PasswordFileError, RulesFileError),
         )
         return 0
 

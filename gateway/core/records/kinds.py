@@ -92,6 +92,7 @@ class WillClearReason(Word):
     DISCONNECT = 0
     PUBLISHED = 1
     REPLACED = 2
+    REFUSED = 3
 
 
 class Origin(Word):

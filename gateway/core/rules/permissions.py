@@ -1,8 +1,9 @@
 """Who may connect, publish, subscribe and receive: a pure question each, asked in one place each.
 
 =========  ==========================================================================
-connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too
-publish    `Admission.refusal_of`, for each PUBLISH
+connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too;
+           `Revoking.enforce`, of those that are connected, when rules or users have changed
+publish    `Admission.refusal_of`, for each PUBLISH; `Qos2Receive.receive_pubrel`, again
 will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
 subscribe  `Subscribing._refusal_of`, for each filter
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
@@ -11,7 +12,8 @@ receive    `TopicTree.route_of`, when a route is made, so that a message costs n
 =========  ==========================================================================
 
 All is allowed until `restrict` is called. What a client has in its queue it gets: whether it may
-receive a message is asked when the message is published.
+receive a message is asked when the message is published. A user that is gone may do nothing,
+whatever the rules say.
 """
 
 from collections.abc import Iterable
@@ -21,6 +23,7 @@ from mypy_extensions import mypyc_attr
 
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
+from gateway.core.topics.route import Route
 
 CONNECT_REFUSED: Final = "not_authorized"
 WILL_REFUSED: Final = "will_not_authorized"
@@ -28,6 +31,10 @@ PUBLISH_REFUSED: Final = "publish_not_authorized"
 SUBSCRIBE_REFUSED: Final = "subscribe_not_authorized"
 RECEIVE_REFUSED: Final = "receive_not_authorized"
 """How refusals are counted in the status's `errors`."""
+
+# Not Final: tests make it small enough to be reached.
+CLIENTS_MAX: int = 20_000
+"""Clients of which is kept what the rules say about them; beyond it they are asked about again."""
 
 
 class Client:
@@ -40,6 +47,8 @@ class Client:
         """None: the client named no user, or there are no passwords to prove one."""
         self.listener = listener
         """Where its connection came in; empty for a session that was not resumed since a start."""
+        self.found: object = None
+        """What the rules keep with the client, to answer faster; None at first."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -50,11 +59,11 @@ class AccessRules:
         """Return whether an authenticated client is let in."""
         return True
 
-    def may_publish(self, client: Client, topic: str) -> bool:
+    def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
         """Return whether a client may publish to a topic, as a PUBLISH or as its will."""
         return True
 
-    def may_subscribe(self, client: Client, topic_filter: str) -> bool:
+    def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
         """Return whether a client may subscribe; `$share/<name>/` is not part of the filter."""
         return True
 
@@ -69,43 +78,86 @@ class Permissions:
     def __init__(self, authenticates: bool) -> None:
         """`authenticates`: there are passwords, so that user names are proven."""
         self.restricted = False
-        """There are rules: an answer may be no."""
+        """There are rules, or users that are gone: an answer may be no."""
         self._authenticates = authenticates
+        self._has_rules = False
         self._rules = AccessRules()
+        self._gone: frozenset[str] = frozenset()
+        self._clients: dict[Session, Client] = {}
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Answer by these rules from now on; None: everything is allowed."""
-        self.restricted = rules is not None
+        self._has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
+        self._update()
+
+    def forbid(self, gone: frozenset[str]) -> None:
+        """Allow these users nothing from now on."""
+        self._gone = gone
+        self._update()
+
+    def _update(self) -> None:
+        self.restricted = self._has_rules or bool(self._gone)
+        self._clients = {}
 
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
         """Return whether a client must not be let in."""
-        return not self._rules.may_connect(self._client_of_connection(connection, client_id))
+        client = self._client_of_connection(connection, client_id)
+        return client.username in self._gone or not self._rules.may_connect(client)
 
-    def refuses_will(self, connection: Connection, client_id: str, topic: str) -> bool:
+    def refuses_will(
+        self, connection: Connection, client_id: str, topic: str, qos: int, retain: bool
+    ) -> bool:
         """Return whether a client that connects must not publish its will."""
         client = self._client_of_connection(connection, client_id)
-        return not self._rules.may_publish(client, topic)
+        return not self._rules.may_publish(client, topic, qos, retain)
 
-    def refuses_publish(self, session: Session, topic: str) -> bool:
+    def refuses_publish(self, session: Session, topic: str, qos: int, retain: bool) -> bool:
         """Return whether a client must not publish to a topic."""
-        return not self._rules.may_publish(self._client_of(session), topic)
+        client = self._client_of(session)
+        return client.username in self._gone or not self._rules.may_publish(
+            client, topic, qos, retain
+        )
 
-    def refuses_subscribe(self, session: Session, topic_filter: str) -> bool:
+    def refuses_route(self, session: Session, route: Route, qos: int, retain: bool) -> bool:
+        """Return the same for the topic of a route, which knows whom it was allowed to last."""
+        kind = 1 << (2 * qos + (1 if retain else 0))
+        if route.publisher == session.number and route.publisher_kinds & kind:
+            return False
+        if self.refuses_publish(session, route.topic, qos, retain):
+            return True
+        if route.publisher != session.number:
+            route.publisher = session.number
+            route.publisher_kinds = 0
+        route.publisher_kinds |= kind
+        return False
+
+    def refuses_subscribe(self, session: Session, topic_filter: str, qos: int) -> bool:
         """Return whether a client must not subscribe to a filter."""
-        return not self._rules.may_subscribe(self._client_of(session), topic_filter)
+        return not self._rules.may_subscribe(self._client_of(session), topic_filter, qos)
 
     def refuses_receive(self, session: Session, topic: str) -> bool:
         """Return whether a client must not receive messages of a topic."""
-        return not self._rules.may_receive(self._client_of(session), topic)
+        client = self._client_of(session)
+        return client.username in self._gone or not self._rules.may_receive(client, topic)
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
         """Return the members of a shared subscription that must not receive a message."""
         return {session for session in members if self.refuses_receive(session, topic)}
 
+    def forget(self, session: Session) -> None:
+        """Ask about a session again: it ended, or has another user or listener."""
+        self._clients.pop(session, None)
+
     def _client_of(self, session: Session) -> Client:
-        username = session.username if self._authenticates else None
-        return Client(session.client_id, username, session.listener)
+        client = self._clients.get(session)
+        if client is None:
+            if len(self._clients) >= CLIENTS_MAX:
+                self._clients = {}
+            username = session.username if self._authenticates else None
+            client = Client(session.client_id, username, session.listener)
+            self._clients[session] = client
+        return client
 
     def _client_of_connection(self, connection: Connection, client_id: str) -> Client:
         username = connection.username if self._authenticates else None

@@ -66,7 +66,7 @@ class Publisher:
             or len(packet.payload) > self.limits.message_size_limit_bytes
             or self.permissions.restricted
         ):
-            refusal = admission.refusal_of(connection, packet, route.is_system)
+            refusal = admission.refusal_of(connection, packet, route)
         if refusal:
             if packet.qos:
                 answer = encode(Puback(packet.packet_id, refusal), connection.version)
@@ -147,7 +147,10 @@ class Publisher:
         will = session.will
         if will is None:
             return
-        if self.permissions.restricted and self.permissions.refuses_publish(session, will.topic):
+        permissions = self.permissions
+        if permissions.restricted and permissions.refuses_publish(
+            session, will.topic, will.qos, will.retain
+        ):
             self._drop_will(session, will)
             return
         number = self.state.next_message_number
@@ -172,11 +175,6 @@ class Publisher:
 
     def _drop_will(self, session: Session, will: Will) -> None:
         """Let a will go that its client may not publish any more: it has no other moment."""
-        self.statistics.count_error(WILL_REFUSED)
         self.statistics.publishes_refused += 1
-        self.statistics.note(
-            f"client {session.client_id!r}: will refused: {WILL_REFUSED}: {will.topic[:200]!r}",
-            session.client_id,
-        )
-        # To the session log it is a will that went out and reached no client.
-        self.recorder.will_cleared(session, WillClearReason.PUBLISHED)
+        self.statistics.deny(WILL_REFUSED, session, will.topic)
+        self.recorder.will_cleared(session, WillClearReason.REFUSED)

@@ -11,6 +11,7 @@ from heapq import nsmallest
 from typing import Any
 
 from gateway.access.passwords import PasswordFileError
+from gateway.access.rules_file import RulesFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
@@ -102,7 +103,7 @@ class Control:
             return {"ok": True, "result": result}
         except Refused as refused:
             return refusal_of(refused.code, str(refused))
-        except (ConfigurationError, PasswordFileError) as error:
+        except (ConfigurationError, PasswordFileError, RulesFileError) as error:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
     def _command_of(

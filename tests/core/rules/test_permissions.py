@@ -44,11 +44,11 @@ class Rules(AccessRules):
         self._ask("connect", client)
         return client.client_id not in self.connect
 
-    def may_publish(self, client: Client, topic: str) -> bool:
+    def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
         self._ask("publish", client)
         return (client.client_id, topic) not in self.publish
 
-    def may_subscribe(self, client: Client, topic_filter: str) -> bool:
+    def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
         self._ask("subscribe", client)
         return (client.client_id, topic_filter) not in self.subscribe
 
