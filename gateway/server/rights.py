@@ -20,7 +20,8 @@ def rules_of(configuration: Configuration) -> FileRules | None:
     if file is None:
         return None
     rules = FileRules(file)
-    if configuration.serial and configuration.bridge.broker is None:
+    is_own = configuration.access.rules_file is not None
+    if is_own and configuration.serial and configuration.bridge.broker is None:
         _refuse_silent_bridge(rules, configuration)
     return rules
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.rules import permissions as permissions_module
 from gateway.core.rules.permissions import AccessRules, Client
 from gateway.wire.packets import (
     Connack,
@@ -416,3 +417,52 @@ def test_without_rules_nothing_is_asked(tmp_path: Path) -> None:
     assert len(publishes(watch.take())) == 1
     assert rules.asked == []
     harness.close()
+
+
+def test_clients_that_are_remembered_are_bounded(
+    harness: Harness, rules: Rules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permissions_module, "CLIENTS_MAX", 3)
+    for number in range(10):
+        client = harness.connect(f"c{number}")
+        answered(harness, client, message(0))
+        assert len(harness.broker._permissions._clients) <= 3
+
+
+def test_a_session_that_ended_is_not_remembered(harness: Harness, rules: Rules) -> None:
+    client = harness.connect("c", clean=True)
+    answered(harness, client, message(0))
+    assert len(harness.broker._permissions._clients) == 1
+    harness.lose(client)
+    assert harness.broker._permissions._clients == {}
+
+
+class Counting(Rules):
+    """Counts questions about publishing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions: list[tuple[str, int, bool]] = []
+
+    def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
+        self.questions.append((client.client_id, qos, retain))
+        return super().may_publish(client, topic, qos, retain) and qos < 2
+
+
+def test_the_same_publish_is_asked_about_once_until_rules_or_the_publisher_change(
+    harness: Harness,
+) -> None:
+    rules = Counting()
+    harness.broker.restrict(rules)
+    first, second = harness.connect("a"), harness.connect("b")
+    for _ in range(3):
+        answered(harness, first, message(0), message(1), message(1, retain=True))
+    assert rules.questions == [("a", 0, False), ("a", 1, False), ("a", 1, True)]
+    answered(harness, second, message(0))
+    answered(harness, first, message(0))
+    assert rules.questions[3:] == [("b", 0, False), ("a", 0, False)]
+    harness.broker.restrict(rules)
+    answered(harness, first, message(0))
+    assert len(rules.questions) == 6
+    answered(harness, first, message(2), message(2))
+    assert len(rules.questions) == 8, "what is refused is asked about each time"
