@@ -97,12 +97,12 @@ class Admission:
             "receive maximum in CONNACK",
         )
 
-    def refusal_of(self, connection: Connection, packet: Publish, route: Route) -> int:
+    def refusal_of(self, connection: Connection, packet: Publish, is_system: bool) -> int:
         """Return the reason code a message is refused with, 0 if it is not.
 
         Before 5.0 there is no way to say so: the message is acknowledged and goes nowhere.
         """
-        if route.is_system:
+        if is_system:
             # [MQTT-4.7.2-1] $SYS is what the broker says, not a place to exchange messages
             self.statistics.count_error("system_topic")
             self.statistics.publishes_refused += 1
@@ -111,7 +111,7 @@ class Admission:
         if (
             self.permissions.restricted
             and session is not None
-            and self.permissions.refuses_route(session, route, packet.qos, packet.retain)
+            and self.permissions.refuses_publish(session, packet.topic, packet.qos, packet.retain)
         ):
             self.statistics.publishes_refused += 1
             self.statistics.deny(PUBLISH_REFUSED, session, packet.topic)

@@ -21,9 +21,9 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
-from gateway.core.topics.route import Route
 
 CONNECT_REFUSED: Final = "not_authorized"
 WILL_REFUSED: Final = "will_not_authorized"
@@ -35,6 +35,15 @@ RECEIVE_REFUSED: Final = "receive_not_authorized"
 # Not Final: tests make it small enough to be reached.
 CLIENTS_MAX: int = 20_000
 """Clients of which is kept what the rules say about them; beyond it they are asked about again."""
+
+ANSWERS_BYTES_MAX: int = 16 * 1024 * 1024
+"""Memory of the answers kept, of all clients: those of 80,000 topics that a client publishes to;
+beyond it they are asked for again."""
+
+ANSWER_BYTES: Final = 150
+"""What one costs beside its topic's text: its place in a dictionary."""
+
+REFUSED_SHIFT: Final = 6
 
 
 class Client:
@@ -49,6 +58,9 @@ class Client:
         """Where its connection came in; empty for a session that was not resumed since a start."""
         self.found: object = None
         """What the rules keep with the client, to answer faster; None at first."""
+        self.answers: dict[str, int] = {}
+        """How it may publish to a topic: a bit for each QoS, with and without RETAIN; from
+        `REFUSED_SHIFT` on how it may not."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -84,6 +96,7 @@ class Permissions:
         self._rules = AccessRules()
         self._gone: frozenset[str] = frozenset()
         self._clients: dict[Session, Client] = {}
+        self._answers_bytes = 0
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Answer by these rules from now on; None: everything is allowed."""
@@ -98,7 +111,11 @@ class Permissions:
 
     def _update(self) -> None:
         self.restricted = self._has_rules or bool(self._gone)
+        self._forget_all()
+
+    def _forget_all(self) -> None:
         self._clients = {}
+        self._answers_bytes = 0
 
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
         """Return whether a client must not be let in."""
@@ -113,24 +130,29 @@ class Permissions:
         return not self._rules.may_publish(client, topic, qos, retain)
 
     def refuses_publish(self, session: Session, topic: str, qos: int, retain: bool) -> bool:
-        """Return whether a client must not publish to a topic."""
-        client = self._client_of(session)
-        return client.username in self._gone or not self._rules.may_publish(
+        """Return whether a client must not publish to a topic: asked once, and kept."""
+        client = self._clients.get(session)
+        if client is None:
+            client = self._client_of(session)
+        kind = 1 << (2 * qos + (1 if retain else 0))
+        answers = client.answers.get(topic, 0)
+        if answers & kind:
+            return False
+        if answers & kind << REFUSED_SHIFT:
+            return True
+        is_refused = client.username in self._gone or not self._rules.may_publish(
             client, topic, qos, retain
         )
+        self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
+        return is_refused
 
-    def refuses_route(self, session: Session, route: Route, qos: int, retain: bool) -> bool:
-        """Return the same for the topic of a route, which knows whom it was allowed to last."""
-        kind = 1 << (2 * qos + (1 if retain else 0))
-        if route.publisher == session.number and route.publisher_kinds & kind:
-            return False
-        if self.refuses_publish(session, route.topic, qos, retain):
-            return True
-        if route.publisher != session.number:
-            route.publisher = session.number
-            route.publisher_kinds = 0
-        route.publisher_kinds |= kind
-        return False
+    def _keep(self, client: Client, topic: str, answers: int, answer: int) -> None:
+        if not answers:
+            self._answers_bytes += ANSWER_BYTES + text_bytes_of(topic)
+            if self._answers_bytes > ANSWERS_BYTES_MAX:
+                self._forget_all()
+                return
+        client.answers[topic] = answers | answer
 
     def refuses_subscribe(self, session: Session, topic_filter: str, qos: int) -> bool:
         """Return whether a client must not subscribe to a filter."""
@@ -153,7 +175,7 @@ class Permissions:
         client = self._clients.get(session)
         if client is None:
             if len(self._clients) >= CLIENTS_MAX:
-                self._clients = {}
+                self._forget_all()
             username = session.username if self._authenticates else None
             client = Client(session.client_id, username, session.listener)
             self._clients[session] = client

@@ -66,7 +66,7 @@ class Publisher:
             or len(packet.payload) > self.limits.message_size_limit_bytes
             or self.permissions.restricted
         ):
-            refusal = admission.refusal_of(connection, packet, route)
+            refusal = admission.refusal_of(connection, packet, route.is_system)
         if refusal:
             if packet.qos:
                 answer = encode(Puback(packet.packet_id, refusal), connection.version)

@@ -13,6 +13,7 @@ from gateway.core.rules.permissions import PUBLISH_REFUSED
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Held, Message
 from gateway.core.sessions.session import Session
+from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     NO_MATCHING_SUBSCRIBERS,
     PACKET_ID_NOT_FOUND,
@@ -63,9 +64,7 @@ class Qos2Receive:
         if limit:
             self._note_refused(session, limit)
         else:
-            refusal = self.admission.refusal_of(
-                connection, packet, self.state.tree.route_of(packet.topic)
-            )
+            refusal = self.admission.refusal_of(connection, packet, is_system_topic(packet.topic))
         if refusal:
             # A PUBREC with an error ends the exchange: nothing is held.
             answer = encode(Pubrec(packet_id, refusal), connection.version)

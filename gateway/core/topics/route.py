@@ -131,10 +131,6 @@ class Route:
         """Clients may not publish to it."""
         self.logged = logged
         """The session log keeps the contents of messages with this topic."""
-        self.publisher = 0
-        """The number of the session that may publish here, as it asked last; 0: none asked."""
-        self.publisher_kinds = 0
-        """How it may: a bit for each QoS, with and without RETAIN."""
 
     def count(self) -> int:
         """Return how many sessions get a message."""

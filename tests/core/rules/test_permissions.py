@@ -449,20 +449,31 @@ class Counting(Rules):
         return super().may_publish(client, topic, qos, retain) and qos < 2
 
 
-def test_the_same_publish_is_asked_about_once_until_rules_or_the_publisher_change(
-    harness: Harness,
-) -> None:
+def test_the_same_publish_is_asked_about_once_until_rules_change(harness: Harness) -> None:
     rules = Counting()
     harness.broker.restrict(rules)
     first, second = harness.connect("a"), harness.connect("b")
     for _ in range(3):
         answered(harness, first, message(0), message(1), message(1, retain=True))
-    assert rules.questions == [("a", 0, False), ("a", 1, False), ("a", 1, True)]
-    answered(harness, second, message(0))
-    answered(harness, first, message(0))
-    assert rules.questions[3:] == [("b", 0, False), ("a", 0, False)]
+        answered(harness, second, message(2))
+    assert rules.questions == [("a", 0, False), ("a", 1, False), ("a", 1, True), ("b", 2, False)]
+    assert errors(harness) == {"publish_not_authorized": 3}
     harness.broker.restrict(rules)
     answered(harness, first, message(0))
+    assert len(rules.questions) == 5
+    answered(harness, first, message(0, "other"))
     assert len(rules.questions) == 6
-    answered(harness, first, message(2), message(2))
-    assert len(rules.questions) == 8, "what is refused is asked about each time"
+
+
+def test_answers_that_are_kept_are_bounded(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(permissions_module, "ANSWERS_BYTES_MAX", 3_000)
+    rules = Counting()
+    harness.broker.restrict(rules)
+    client = harness.connect("a")
+    for number in range(100):
+        answered(harness, client, message(0, f"t{number}"))
+        clients = harness.broker._permissions._clients.values()
+        assert sum(len(each.answers) for each in clients) <= 20
+    assert len(rules.questions) == 100
