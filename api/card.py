@@ -1,8 +1,8 @@
 """The SD card's system: slots, the last update, provisioning. Read from a file that root writes.
 
-Promise: ``read`` says None where this machine is no such card; otherwise what the file tells, or
-why it cannot be told. It opens one file and two of the kernel's counters, bounded, and follows no
-link. The words about updates are the file's own, so that `oncegate-device status` says the same.
+Promise: ``read`` returns None where this machine is not such a card; otherwise the file's facts,
+or why they cannot be read. It opens one file and two of the kernel's counters, bounded, and
+follows no link. The texts about updates are the file's own: `oncegate-device status` has the same.
 """
 
 import os
@@ -14,14 +14,14 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, ValidationError
 
 from api import limits
-from api.models.values import Count, Milliseconds, Told
+from api.models.values import Count, Milliseconds, Reported
 from api.wear import Wear, wear_of
 from gateway.control.received_json import value_of_json
 
 Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
 
 
-class Slot(Told):
+class Slot(Reported):
     """One of the two places for a system."""
 
     slot: Literal["A", "B"]
@@ -31,7 +31,7 @@ class Slot(Told):
     """Of the gateway's data; a version reads formats up to its own."""
 
 
-class Update(Told):
+class Update(Reported):
     """The last update."""
 
     state: Literal[
@@ -51,7 +51,7 @@ class Update(Told):
     """What to do next; may be empty."""
 
 
-class Provisioning(Told):
+class Provisioning(Reported):
     """What became of gateway.toml on the boot partition."""
 
     taken: bool
@@ -59,7 +59,7 @@ class Provisioning(Told):
     """What was done, or which lines are wrong."""
 
 
-class CardFacts(Told):
+class CardFacts(Reported):
     """What root wrote at the start, and after each change since."""
 
     written_ms: Milliseconds
@@ -73,7 +73,7 @@ class CardFacts(Told):
     device: Annotated[str, Field(pattern=r"^[a-z0-9]{1,32}$")] | None
 
 
-class CardReport(Told):
+class CardReport(Reported):
     """The card as this page knows it."""
 
     problem: str | None
@@ -91,7 +91,7 @@ class CardReader:
         self._block_devices: Final = block_devices
 
     def read(self) -> CardReport | None:
-        """The card; None where there is none."""
+        """Read the card's report; return None where this machine is not such a card."""
         try:
             facts = CardFacts.model_validate(value_of_json(_bytes_of(self._file)))
         except FileNotFoundError:
@@ -129,7 +129,12 @@ def _unread(why: str) -> CardReport:
 
 
 def _bytes_of(file: Path) -> bytes:
-    """Raises OSError, also where it is no file; ValueError where it is too long."""
+    """Read a file of at most CARD_BYTES_MAX.
+
+    Raises:
+        OSError: it cannot be read, or is not a regular file.
+        ValueError: it is too long.
+    """
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as opened:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

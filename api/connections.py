@@ -1,4 +1,4 @@
-"""Uvicorn, told to end: its signal handlers left out, its connections bounded in time and memory.
+"""Uvicorn, stopped by its caller: without signal handlers, connections bounded in time and memory.
 
 Promise: a connection that has not sent a request's headers within ``HEAD_SECONDS_MAX`` is gone, one
 that does not read its answer is gone after ``CONNECTION_SECONDS_MAX``, and none holds more than
@@ -53,8 +53,8 @@ class Server(uvicorn.Server):
         self._on_started()
 
     async def main_loop(self) -> None:
-        # Uvicorn looks for a reason to stop ten times a second; here it is told, and only its Date
-        # header needs a tick (every tenth of uvicorn's, so number 0).
+        # Uvicorn looks for a reason to stop ten times a second; here an event stops it, and only
+        # its Date header needs a tick (every tenth of uvicorn's, so number 0).
         while not self._stop.is_set() and not await self.on_tick(0):
             if self._on_second is not None:
                 self._on_second()
@@ -76,7 +76,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._ending = self.loop.call_later(limits.CONNECTION_SECONDS_MAX, self._say_farewell)
+        self._ending = self.loop.call_later(limits.CONNECTION_SECONDS_MAX, self._shut_down)
         self._await_head()
         host = self.client[0] if self.client is not None else ""
         if not self._visitors.admit(self, host, self.loop.time()):
@@ -127,7 +127,7 @@ class BoundedConnection(HttpToolsProtocol):
             self._head_deadline.cancel()
             self._head_deadline = None
 
-    def _say_farewell(self) -> None:
+    def _shut_down(self) -> None:
         self.shutdown()
         self._ending = self.loop.call_later(limits.FAREWELL_SECONDS, self.transport.abort)
 

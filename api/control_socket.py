@@ -1,6 +1,6 @@
 """One connection to the broker's status socket, kept open, asked one question at a time.
 
-Promise: ``request`` gives the broker's result or raises one ``BrokerProblem`` that says what
+Promise: ``request`` gives the broker's result or raises one ``BrokerProblem`` with what
 happened and what mends it, within ``ANSWER_SECONDS_MAX`` of its turn, whatever the other side sends
 or fails to send. A connection that broke is replaced at the next question. What a result means is
 left to ``observer``.
@@ -17,14 +17,14 @@ from gateway.control.messages import Refused, Request, UnusableAnswer
 
 _LOOK_AT_THE_LOG: Final = (
     "Start it with `oncegate broker` (or `oncegate up` for the whole gateway). On a device systemd "
-    "starts it again by itself: `journalctl -b -p warning` says why it stopped."
+    "starts it again by itself: `journalctl -b -p warning` shows why it stopped."
 )
 
 
 class BrokerProblem(Exception):
     """The broker gave no usable answer.
 
-    ``status_code`` is what HTTP calls that; ``mend`` says what a person can do about it.
+    ``status_code`` is what HTTP calls that; ``mend`` is what a person can do about it.
     """
 
     def __init__(self, reason: str, mend: str, status_code: int = 503) -> None:
@@ -34,7 +34,7 @@ class BrokerProblem(Exception):
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
-        """The same problem for another asker (a raised exception belongs to one of them)."""
+        """Return a copy for another caller: each needs an exception of its own to raise."""
         return BrokerProblem(self.reason, self.mend, self.status_code)
 
 
@@ -75,7 +75,7 @@ class ControlSocket:
         self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:
-        # One answer that cannot be read (a page of sessions with monstrous names) says nothing
+        # One answer that cannot be read (a page of sessions with monstrous names) means nothing
         # about the answers to other questions.
         if problem.status_code == 503:
             self._problem = problem
@@ -100,7 +100,7 @@ class ControlSocket:
             case FileNotFoundError():
                 return BrokerProblem(
                     f"The broker is not running: there is no status socket {self._path}.",
-                    f"{_LOOK_AT_THE_LOG} If it runs, both must be told the same "
+                    f"{_LOOK_AT_THE_LOG} If it runs, both must be given the same "
                     "`[gateway] data_dir` and `control_dir`.",
                 )
             case PermissionError():

@@ -7,7 +7,7 @@ gateway that hangs, and no site has a reason to want another value.
 from typing import Final
 
 # A broker answers from memory within milliseconds. Two seconds leave room for an SD card that makes
-# the whole machine wait, and are less than a visitor's patience.
+# the whole machine wait, and are less than a visitor waits.
 ANSWER_SECONDS_MAX: Final = 2.0
 
 # However many people watch, the broker is asked the same question at most four times a second.
@@ -32,7 +32,7 @@ SESSIONS_PER_REQUEST_DEFAULT: Final = 100
 # makes it ten times that.
 CARD_BYTES_MAX: Final = 262_144
 
-# What provisioning says in its report: image/device writes no more.
+# Lines of the provisioning report: image/device writes no more.
 PROVISIONING_LINES_MAX: Final = 64
 
 # Rows on the page for people: about ten screens of a phone.
@@ -50,10 +50,10 @@ LINKED_CHARACTERS_MAX: Final = 512
 # The bridge and the uploader report once a second. Ten missed reports are no coincidence.
 REPORT_AGE_SECONDS_MAX: Final = 10.0
 
-# The page without JavaScript reloads this often. `assets/live.js` has its own, shorter beat.
+# The page without JavaScript reloads this often. `assets/live.js` has its own, shorter interval.
 PAGE_REFRESH_SECONDS: Final = 5
 
-# What a client is told to wait before it asks again while the broker is away.
+# The Retry-After of a 503: how long a client waits before it asks again.
 RETRY_AFTER_SECONDS: Final = 2
 
 # Connections from the network at a time. Each costs some 50 kB, at most REQUEST_HEAD_BYTES_MAX

@@ -1,7 +1,7 @@
-"""Takes the TCP port, or says in one line who has it.
+"""Takes the TCP port, or reports in one line which process has it.
 
 Promise: a bound, listening socket, or a ``CannotListen`` whose message names the address, the
-holder where ``/proc`` can tell, and the option to change. Where there is no ``/proc`` the holder
+holder where ``/proc`` has it, and the option to change. Where there is no ``/proc`` the holder
 stays unnamed.
 """
 
@@ -21,7 +21,7 @@ _BIND_OPTION: Final = "Choose another with `[api] bind` or ONCEGATE_API_BIND."
 # include/net/tcp_states.h
 _TCP_LISTEN: Final = "0A"
 
-# A command line is a hostile string of up to 2 MiB; this much tells which program it is.
+# A command line is a hostile string of up to 2 MiB; this much identifies the program.
 _COMMAND_CHARACTERS_MAX: Final = 80
 
 # Connections that may wait to be accepted. More than a burst of half requests brings while the loop
@@ -30,7 +30,7 @@ _BACKLOG: Final = 512
 
 
 class CannotListen(OSError):
-    """The API cannot listen where it was told to; the message is one line with the mend."""
+    """The API cannot listen at the configured address; the message is one line with the mend."""
 
 
 class PortTaken(CannotListen):
@@ -69,7 +69,7 @@ def listen(settings: ApiSettings) -> socket.socket:
 
 
 def url_of(listener: socket.socket) -> str:
-    """The address as a browser takes it."""
+    """Return the listener's address as the URL that a browser opens."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -99,7 +99,7 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Who listens on a TCP port: ``process 812 (python -m http.server)``, whose it is, or None."""
+    """Find who listens on a TCP port: ``process 812 (python -m http.server)``, or None."""
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):
         if any(_holds(process, listener.inode) for listener in listeners):
@@ -110,7 +110,7 @@ def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def _listeners_on(port: int, proc: Path) -> Iterator[_Listener]:
-    """From /proc/net/tcp: ``sl local_address rem_address st ... uid timeout inode ...``."""
+    """Read /proc/net/tcp: ``sl local_address rem_address st ... uid timeout inode ...``."""
     for table in ("tcp", "tcp6"):
         try:
             lines = (proc / "net" / table).read_text("ascii").splitlines()[1:]

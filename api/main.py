@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -32,7 +32,7 @@ from api.visitors import Visitors
 
 __all__ = ["CannotListen", "PortTaken", "create_app", "serve"]
 
-_log: Final = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class _ShieldedApp(FastAPI):
@@ -45,7 +45,7 @@ class _ShieldedApp(FastAPI):
 
 
 def create_app(settings: ApiSettings) -> FastAPI:
-    """The application, which asks the broker at ``settings.status_socket`` when it is asked."""
+    """Create the application; each request asks the broker at ``settings.status_socket``."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -95,7 +95,7 @@ async def serve(
             ws="none",
             lifespan="on",
             log_config=None,
-            # A stranger must not be able to fill the SD card with lines about bad requests.
+            # A remote client must not be able to fill the SD card with lines about bad requests.
             log_level="error",
             access_log=False,
             server_header=False,
@@ -114,15 +114,15 @@ async def serve(
 
 
 def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:
-    _log.info("status page at %s", url)
+    logger.info("status page at %s", url)
     if not is_loopback(settings.bind):
-        _log.warning("the page at %s has no login: every client that reaches it can read it", url)
+        logger.warning("the page at %s has no login: every client that reaches it can read it", url)
     if ready is not None:
         ready(url)
 
 
 def _describe_problems(app: FastAPI) -> None:
-    """Put the schema of problem details into OpenAPI: FastAPI knows those of answers only."""
+    """Put the schema of problem details into OpenAPI: FastAPI adds those of answers only."""
     description = app.openapi()
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):

@@ -1,6 +1,6 @@
 """Asks the broker on behalf of every visitor, and remembers what was answered last.
 
-Promise: however many visitors ask, the broker hears one and the same question at most once in
+Promise: however many visitors ask, the broker receives the same question at most once in
 ``ANSWER_REUSE_SECONDS``; visitors who come meanwhile share the answer, or the failure. Answers come
 as the types of ``models``; one that does not fit is a ``BrokerProblem``.
 """
@@ -20,15 +20,15 @@ from api.models.broker import BrokerStatus
 from api.models.reports import KeptReport, Reports, SerialReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.models.uploader import UploaderStatus
-from api.models.values import Told
+from api.models.values import Reported
 
 _Answer = TypeVar("_Answer")
-_Model = TypeVar("_Model", bound=Told)
+_Model = TypeVar("_Model", bound=Reported)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:
-    """What the whole gateway said at one moment; ``answered_at`` is by the monotonic clock."""
+    """The status of the whole gateway at one moment; ``answered_at`` is by the monotonic clock."""
 
     broker: BrokerStatus
     serial: SerialReport
@@ -36,7 +36,7 @@ class Overview:
     answered_at: float
 
     def age_seconds(self) -> float:
-        """How long ago the broker said this."""
+        """Return how many seconds ago the broker answered."""
         return time.monotonic() - self.answered_at
 
 
@@ -55,11 +55,11 @@ class Observer:
         self.last_overview: Overview | None = None
 
     async def overview(self) -> Overview:
-        """Status and reports, at most ``ANSWER_REUSE_SECONDS`` old."""
+        """Return status and reports, at most ``ANSWER_REUSE_SECONDS`` old."""
         return await self._asked_once("overview", self._ask_overview)
 
     async def sessions(self, *, after: str | None, limit: int) -> SessionPage:
-        """One page of sessions, those whose client ids come after ``after``."""
+        """Return one page of sessions, those whose client ids come after ``after``."""
         command: dict[str, object] = {"command": "sessions", "limit": limit}
         if after is not None:
             command["after"] = after
@@ -68,7 +68,7 @@ class Observer:
         )
 
     async def session(self, client_id: str) -> SessionDetail:
-        """One session. Raises RequestRefused where there is none."""
+        """Return one session. Raises RequestRefused where there is none."""
         command: dict[str, object] = {"command": "session", "client_id": client_id}
         return await self._asked_once(
             ("session", client_id), lambda: self._ask(command, SessionDetail)
@@ -154,11 +154,11 @@ def _upload_report_of(kept: KeptReport | None) -> UploadReport:
 
 
 def _understood(
-    told: dict[str, object], model: type[_Model], *, who: str
+    report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """What a process reported, or why that cannot be read: the broker keeps it unexamined."""
+    """Return the validated report, or why it is invalid: the broker does not validate it."""
     try:
-        return model.model_validate(told), None
+        return model.model_validate(report), None
     except ValidationError as error:
         return None, f"The {who}'s report cannot be read: {_first_fault_of(error)}."
 

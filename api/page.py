@@ -1,7 +1,7 @@
 """The page for people: server-rendered, complete without JavaScript, bounded in size.
 
-Promise: 200 with everything the gateway told, how old it is and what needs a look; or the reason
-why nothing was told, with what mends it, as 502 or 503. Nothing from outside is written unescaped,
+Promise: 200 with everything the gateway reported, its age and what needs a look; or the reason
+why nothing was reported, with what to do, as 502 or 503. Nothing from outside is written unescaped,
 and no name can disturb the layout or the words around it. Looks and layout are left to
 ``templates/`` and ``assets/``.
 """
@@ -53,7 +53,7 @@ ASSETS: Final = {
 
 
 def asset_url_of(name: str) -> str:
-    """The address of an asset, which may be kept without limit."""
+    """Return the address of an asset; what it names never changes, so browsers may cache it."""
     return f"/assets/{name}?v={ASSETS[name].digest}"
 
 
@@ -99,7 +99,7 @@ page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
 def rendered(template: str, *, status_code: int = 200, **values: object) -> HTMLResponse:
-    """One template as a response."""
+    """Render one template as a response."""
     return HTMLResponse(
         _TEMPLATES.get_template(template).render(values),
         status_code=status_code,
@@ -112,7 +112,7 @@ async def overview_page(
     request: Request,
     after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
 ) -> HTMLResponse:
-    """The gateway at a glance. ``after`` pages through the sessions."""
+    """Show the gateway at a glance. ``after`` pages through the sessions."""
     observer = observer_of(request)
     card = card_of(request)
     try:
@@ -139,7 +139,7 @@ async def session_page(
     request: Request,
     client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
 ) -> HTMLResponse:
-    """One session with its subscriptions and the messages on their way."""
+    """Show one session with its subscriptions and the messages on their way."""
     observer = observer_of(request)
     session: SessionDetail | None
     try:
@@ -162,7 +162,7 @@ async def session_page(
 
 @page.get("/assets/{name}")
 async def asset(request: Request, name: str, v: str = "") -> Response:
-    """A style sheet, script or picture of the page."""
+    """Send a style sheet, script or picture of the page."""
     found = ASSETS.get(name)
     if found is None:
         raise HTTPException(404, "There is no such file.")
@@ -178,7 +178,7 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
 async def _sessions_of(
     observer: Observer, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """A page of sessions, or why there is none: the rest of the page does not depend on it."""
+    """Return a page of sessions, or why there is none: the rest is shown without it."""
     try:
         return await observer.sessions(after=after, limit=limits.SESSIONS_PER_PAGE), None
     except BrokerProblem as problem:

@@ -36,7 +36,7 @@ class ProblemDetail(BaseModel):
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems of an endpoint, for OpenAPI."""
+    """Describe the problems of an endpoint for OpenAPI."""
     return {
         status: {
             "description": HTTPStatus(status).phrase,
@@ -81,7 +81,7 @@ def problem_response(
     mend: str | None = None,
     headers: Any = None,
 ) -> JSONResponse:
-    """One problem detail as a response; 503 says when to come again."""
+    """Return one problem detail as a response; a 503 has the seconds to wait in Retry-After."""
     problem = ProblemDetail(
         title=HTTPStatus(status).phrase, status=status, detail=detail, mend=mend
     )
@@ -94,5 +94,5 @@ def problem_response(
 
 
 def retry_headers_of(status: int) -> dict[str, str]:
-    """What goes with a 503, so that a program waits instead of hammering."""
+    """Return the headers of a 503 that make a program wait before it asks again."""
     return {"Retry-After": str(limits.RETRY_AFTER_SECONDS)} if status == 503 else {}

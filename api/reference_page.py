@@ -6,15 +6,12 @@ and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load f
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from api.page import rendered
-
-# What the links to an endpoint with a parameter are tried with.
-_EXAMPLE_QUERIES: Final = {"limit": "10"}
 
 reference = APIRouter(include_in_schema=False)
 
@@ -52,7 +49,7 @@ class SchemaField:
 
 @reference.get("/docs")
 async def docs(request: Request) -> HTMLResponse:
-    """The reference for people; programs read /openapi.json."""
+    """Show the reference for people; programs read /openapi.json."""
     description: dict[str, Any] = request.app.openapi()
     return rendered(
         "reference.html",
@@ -63,13 +60,13 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
-    """The endpoints of an OpenAPI description that has GET operations only."""
+    """Return the endpoints of an OpenAPI description that has GET operations only."""
     return [
         Endpoint(
             path=path,
             summary=operation["summary"],
             description=operation.get("description", ""),
-            parameters=tuple(_parameter_of(told) for told in operation.get("parameters", ())),
+            parameters=tuple(map(_parameter_of, operation.get("parameters", ()))),
             answers=tuple(
                 (code, answer["description"], _schema_name_of(answer))
                 for code, answer in sorted(operation["responses"].items())
@@ -81,29 +78,29 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
 
 
 def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
-    """The named schemas with their fields."""
+    """Return the named schemas with their fields."""
     return {
-        name: [_field_of(field, told) for field, told in schema.get("properties", {}).items()]
-        for name, schema in sorted(description["components"]["schemas"].items())
+        title: [_field_of(name, field) for name, field in schema.get("properties", {}).items()]
+        for title, schema in sorted(description["components"]["schemas"].items())
     }
 
 
-def _parameter_of(told: dict[str, Any]) -> Parameter:
+def _parameter_of(parameter: dict[str, Any]) -> Parameter:
     return Parameter(
-        name=told["name"],
-        place=told["in"],
-        required=told.get("required", False),
-        type=_type_of(told["schema"]),
-        description=told.get("description", ""),
+        name=parameter["name"],
+        place=parameter["in"],
+        required=parameter.get("required", False),
+        type=_type_of(parameter["schema"]),
+        description=parameter.get("description", ""),
     )
 
 
-def _field_of(name: str, told: dict[str, Any]) -> SchemaField:
+def _field_of(name: str, schema: dict[str, Any]) -> SchemaField:
     return SchemaField(
         name=name,
-        type=_type_of(told),
-        schema=_reference_of(told),
-        description=told.get("description", ""),
+        type=_type_of(schema),
+        schema=_reference_of(schema),
+        description=schema.get("description", ""),
     )
 
 
@@ -114,7 +111,7 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """The name of the schema that this one is, or holds."""
+    """Return the name of the schema that this one refers to, itself or in its parts."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     inner = [schema["items"]] if "items" in schema else list(schema.get("anyOf", ()))

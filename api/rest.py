@@ -1,7 +1,7 @@
-"""The REST interface: what the status socket tells, as typed JSON. Read-only.
+"""The REST interface: what the status socket reports, as typed JSON. Read-only.
 
-Promise: GET and HEAD only, never cached, errors as ``problems`` says. ``/healthz`` says that this
-process lives and asks no other process; ``/readyz`` says whether the broker answers.
+Promise: GET and HEAD only, never cached, errors as in ``problems``. ``/healthz`` reports that this
+process runs and asks no other process; ``/readyz`` reports whether the broker answers.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -54,14 +54,14 @@ probes = APIRouter(tags=["probes"])
 
 
 def observer_of(request: Request) -> Observer:
-    """The process's one observer."""
+    """Return the process's one observer."""
     observer = request.app.state.observer
     assert isinstance(observer, Observer)
     return observer
 
 
 def card_of(request: Request) -> CardReport | None:
-    """What the SD card's system tells now; None where this is none."""
+    """Read the report of the SD card's system; None where this machine has no such card."""
     reader = request.app.state.card
     assert isinstance(reader, CardReader)
     return reader.read()
@@ -69,9 +69,9 @@ def card_of(request: Request) -> CardReport | None:
 
 @rest.get("/status", responses=described(502, 503), summary="The broker's status")
 async def status(request: Request) -> BrokerStatus:
-    """Counters since the broker's start, its queues, its journal, and warnings a person can act on.
+    """Return the broker's counters since its start, queues, journal, and warnings to act on.
 
-    `time_ms` is the broker's clock when it said this; the answer is at most a quarter of a second
+    `time_ms` is the broker's clock when it answered; the answer is at most a quarter of a second
     old.
     """
     return (await observer_of(request).overview()).broker
@@ -94,7 +94,7 @@ async def sessions(
         ),
     ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
 ) -> SessionPage:
-    """Connected or not, in the order of their client ids."""
+    """List the sessions, connected or not, in the order of their client ids."""
     return await observer_of(request).sessions(after=after, limit=limit)
 
 
@@ -108,7 +108,7 @@ async def session_by_query(
         Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
     ],
 ) -> SessionDetail:
-    """As `/api/v1/sessions/{client_id}`, also for ids that no URL path can carry (`.`, `..`)."""
+    """Return as `/api/v1/sessions/{client_id}`, for ids that a path cannot have (`.`, `..`)."""
     return await observer_of(request).session(client_id)
 
 
@@ -123,7 +123,7 @@ async def session(
         str, Path(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION)
     ],
 ) -> SessionDetail:
-    """A session with its subscriptions and the messages that are on their way.
+    """Return a session with its subscriptions and the messages in flight.
 
     The client id may contain slashes.
     """
@@ -132,19 +132,19 @@ async def session(
 
 @rest.get("/serial", responses=described(502, 503), summary="Serial ports and latest readings")
 async def serial(request: Request) -> SerialReport:
-    """What the bridge reported last, and how long ago."""
+    """Return what the bridge reported last, and how long ago."""
     return (await observer_of(request).overview()).serial
 
 
 @rest.get("/upload", responses=described(502, 503), summary="The session log's upload")
 async def upload(request: Request) -> UploadReport:
-    """What the uploader reported last, and how long ago."""
+    """Return what the uploader reported last, and how long ago."""
     return (await observer_of(request).overview()).upload
 
 
 @rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
 async def card(request: Request) -> CardReport:
-    """Which slot runs, what became of the last update and of gateway.toml, and what was written.
+    """Return the running slot, the state of the last update and of gateway.toml, and the wear.
 
     404 where the gateway does not run from the SD card's image, and while a start is not over.
     """
@@ -158,16 +158,16 @@ async def card(request: Request) -> CardReport:
 
 @probes.get("/healthz", summary="Does this process live?")
 async def healthz() -> Alive:
-    """Asks no other process: a broker that is down is no reason to restart the page."""
+    """Ask no other process: a broker that is down is no reason to restart the page."""
     return Alive()
 
 
 @probes.get("/readyz", responses=described(502, 503), summary="Does the broker answer?")
 async def readyz(request: Request) -> Ready:
-    """200 while the broker answers on its status socket."""
+    """Return 200 while the broker answers on its status socket."""
     return Ready(broker_state=(await observer_of(request).overview()).broker.state)
 
 
 def operation_id_of(route: Any) -> str:
-    """The function's name: what a generated client calls its method."""
+    """Return the function's name: generated clients name their method after it."""
     return str(route.name)

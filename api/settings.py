@@ -15,7 +15,7 @@ class ApiSettings:
     ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
     ``status_socket`` the path of the Unix socket at which the broker
     takes commands that read. Loopback is the default because the
-    page has no login. ``card_file`` is what the SD card's system tells of itself; there
+    page has no login. ``card_file`` is the report of the SD card's system; there
     is none elsewhere. ``block_devices`` is where the kernel counts what is written.
     """
 

@@ -66,7 +66,7 @@ class Shield:
 
 
 def is_own_name(host: str) -> bool:
-    """Whether a Host header holds an address or localhost, which no stranger can point here."""
+    """Return whether a Host header has an address or localhost: DNS cannot point these here."""
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False
     name = host.rpartition(":")[0] if _has_port(host) else host
@@ -82,7 +82,7 @@ def is_own_name(host: str) -> bool:
 
 
 def is_loopback(bind: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(bind).is_loopback
     except ValueError:

@@ -1,7 +1,8 @@
 """Whether a gateway is well, and what needs a look. Pure.
 
-Promise: one verdict from everything that was told; each notice is one sentence that a person can
-act on. A part that was never started (no serial port, no uploader) is said but spoils nothing.
+Promise: one verdict from everything that was reported; each notice is one sentence that a person
+can act on. A part that was never started (no serial port, no uploader) is mentioned, and does not
+make the verdict worse.
 """
 
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ class Verdict:
 
 
 def verdict_of(overview: Overview, card: CardReport | None = None) -> Verdict:
-    """The gateway at a glance; `card` where it runs from the SD card's image."""
+    """Judge the gateway as a whole; `card` where it runs from the SD card's image."""
     found = [*_notices_of(overview), *(_notices_of_card(card) if card is not None else ())]
     notices = tuple(sorted(found, key=lambda notice: notice.level, reverse=True))
     if notices and notices[0].level is Level.BAD:
@@ -224,5 +225,5 @@ def _notices_of_facts(facts: CardFacts) -> Iterator[Notice]:
         sentences = (update.sentence, update.advice)
         yield Notice(level, " ".join(f"{each}." for each in sentences if each))
     if provisioning is not None and not provisioning.taken:
-        # The first line says that, the second what is wrong.
+        # The first line is for that, the second for what is wrong.
         yield Notice(Level.ATTENTION, " ".join(provisioning.lines[:2]))

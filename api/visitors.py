@@ -59,15 +59,15 @@ class Visitors:
         return admitted
 
     def request_came(self, visitor: Visitor, now: float) -> None:
-        """The visitor has sent a whole request."""
+        """Record that the visitor has sent a whole request."""
         self._move(visitor, now, answering=True)
 
     def answer_went(self, visitor: Visitor, now: float) -> None:
-        """All that the visitor asked for is answered."""
+        """Record that all requests of the visitor are answered."""
         self._move(visitor, now, answering=False)
 
     def left(self, visitor: Visitor) -> None:
-        """The connection has ended."""
+        """Remove a visitor whose connection has ended."""
         self._network.pop(visitor, None)
         self._loopback.pop(visitor, None)
 
@@ -91,7 +91,7 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _origin_of(host: str) -> tuple[str, bool]:
-    """What counts as one address, and whether it is loopback."""
+    """Return what counts as one address (of IPv6, the network), and whether it is loopback."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

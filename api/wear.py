@@ -5,7 +5,7 @@ Promise: no figure for a day before an hour is over, and each estimate with what
 
 from typing import Final
 
-from api.models.values import Count, FiniteNumber, Seconds, Told
+from api.models.values import Count, FiniteNumber, Reported, Seconds
 from api.wording import bytes_of
 
 SECTOR_BYTES: Final = 512
@@ -23,7 +23,7 @@ YEARS_SHOWN_MAX: Final = 30.0
 """Beyond it other things end a card."""
 
 
-class Wear(Told):
+class Wear(Reported):
     """Since the kernel's start: the kernel counts no further back."""
 
     written_bytes: Count
@@ -38,7 +38,11 @@ class Wear(Told):
 
 
 def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
-    """Raises ValueError where the counters are impossible."""
+    """Estimate the card's wear from the kernel's counters.
+
+    Raises:
+        ValueError: the counters are impossible.
+    """
     if sectors_written < 0 or sectors <= 0 or up_seconds <= 0:
         raise ValueError("no such counters")
     written, card = sectors_written * SECTOR_BYTES, sectors * SECTOR_BYTES
@@ -58,7 +62,7 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
 
 
 def years_of(years: float) -> str:
-    """``about 4 months``, ``about 7 years``: no more exact than an estimate."""
+    """Format as ``about 4 months``, ``about 7 years``: no more exact than an estimate."""
     if years > YEARS_SHOWN_MAX:
         return f"more than {YEARS_SHOWN_MAX:.0f} years"
     if years < 1 / 12:

@@ -45,7 +45,7 @@ _MARKS_MAX: Final = 2
 
 
 def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
-    """A hostile name made readable: hidden characters as ``\\u{202e}``, a long one cut."""
+    """Make a hostile name readable: hidden characters as ``\\u{202e}``, a long one cut."""
     words = groupby(_words_of(text[:characters_max]))
     shown = "".join(_run_of(word, len(list(run))) for word, run in words)
     rest = len(text) - characters_max
@@ -53,7 +53,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Each character, or what is written in place of one that hides or piles up."""
+    """Yield each character, or what is written in place of one that hides or piles up."""
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0
@@ -64,17 +64,17 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """A hundred hidden characters are as long as one."""
+    """Shorten a run of one hidden character: a hundred are shown as one and their number."""
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
-    """A sentence of another process: as ``visible_of``, with room for a sentence."""
+    """Make another process's sentence readable: as ``visible_of``, with a sentence's length."""
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
 
 def marked_of(text: str) -> Markup:
-    """Our own prose as HTML: escaped, with `` `words` `` as code."""
+    """Convert our own prose to HTML: escaped, with `` `words` `` as code."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part
@@ -83,7 +83,7 @@ def marked_of(text: str) -> Markup:
 
 
 def duration_of(seconds: float) -> str:
-    """``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min``, ``4 d 3 h``: no more exact than useful."""
+    """Format as ``0.4 s``, ``12 s``, ``3 min``, ``2 h 5 min`` or ``4 d 3 h``."""
     if seconds < 1:
         return _unbroken(f"{seconds:.1f} s")
     if seconds < 120:
@@ -98,7 +98,7 @@ def duration_of(seconds: float) -> str:
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """How old by the broker's clock; a time ahead of it is said to be so, not made 0."""
+    """Format an age by the broker's clock; a time ahead of it is named so, not made 0."""
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
         return f"{duration_of(-seconds)} ahead"
@@ -106,32 +106,32 @@ def age_of(then_ms: int, *, now_ms: int) -> str:
 
 
 def time_of(milliseconds: int) -> datetime:
-    """A point in time, UTC."""
+    """Convert milliseconds since 1970 to a time in UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
 
 
 def iso_of(milliseconds: int) -> str:
-    """``2026-11-21T09:14:03Z``, as machines read it."""
+    """Format as ``2026-11-21T09:14:03Z``, as machines read it."""
     return time_of(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def clock_of(milliseconds: int) -> str:
-    """``2026-11-21 09:14:03 UTC``."""
+    """Format as ``2026-11-21 09:14:03 UTC``."""
     return time_of(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def count_of(number: int | None) -> str:
-    """``1,234``."""
+    """Format as ``1,234``."""
     return "unknown" if number is None else f"{number:,}"
 
 
 def counted_of(number: int, thing: str) -> str:
-    """``1 segment``, ``12 segments``."""
+    """Format as ``1 segment``, ``12 segments``."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def bytes_of(number: int) -> str:
-    """``812 B``, ``40.0 KiB``, ``1.5 GiB``."""
+    """Format as ``812 B``, ``40.0 KiB``, ``1.5 GiB``."""
     if number < 1024:
         return _unbroken(f"{number} B")
     size = float(number)
@@ -143,12 +143,12 @@ def bytes_of(number: int) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """A number stays on one line with its unit."""
+    """Make spaces unbreakable, so that a number stays on one line with its unit."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """A reading to look at: seven significant digits, because a float32 has no more."""
+    """Format a reading: seven significant digits, because a float32 has no more."""
     match value:
         case None:
             return "no value"
@@ -163,17 +163,17 @@ def value_of(value: int | float | bool | str | None) -> str:
 
 
 def unit_of(unit: str | None) -> str:
-    """``Cel`` as ``°C``; what is not known stays as it is."""
+    """Format ``Cel`` as ``°C``; what is not known stays as it is."""
     return visible_of(_UNIT_SYMBOLS.get(unit, unit)) if unit is not None else ""
 
 
 def quantity_name_of(name: str) -> str:
-    """``water_level`` as ``water level``."""
+    """Format ``water_level`` as ``water level``."""
     return visible_of(name.replace("_", " "))
 
 
 def address_of(listener: Listener) -> str:
-    """``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path."""
+    """Format as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path."""
     bind = listener.bind or "*"
     host = f"[{bind}]" if ":" in bind else bind
     network = "" if listener.port is None else f"{host}:{listener.port}"
@@ -182,7 +182,7 @@ def address_of(listener: Listener) -> str:
 
 
 def start_of(device: Device) -> str:
-    """``start 3``; where a board gave its numbers again, ``start 3 (numbers reused, start 2)``."""
+    """Format as ``start 3``, or ``start 3 (numbers reused, start 2)`` where they were."""
     if device.boot is None:
         return "start unknown"
     again, own = divmod(device.boot, 1 << _BOOT_BITS)
@@ -192,5 +192,5 @@ def start_of(device: Device) -> str:
 
 
 def protocol_of(level: int) -> str:
-    """The protocol level of CONNECT as the version people say."""
+    """Return the MQTT version of a protocol level of CONNECT, as it is written for people."""
     return {3: "3.1", 4: "3.1.1", 5: "5.0"}.get(level, f"level {level}")

@@ -1,4 +1,4 @@
-"""The one exception that this room's callers handle, and what Spark says in one line."""
+"""The one exception that this room's callers handle, and what Spark reported in one line."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def ingest(
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
 ) -> IngestReport:
-    """`run` in a session of the caller's; `after_step` is called when a step is committed."""
+    """Run in the caller's Spark session; `after_step` is called when a step is committed."""
     began = time.monotonic()
     try:
         with only_run(settings.tables):

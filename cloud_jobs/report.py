@@ -83,7 +83,7 @@ class IngestReport:
     repeated_starts: list[RepeatedStart] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as JSON values; docs/commands.md has the keys."""
+        """Return the report as JSON values; docs/commands.md has the keys."""
         quarantine = [
             {"kind": kind, "reason": reason, "rows": rows}
             for (kind, reason), rows in sorted(self.quarantine.items())
@@ -93,7 +93,7 @@ class IngestReport:
 
 
 def render(report: IngestReport) -> RenderableType:
-    """The report for a terminal."""
+    """Render the report for a terminal."""
     parts: list[RenderableType] = [_summary(report), _tables(report)]
     if report.gateways:
         parts.append(_gateways(report))

@@ -15,7 +15,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 
 def _totals(tables: Tables, since: int) -> dict[str, int]:
-    """The sums of the counts of all batches after `since`, and the number of these batches."""
+    """Sum the counts of all batches after `since`; `batches` is the number of them."""
     batches = tables.read("batches")
     names = [name for name in batches.columns if name not in ("batch", "finished_at")]
     sums = (

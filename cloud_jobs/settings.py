@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSettings:
-    """Where segments land, where tables live, where Spark keeps what it downloads.
+    """Where segments land, where tables are, where Spark keeps what it downloads.
 
     `source` and `tables` are a directory or a URL that Spark's Hadoop file systems can list
     (`file:///...`, `s3a://...`). `cache_dir` keeps the Delta Lake jars after the first start, so

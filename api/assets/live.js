@@ -4,7 +4,7 @@
 "use strict";
 
 const REFRESH_MS = 2000;
-const ANSWER_MS_MAX = 8000; // longer than the server's own patience with the broker
+const ANSWER_MS_MAX = 8000; // longer than the server waits for the broker
 
 const live = document.getElementById("live");
 const silence = document.getElementById("silence");
@@ -46,7 +46,7 @@ async function refresh() {
 function showSilence(silent) {
   document.documentElement.classList.toggle("silent", silent);
   silence.hidden = !silent;
-  // Said once, not every two seconds: it is read aloud where somebody listens.
+  // Written once, not every two seconds: a screen reader reads each change aloud.
   if (!silent) silence.textContent = "";
   else if (silence.textContent === "") {
     const since = new Date(Date.now() - (performance.now() - answeredAt)).toLocaleTimeString();
@@ -56,7 +56,7 @@ function showSilence(silent) {
 
 async function beat() {
   clearTimeout(due);
-  if (document.hidden) return; // nobody looks: let the device rest
+  if (document.hidden) return; // the page is not visible: no load on the device
   try {
     await refresh();
     showSilence(false);

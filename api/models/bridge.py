@@ -2,15 +2,15 @@
 
 from pydantic import Field
 
-from api.models.values import Count, FiniteNumber, FromSensors, Integer, Milliseconds, Told
+from api.models.values import Count, FiniteNumber, FromSensors, Integer, Milliseconds, Reported
 
 
-class BridgeMqtt(Told):
+class BridgeMqtt(Reported):
     connected: bool
     address: str
 
 
-class Outbox(Told):
+class Outbox(Reported):
     waiting: Count
     """Readings on disk that have not been published."""
     in_flight: Count
@@ -56,7 +56,7 @@ class Port(FromSensors):
     devices: list[Device] = Field([])
 
 
-class BridgeStatus(Told):
+class BridgeStatus(Reported):
     mqtt: BridgeMqtt
     outbox: Outbox
     ports: list[Port]

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from api.models.values import Count, Milliseconds, Seconds, Told
+from api.models.values import Count, Milliseconds, Reported, Seconds
 
 
-class Listener(Told):
+class Listener(Reported):
     protocol: str
     bind: str | None = None
     port: int | None = None
@@ -15,7 +15,7 @@ class Listener(Told):
     """Path of the socket, or of the URL for a WebSocket listener."""
 
 
-class Connections(Told):
+class Connections(Reported):
     open: Count
     accepted: Count
     """Since the broker started."""
@@ -23,20 +23,20 @@ class Connections(Told):
     limit: Count
 
 
-class SessionCounts(Told):
+class SessionCounts(Reported):
     connected: Count
     persistent: Count
     """Those that outlive their connection."""
     total: Count
 
 
-class CountPerQos(Told):
+class CountPerQos(Reported):
     qos0: Count
     qos1: Count
     qos2: Count
 
 
-class Messages(Told):
+class Messages(Reported):
     received: CountPerQos
     """PUBLISH packets from clients, since the broker started."""
     sent: CountPerQos
@@ -47,12 +47,12 @@ class Messages(Told):
     """QoS 2 PUBLISH packets that came again before their PUBREL."""
 
 
-class Queued(Told):
+class Queued(Reported):
     messages: Count
     bytes: Count
 
 
-class Journal(Told):
+class Journal(Reported):
     batches: Count
     """Transactions since the broker started, each with one fsync."""
     facts: Count
@@ -67,13 +67,13 @@ class Journal(Told):
     commit_ms_max: Annotated[float, Field(ge=0)]
 
 
-class Store(Told):
+class Store(Reported):
     recovery: str
     """How the broker found its database at start: new, clean, unclean or salvaged."""
     detail: str | None
 
 
-class Disk(Told):
+class Disk(Reported):
     """The file system of the data directory."""
 
     total_bytes: Count
@@ -91,8 +91,8 @@ class Disk(Told):
     """Files that went for want of room, by kind."""
 
 
-class BrokerStatus(Told):
-    """What the broker says about itself."""
+class BrokerStatus(Reported):
+    """What the broker reports about itself."""
 
     gateway: str
     """The gateway's id."""

@@ -2,27 +2,27 @@
 
 from api.models.bridge import BridgeStatus
 from api.models.uploader import UploaderStatus
-from api.models.values import Milliseconds, Seconds, Told
+from api.models.values import Milliseconds, Reported, Seconds
 
 
-class KeptReport(Told):
-    """A report as the broker keeps it: it has not looked into ``status``."""
+class KeptReport(Reported):
+    """A report as the broker keeps it: ``status`` is not validated."""
 
     time_ms: Milliseconds
     age_seconds: Seconds
     status: dict[str, object]
 
 
-class Reports(Told):
+class Reports(Reported):
     bridge: KeptReport | None = None
     uploader: KeptReport | None = None
 
 
-class Report(Told):
-    """The latest word of another process, as the broker keeps it."""
+class Report(Reported):
+    """The latest report of another process, as the broker keeps it."""
 
     time_ms: Milliseconds | None
-    """When it was told, by the broker's clock; null if it never was since the broker started."""
+    """When it was received, by the broker's clock; null if none was since the broker started."""
     age_seconds: Seconds | None
     problem: str | None
     """Why `status` is null although the process did report."""

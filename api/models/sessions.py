@@ -1,9 +1,9 @@
 """Sessions as the broker lists them, and one with its subscriptions and messages."""
 
-from api.models.values import Count, Milliseconds, Told
+from api.models.values import Count, Milliseconds, Reported
 
 
-class _SessionFacts(Told):
+class _SessionFacts(Reported):
     client_id: str
     session: Count
     """A client that starts a new session gets a new number."""
@@ -31,7 +31,7 @@ class Session(_SessionFacts):
     """QoS 1 and 2 messages sent and not acknowledged."""
 
 
-class SessionPage(Told):
+class SessionPage(Reported):
     """Sessions in the order of their client ids."""
 
     sessions: list[Session]
@@ -39,12 +39,12 @@ class SessionPage(Told):
     """Give this as `after` to get the next page; null on the last one."""
 
 
-class Subscription(Told):
+class Subscription(Reported):
     filter: str
     qos: Count
 
 
-class InflightMessage(Told):
+class InflightMessage(Reported):
     packet_id: Count
     message: Count
     qos: Count

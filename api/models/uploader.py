@@ -1,19 +1,19 @@
 """What the uploader reports: the open segment, those that wait, and those that are sent."""
 
-from api.models.values import Count, Milliseconds, Told
+from api.models.values import Count, Milliseconds, Reported
 
 
-class OpenSegment(Told):
+class OpenSegment(Reported):
     segment: Count
     events: Count
 
 
-class SegmentCount(Told):
+class SegmentCount(Reported):
     count: Count
     bytes: Count
 
 
-class UploaderStatus(Told):
+class UploaderStatus(Reported):
     target: str
     """Where segments go."""
     open: OpenSegment

@@ -23,31 +23,31 @@ Seconds = Annotated[float, Field(ge=0)]
 Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 
 
-class Told(BaseModel):
-    """What another process told: strict, immutable, finite."""
+class Reported(BaseModel):
+    """What another process reported: strict, immutable, finite."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
 
-class FromSensors(Told):
+class FromSensors(Reported):
     """What sensors, which may send anything, have a part in. Every field has a default."""
 
     unreadable: list[str] = []
-    """Fields that were told and cannot be shown: no such time, no such number, another type."""
+    """Fields that were reported and cannot be shown: no such time, no such number, another type."""
 
     @model_validator(mode="wrap")
     @classmethod
-    def _without_the_unreadable(cls, told: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if isinstance(told, dict):
-            told = {name: told[name] for name in cls.model_fields if name in told}
-            told.pop("unreadable", None)
+    def _without_the_unreadable(cls, report: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(report, dict):
+            report = {name: report[name] for name in cls.model_fields if name in report}
+            report.pop("unreadable", None)
         try:
-            return handler(told)
+            return handler(report)
         except ValidationError as error:
-            if not isinstance(told, dict):
+            if not isinstance(report, dict):
                 return handler({"unreadable": ["all"]})
             names = {str(fault["loc"][0]) for fault in error.errors(include_url=False)}
-            rest = {name: value for name, value in told.items() if name not in names}
+            rest = {name: value for name, value in report.items() if name not in names}
             return handler({**rest, "unreadable": sorted(names)})

@@ -16,8 +16,8 @@ RUN = (*STORE, "released_at")
 
 
 def releases_of(events: DataFrame) -> DataFrame:
-    """One row a release or publication: `released_at`, `message`, `time`, `topic`, `qos`,
-    `matched`, `publisher`."""
+    """Return one row for each release or publication: `released_at`, `message`, `time`, `topic`,
+    `qos`, `matched`, `publisher`."""
     contents = (
         events.where(is_event("message_held"))
         .groupBy(*STORE, "message")
@@ -42,7 +42,7 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """One row each time that a session got a message: queued, started immediately, or dropped."""
+    """Return one row for each message of a session: queued, started immediately, or dropped."""
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
     was_queued = places.select(*SESSION, "message").distinct()
@@ -53,7 +53,7 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Entries with the release they belong to (`released_at`), and those that came later."""
+    """Select entries with the release they belong to (`released_at`), and those that came later."""
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
     belongs = F.col("sequence") > F.col("released_at")
@@ -65,7 +65,7 @@ def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFra
 
 
 def _pattern() -> Column:
-    """The column `plain`, a filter, as a regular expression."""
+    """Convert the column `plain`, a topic filter, to a regular expression."""
     levels = F.transform(
         F.split("plain", "/", -1),
         lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
@@ -80,7 +80,7 @@ def _pattern() -> Column:
 
 
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """From when until when each subscription was in force: SESSION, `filter`, `sequence`, `until`,
+    """Return when each subscription was in force: SESSION, `filter`, `sequence`, `until`,
     `granted`."""
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -96,7 +96,7 @@ def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
-    """Which subscriptions were in force for each release: STORE, `released_at`, `session`,
+    """Find which subscriptions were in force for each release: STORE, `released_at`, `session`,
     `granted`, `is_shared`, `subscribed_at`."""
     changes = events.where(is_event("subscribed", "unsubscribed"))
     shared = F.col("filter").rlike("^\\$share/[^/+#]+/.")
@@ -128,7 +128,7 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """What is missing from, or too much in, the batches of releases.
+    """Find what is missing from, or too much in, the batches of releases.
 
     `releases` has `broken`, whether something is missing from the log before it.
     """
@@ -162,7 +162,7 @@ def wrong_runs(
 
 
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Persistent sessions that subscribe at QoS 1 or 2 and have no entry."""
+    """Find persistent sessions that subscribe at QoS 1 or 2 and have no entry."""
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
     due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
     absent = due.join(in_runs, [*RUN, "session"], "left_anti").join(runs, list(RUN))
@@ -181,7 +181,7 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Sessions with more entries of one release than subscriptions that it matched."""
+    """Find sessions with more entries of one release than subscriptions that it matched."""
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
     allowed = matched.groupBy(*RUN, "session").agg((groups + ordinary).alias("allowed"))
@@ -200,14 +200,14 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 
 
 def _sharers_leaving(events: DataFrame) -> DataFrame:
-    """The times of batches in which a member of a shared subscription ended."""
+    """Return the times of batches in which a member of a shared subscription ended."""
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
     return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Entries behind their release without a reason: no retained message, nothing handed on."""
+    """Find entries after their release without a reason: not retained, not redistributed."""
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()
     rows = (

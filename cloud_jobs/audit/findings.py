@@ -29,7 +29,7 @@ OUTBOUND: Final = ("delivery_started", "delivery_resent", "delivery_received")
 
 
 def is_event(*names: str) -> Column:
-    """The rows of these events."""
+    """Return the condition that selects the rows of these events."""
     return F.col("event").isin(*names)
 
 
@@ -40,7 +40,7 @@ def finding(
     since: Column,
     verdict: Column | str = "violation",
 ) -> DataFrame:
-    """Rows as findings, FINDING in this order."""
+    """Select rows as findings, FINDING in this order."""
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(
         *STORE,

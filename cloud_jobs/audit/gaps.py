@@ -15,7 +15,7 @@ GAP_COLUMNS = ("gateway", "kind", "segment", "from_sequence", "to_sequence", "de
 
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
-    """One row a gap (GAP_COLUMNS).
+    """Return one row for each gap (GAP_COLUMNS).
 
     `kind` is `sequence` (events from..to are missing before `segment`), `chain` (no event is
     missing by its number, but the segment before `segment` is not the one it names) or `unread`
@@ -30,7 +30,7 @@ def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
 
 
 def _refusal() -> Column:
-    """What to do about a refused file that claims the missing events."""
+    """Return the advice on a refused file that claims the missing events."""
     return F.concat(
         F.lit("segment "),
         F.col("segment").cast("string"),
@@ -89,7 +89,7 @@ def _explained(holes: DataFrame, refused: DataFrame, truncations: DataFrame) -> 
 
 
 def _breaks(trusted: DataFrame, holes: DataFrame) -> DataFrame:
-    """Segments whose predecessor is not the one that they name, where no sequence is missing."""
+    """Find segments after another one than they name, where no sequence is missing."""
     landed = trusted.select(
         F.col("gateway").alias("of"),
         (F.col("segment") + 1).alias("next_segment"),

@@ -17,7 +17,7 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Every use of a packet identifier beside the one before it.
+    """Join each use of a packet identifier to the one before it.
 
     `state` is what the identifier was in: `held`, `sent`, `received` or `free` (null: never used);
     `after` is what it is in then.
@@ -60,7 +60,7 @@ def _text(what: str) -> Column:
 
 
 def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
-    """`held_once`, `duplicate`, `released_once`, `identifier`, `resent`, `delivery`."""
+    """Check `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, `delivery`."""
     same = F.col("before").eqNullSafe(F.col("message"))
     is_taken = F.coalesce("state", F.lit("free")) != "free"
     in_state = {
@@ -98,7 +98,7 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """`held_once`: a message number is given once."""
+    """Check `held_once`: a message number is given once."""
     taken = events.where(is_event("message_held", "message_published"))
     in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")
     again = taken.withColumn("since", F.lag("sequence").over(in_turn)).where("since IS NOT NULL")

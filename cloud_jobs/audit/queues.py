@@ -9,7 +9,7 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """One row an entry of a queue: its first event, and the sequence of its start if any."""
+    """Return one row a queue entry: its first event, and the sequence of its start if any."""
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
     return (
@@ -22,7 +22,7 @@ def positions(events: DataFrame) -> DataFrame:
 
 
 def wrong_positions(places: DataFrame) -> DataFrame:
-    """`delivery`: each position is taken once, in order, for one message."""
+    """Check `delivery`: each position is taken once, in order, for one message."""
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
     again = places.where(F.col("use") > 1).where(~is_good)
@@ -47,7 +47,7 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """By start: when, at the latest, an entry at or before its position was queued before it."""
+    """Return, for each start, when the last entry up to its position was queued before it."""
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
     )
@@ -61,8 +61,8 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 
 
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
-    """Entries that were queued and not started, with how many of the same message left the queue
-    otherwise, and the start that passed them if one did."""
+    """Select entries that were queued and not started, with how many of the same message left the
+    queue otherwise, and the start that passed them if one did."""
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
         F.max("position").alias("furthest"), F.max_by("sequence", "position").alias("passed_at")
@@ -84,7 +84,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def passed_over(left: DataFrame) -> DataFrame:
-    """`delivery`: what waits is not passed over."""
+    """Check `delivery`: what waits is not passed over."""
     lost = left.where("is_passed").withColumn("since", F.col("sequence"))
     detail = F.concat(
         F.lit("message "),

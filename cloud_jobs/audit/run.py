@@ -55,7 +55,7 @@ def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
 
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
-    """Where the log is not whole: STORE, `at` (the first sequence behind the break), `detail`."""
+    """Find where the log has gaps: STORE, `at` (the first sequence after the gap), `detail`."""
     segments = tables.read("segments")
     stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
                                                        "first_sequence").distinct()  # fmt: skip
@@ -91,7 +91,7 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 
 
 def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Everything that contradicts a law, as if the log were whole."""
+    """Find everything that contradicts a law, as if the log were whole."""
     used = identifiers.uses_of(events).persist()
     places = queues.positions(events).persist()
     left = queues.waiting(places, events)
@@ -119,7 +119,7 @@ def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """What is open at the end and older than the last break: it may have ended unseen."""
+    """Find what is open at the end and older than the last gap, which may hide how it ended."""
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
     columns = (*SESSION, "message", "sequence", "law")
@@ -142,7 +142,7 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 
 
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Findings with their verdict: a break between the two sequences makes them inconclusive."""
+    """Add verdicts to findings: a break between the two sequences makes them inconclusive."""
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
         (F.col("gateway") == F.col("of_gateway"))
@@ -200,7 +200,7 @@ def _result(
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Violations first, each with the segment of its event and the client's id."""
+    """Sort violations first, each with the segment of its event and the client's id."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

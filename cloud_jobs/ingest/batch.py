@@ -56,7 +56,7 @@ STEPS: Final = (
 
 
 def last_finished(tables: Tables) -> int:
-    """The number of the last batch whose every step is committed; 0 when there is none."""
+    """Return the number of the last batch whose every step is committed; 0 without one."""
     row = tables.read("batches").agg(F.max("batch").alias("batch")).first()
     return int(row["batch"]) if row is not None and row["batch"] is not None else 0
 

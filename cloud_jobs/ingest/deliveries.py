@@ -19,7 +19,7 @@ _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 
 
 def delivered_in(events: DataFrame, batch: int) -> DataFrame:
-    """Messages whose delivery became complete in this batch, with their contents where logged."""
+    """Select messages whose delivery became complete in this batch, with contents where logged."""
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
     columns = [*MESSAGE, *_CONTENT, "boot", "sequence", "time", "clock", "day", "batch"]
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
@@ -46,8 +46,10 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _messages_of(rows: DataFrame) -> Column:
-    """A filter that holds for every message held or released in `rows`: numbers rise, so the files
-    of older messages are skipped."""
+    """Return a filter that holds for every message held or released in `rows`.
+
+    Numbers rise, so Delta skips the files of older messages.
+    """
     halves = rows.where(F.col("event").isin("message_held", "message_released"))
     least = (
         halves.groupBy("gateway", "store")

@@ -32,7 +32,11 @@ def _refuse_constant(name: str) -> object:
 
 
 def object_of_line(line: bytes) -> dict[str, object]:
-    """The JSON object in one line. Raises BadLineError."""
+    """Read the JSON object in one line.
+
+    Raises:
+        BadLineError: the line is not UTF-8, or not a JSON object.
+    """
     try:
         text = line.decode()
     except UnicodeDecodeError as error:
@@ -67,10 +71,10 @@ def check_event(event: dict[str, object]) -> None:
 
 
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
-    """The fields that have a column, and all others as JSON (None when there are none).
+    """Split an event: the fields that have a column, and the others as JSON (None: no others).
 
     An event that this version does not know may use a known name with another type: that goes
-    with the others, so that nothing is lost and nothing is bent.
+    with the others, so that no value is lost or converted.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

@@ -14,7 +14,7 @@ KEY = ("gateway", "boot", "sequence")
 
 
 def events_of(staged: DataFrame, batch: int) -> DataFrame:
-    """The good lines of a batch with the columns of `events`; an identity may still come twice."""
+    """Select a batch's good lines as rows of `events`; an identity may still occur twice."""
     lines = staged.where("line IS NOT NULL AND reason IS NULL")
     parsed = lines.withColumn("parsed", F.from_json("body", EVENT_BODY))
     day_began = F.min("parsed.time").over(Window.partitionBy("name"))
@@ -35,14 +35,14 @@ def events_of(staged: DataFrame, batch: int) -> DataFrame:
 
 
 def first_of_each(candidates: DataFrame) -> DataFrame:
-    """One row an identity: of overlapping segments the one with the least number and name wins."""
+    """Keep one row for each identity: of overlapping segments, of the least number and name."""
     order = Window.partitionBy(*KEY).orderBy("segment", "segment_name", "line")
     ranked = candidates.withColumn("rank", F.row_number().over(order)).where("rank = 1")
     return ranked.select(*EVENTS.fieldNames())
 
 
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """The candidates that are not in the table yet, each identity once."""
+    """Select the candidates that are not in the table yet, each identity once."""
     known = events.where(ranges).select(*KEY)
     return (
         first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
@@ -50,7 +50,7 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 
 
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Candidates that differ from the event of the same identity in the table."""
+    """Select candidates that differ from the event of the same identity in the table."""
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(
         *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")
@@ -60,7 +60,7 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 
 
 def ranges_of(candidates: DataFrame) -> Column:
-    """A filter that holds for every candidate's identity and lets Delta skip most other files."""
+    """Return a filter that holds for every candidate and lets Delta skip most other files."""
     rows = (
         candidates.groupBy("gateway")
         .agg(F.min("sequence").alias("least"), F.max("sequence").alias("greatest"))

@@ -47,7 +47,7 @@ class Listing:
 
 
 def _literal(path: str) -> str:
-    """A path that Hadoop's glob takes for itself: file names are not patterns."""
+    """Escape a path, so that Hadoop's glob matches it alone: file names are not patterns."""
     return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
 
 
@@ -57,7 +57,7 @@ def _binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def list_landed(tables: Tables, source: str) -> Listing:
-    """Files that must be looked at, in order of their names, at most one batch of them."""
+    """List files that must be looked at, in order of their names, at most one batch of them."""
     try:
         found = _binary_files(tables.spark, [source])
     except AnalysisException as error:
@@ -85,7 +85,7 @@ def list_landed(tables: Tables, source: str) -> Listing:
 
 
 def _empty_files(found: DataFrame) -> DataFrame:
-    """Files of no bytes. Spark lists them and then leaves them out; they landed all the same."""
+    """List the empty files, which also landed: Spark lists them and then leaves them out."""
     spark = found.sparkSession
     # Listed names are URLs with three slashes, the column has Hadoop's paths with one.
     listed = [(re.sub("^file:///", "file:/", unquote(url)),) for url in found.inputFiles()]
@@ -100,7 +100,7 @@ def _refused(tables: Tables) -> DataFrame:
 
 
 def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> DataFrame:
-    """Refused names whose bytes are other ones now. Times are not trusted: a good copy may be as
+    """Select refused names whose bytes have changed. Times are not trusted: a good copy may be as
     long and as old as the bad one, so the bytes are hashed again (what is too large is not)."""
     found = [row["path"] for row in candidates.select("path").collect()]
     if not found:
@@ -126,7 +126,7 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
 
 
 def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
-    """The rows of STAGED for these files: each file is read once, and judged by its bytes."""
+    """Return the rows of STAGED of these files: each is read once, and judged by its bytes."""
     small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
     # Not read: what is too large has no contents here, and what is empty has none anywhere.
     unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]

@@ -11,7 +11,7 @@ from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
-    """Rows of `quarantine` from columns given by name; what is not given is null."""
+    """Make rows of `quarantine` from columns given by name; what is not given is null."""
 
     def column(name: str) -> Column:
         given = columns.get(name)
@@ -33,8 +33,8 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """The first QUARANTINE_ROWS_MAX rows of each kind and start of a gateway (and segment, where it
-    is known), and one that counts the rest: a flood of refusals must not fill the tables."""
+    """Keep the first QUARANTINE_ROWS_MAX rows of each kind, start of a gateway and segment (where
+    it is known), and one that counts the rest: a flood of refusals must not fill the tables."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (
@@ -74,7 +74,7 @@ def bounded(rows: DataFrame) -> DataFrame:
 
 
 def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
-    """Files refused as a whole, but for those whose rows are known from another file."""
+    """Select files refused as a whole, but for those whose rows are known from another file."""
     doubled = segments.where("state = 'duplicate'").select("name", "file_sha256")
     refused = staged.where("line IS NULL AND reason IS NOT NULL")
     return _rows(
@@ -131,7 +131,7 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
 
 
 def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
-    """One row a delivered message that carries no SenML JSON, or a reading of another topic."""
+    """Select delivered messages without SenML JSON, or with a reading of another topic."""
     wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
     return _rows(
         wrong,

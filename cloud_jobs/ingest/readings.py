@@ -17,7 +17,7 @@ _BOOT_BITS: Final = 32
 
 
 def _identity() -> Column:
-    """What a reading is deduplicated on: the sensor's own numbers where it gave all of them."""
+    """Return the deduplication key of a reading: the sensor's numbers where it gave all."""
     numbered = (
         F.col("senml_device").isNotNull()
         & F.col("senml_boot").isNotNull()
@@ -39,7 +39,7 @@ def _identity() -> Column:
 
 
 def readings_of(records: DataFrame, batch: int) -> DataFrame:
-    """The columns of `sensor_readings` for the records that are not refused."""
+    """Select the records that are not refused as rows of `sensor_readings`."""
     is_ours = F.col("topic").startswith("sensors/")
     return records.where("wrong IS NULL").select(
         "gateway",
@@ -71,7 +71,7 @@ def readings_of(records: DataFrame, batch: int) -> DataFrame:
 
 
 def _board_start() -> Column:
-    """Which start it is that gave this number of a start again (docs/formats/readings.md)."""
+    """Find which start it is that gave this number of a start again (docs/formats/readings.md)."""
     again = F.shiftright("senml_boot", _BOOT_BITS)
     return F.when(F.startswith("senml_device", F.lit(_BOARDS)) & (again > 0), again)
 
@@ -83,7 +83,7 @@ def first_readings(candidates: DataFrame) -> DataFrame:
 
 
 def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """The candidates that are not in the table yet, each identity once."""
+    """Select the candidates that are not in the table yet, each identity once."""
     known = readings.select("gateway", "identity")
     return (
         first_readings(candidates)
@@ -93,7 +93,7 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 
 
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
-    """Candidates with the identity of a reading in the table and another value, unit or time.
+    """Select candidates with the identity of a stored reading and another value, unit or time.
 
     A board whose counters began again looks like this: its readings must not vanish as repeats.
     """

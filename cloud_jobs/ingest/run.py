@@ -16,7 +16,7 @@ def ingest_batches(
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
 ) -> tuple[int, int]:
-    """All batches until nothing is left. Returns the last finished batch before, files ignored."""
+    """Ingest all batches; return the last batch finished before and how many files were ignored."""
     before = finished = last_finished(tables)
     Batch(tables, finished, progress, after_step).sweep()
     while True:

@@ -28,7 +28,7 @@ def _local_directory(tables: str) -> Path | None:
 def only_run(tables: str) -> Iterator[None]:
     """Hold the lock of a local tables directory. Raises IngestError when another process has it.
 
-    The kernel lets go of it when the process ends, however it ends.
+    The kernel releases it when the process ends, however it ends.
     """
     directory = _local_directory(tables)
     if directory is None:

@@ -15,8 +15,8 @@ ON: Final = "old.name = new.name"
 
 
 def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
-    """One row a file name of the batch. Of two files with one name (in two directories) the trusted
-    one counts; a refused file whose bytes are those of a trusted segment is its duplicate."""
+    """Return one row for each file name. Of two files with one name (in two directories) the
+    trusted one counts; a refused file with the bytes of a trusted segment is its duplicate."""
     files = staged.where("line IS NULL")
     best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
     one = files.withColumn("nth", F.row_number().over(best)).where("nth = 1")
@@ -45,7 +45,7 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
 
 
 def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
-    """A settled segment stays as it is; one in quarantine takes the newer verdict."""
+    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(
         condition=f"old.state NOT IN ({settled})"

@@ -42,7 +42,7 @@ _JSON_TYPES: Final = {
 
 
 def records_of(delivered: DataFrame) -> DataFrame:
-    """One row a SenML record, base fields resolved, `wrong` is what a payload's records break.
+    """Return one row for each SenML record, base fields resolved; `wrong` is the rule broken.
 
     A payload without records gives one row with the reason.
     """
@@ -85,7 +85,7 @@ def _field(name: str, to: str) -> Column:
 
 
 def _mistyped() -> Column:
-    """The first thing in a record that differs from RFC 8428 or readings.md, or null."""
+    """Name the first field of a record that differs from RFC 8428 or readings.md, or null."""
     cases = F.when(
         ~F.expr("schema_of_variant(record)").startswith("OBJECT<"), "a record is no JSON object"
     )
@@ -98,7 +98,7 @@ def _mistyped() -> Column:
 
 
 def _resolved(typed: DataFrame) -> DataFrame:
-    """RFC 8428 section 4.6: a base field holds for its record and all that follow in the pack."""
+    """Resolve base fields (RFC 8428 section 4.6): each holds for its record and all after it."""
     so_far = Window.partitionBy(*MESSAGE).orderBy("position")
     whole = Window.partitionBy(*MESSAGE)
 
@@ -135,8 +135,8 @@ def _resolved(typed: DataFrame) -> DataFrame:
 
 
 def _is_elsewhere() -> Column:
-    """Whether a record that names its device was published to the topic of another one, or to that
-    of another quantity (docs/formats/readings.md): its numbers are then not trusted.
+    """Return whether a record that names its device has the topic of another device, or of
+    another quantity (docs/formats/readings.md): its numbers are then not trusted.
 
     A sentence of NMEA 0183 is one quantity, with a name for each of its fields below that.
     """

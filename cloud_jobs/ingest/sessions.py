@@ -79,7 +79,7 @@ def _state(connect: str, close: str, end: str) -> str:
 
 
 def merge_sessions(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
-    """How a batch's rows change the table."""
+    """Complete a merge: combine a batch's rows with those of the table."""
     values = {
         "opened": "least(old.opened, new.opened)",
         "client_id": "coalesce(new.client_id, old.client_id)",

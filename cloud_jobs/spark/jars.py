@@ -63,7 +63,7 @@ JARS: Final = {
 
 
 def cache_directory(chosen: Path | None) -> Path:
-    """Where the jars and Spark's log live: as chosen, or in the user's cache directory."""
+    """Return the directory of jars and Spark's log: as chosen, or in the user's cache directory."""
     if chosen is not None:
         return chosen.expanduser().absolute()
     home = os.environ.get("XDG_CACHE_HOME")
@@ -71,8 +71,7 @@ def cache_directory(chosen: Path | None) -> Path:
 
 
 def fetched_jars(cache: Path) -> list[Path] | None:
-    """The jars when all are there with the right bytes, else None (a half-fetched set is not
-    used)."""
+    """Return the jars if all are there with the right SHA-256, else None: no part is used."""
     paths = [cache / "jars" / name for name in JARS]
     for path, sha256 in zip(paths, JARS.values(), strict=True):
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
@@ -82,9 +81,9 @@ def fetched_jars(cache: Path) -> list[Path] | None:
 
 @contextmanager
 def jars_or_the_fetching(cache: Path) -> Iterator[list[Path] | None]:
-    """The jars, or None for the one process that may fetch them, for as long as the block lasts.
+    """Yield the jars, or None to the one process that may fetch them while the block lasts.
 
-    The kernel lets go of that right when the process ends, however it ends.
+    That right is a lock, which the kernel releases when the process ends, however it ends.
     """
     jars = fetched_jars(cache)
     if jars is not None:

@@ -53,7 +53,7 @@ def spark_session(
     progress: Callable[[str], None],
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """The active session, or one that is stopped at the end. Raises IngestError."""
+    """Yield the active session, or start one and stop it at the end. Raises IngestError."""
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
@@ -142,7 +142,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """The JVM inherits descriptor 2 when it starts, and talks a lot: it shall talk to a file."""
+    """Redirect descriptor 2 to a file while the JVM starts: it inherits it and logs a lot."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

@@ -59,7 +59,7 @@ class Tables:
                 )
 
     def _add_columns(self, name: str, columns: list[tuple[str, DataType]]) -> None:
-        """Rows that are there have null in them."""
+        """Add columns; rows that are there have null in them."""
         if columns:
             added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
             path = self.path(name).replace("`", "``")
@@ -69,7 +69,7 @@ class Tables:
         return self.spark.read.format("delta").load(self.path(name))
 
     def counts(self, rows: Mapping[str, DataFrame]) -> dict[str, int]:
-        """The number of rows of each, in one query: a query costs more than a count."""
+        """Count the rows of each in one query: a query costs more than a count."""
         labelled = [
             frame.select(F.lit(name).alias("name"), F.lit(1).alias("one"))
             for name, frame in rows.items()

@@ -35,7 +35,7 @@ _TYPES: Final[dict[str, DataType]] = {
 
 
 def _schema_of(columns: str) -> StructType:
-    """A schema from lines of `type name name ...`."""
+    """Make a schema from lines of `type name name ...`."""
     fields = []
     for line in columns.strip().splitlines():
         type_name, *names = line.split()

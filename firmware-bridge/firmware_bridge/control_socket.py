@@ -73,7 +73,7 @@ class ControlSocket:
 
 
 def bounded(status: Status) -> Status:
-    """The same status, with fewer values shown where it would be too long."""
+    """Return the status, with fewer values shown where it would be too long."""
     for limit in (None, 8, 0):
         if limit is not None:
             status = _with_quantities(status, limit)

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 OUTBOX_FILE = "outbox.db"
 LOCK_FILE = "bridge.lock"
-# systemd's patience is 90 s; a person's at Ctrl-C is shorter. What is left goes out next time.
+# systemd waits 90 s; a person at Ctrl-C waits less. What is left goes out next time.
 DRAIN_SECONDS_MAX = 5.0
 # Between two attempts to open the outbox on a full disk.
 OPEN_AGAIN_SECONDS = 1.0
@@ -37,7 +37,7 @@ COMMIT_SECONDS_MAX = 60.0
 
 
 def _nothing() -> None:
-    """For a caller that needs no report."""
+    """Run for a caller that needs no report."""
 
 
 async def serve(
@@ -76,7 +76,7 @@ async def _open(
     ready: Callable[[], None],
     alive: Callable[[], None],
 ) -> Outbox | None:
-    """On a full disk wait for room; None where the end comes first. Raises `OutboxError`."""
+    """Wait while the disk is full; None where the end comes first. Raises `OutboxError`."""
     path = settings.data_dir / OUTBOX_FILE
     is_logged = False
     while not stop.is_set():

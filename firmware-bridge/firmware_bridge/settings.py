@@ -20,7 +20,7 @@ COMMIT_DELAY_SECONDS_MAX = 10.0
 
 @dataclass(frozen=True)
 class BridgeSettings:
-    """The whole bridge: where its outbox lives, which broker it feeds, which ports it reads.
+    """The whole bridge: where its outbox is, which broker it feeds, which ports it reads.
 
     `window` bounds the QoS 2 exchanges in flight; it must not exceed the broker's
     `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away.

@@ -1,4 +1,4 @@
-"""A simulated sensor board on a pseudo-terminal: the real frame, the real patience.
+"""A simulated sensor board on a pseudo-terminal: the real frame, the real repeats.
 
 It does what a board in a cabinet does: counts its starts, numbers its frames, measures whether or
 not a bridge listens, and sends a frame again until its acknowledgement has come. So it shows every
@@ -53,7 +53,7 @@ class _Sample:
 async def serve(
     link: Path, stop: asyncio.Event, interval_seconds: float = 1.0, device: int = 42
 ) -> None:
-    """Until `stop`: `link` points to the terminal that a bridge may open as its serial port."""
+    """Offer a terminal at `link`, which a bridge may open as its serial port, until `stop`."""
     link.parent.mkdir(parents=True, exist_ok=True)
     master, slave = os.openpty()
     try:
@@ -130,7 +130,7 @@ class SimulatedBoard:
         self._kept.append(_Sample(self._sequence, time.monotonic(), self._weather()))
 
     def _weather(self) -> tuple[Measurement, ...]:
-        """A cabinet by a window: warmest after noon, drier when warm, a slow front passing."""
+        """Simulate a cabinet by a window: warmest after noon, drier when warm, slow fronts."""
         noise = self._random.gauss
         self._drift = 0.995 * self._drift + noise(0.0, 0.02)
         phase = 2 * math.pi * (time.time() % _DAY_SECONDS) / _DAY_SECONDS
@@ -192,7 +192,7 @@ class SimulatedBoard:
 
 
 def count_start(path: Path) -> int:
-    """The number of this start, kept in a file as a board keeps it in flash."""
+    """Return the number of this start, kept in a file as a board keeps it in flash."""
     try:
         boot = int(path.read_text()) + 1
     except FileNotFoundError:
@@ -206,7 +206,7 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """The ages of a sample: a board has no clock (RFC 8428 section 4.5.3)."""
+    """Give a sample its age as its time: a board has no clock (RFC 8428 section 4.5.3)."""
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [
         Measurement(each.name, each.value, each.unit, age_seconds) for each in sample.measurements

@@ -51,9 +51,11 @@ def compare(check: LogCheck, database: Database) -> None:
 
 
 def _open_in(connection: sqlite3.Connection, session: Session) -> Open:
-    found: Open = {("held", pid): held.message.number for pid, held in session.inbound.items()}
-    for packet_id, delivery in session.outbound.items():
-        found["in flight", packet_id] = delivery.message_number
+    found: Open = {
+        ("held", held.packet_id): held.message.number for held in session.inbound.values()
+    }
+    for delivery in session.outbound.values():
+        found["in flight", delivery.packet_id] = delivery.message_number
     for delivery in (*session.waiting, *session.recent):
         found["queue", delivery.position] = delivery.message_number
     if session.stored_count:

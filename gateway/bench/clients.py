@@ -101,6 +101,21 @@ class Clients:
         for client in self:
             client.connection.setblocking(False)
 
+    def leave(self) -> None:
+        """End the subscribers' connections; their sessions stay, and queue what is published."""
+        for subscriber in self.subscribers:
+            subscriber.say_goodbye()
+        for publisher in self.publishers:
+            publisher.receivers = []
+
+    def come_back(self) -> None:
+        """Connect the subscribers again. Raises BenchFailed, OSError."""
+        for subscriber in self.subscribers:
+            for number, source in subscriber.sources.items():
+                self.publishers[number].receivers.append(source.sequences)
+            self._admit(subscriber, keeps_session=True)
+            subscriber.connection.setblocking(False)
+
     def disconnect(self) -> None:
         """Ends connections, and sessions, unless the broker is gone."""
         for client in self:

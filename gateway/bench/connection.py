@@ -165,6 +165,8 @@ class Client:
 
     def keep_alive(self, seconds: float) -> None:
         """PINGREQ where the broker has asked for a keep-alive."""
+        if self._socket is None:
+            return
         if seconds >= self._ping_seconds + self._ping_every_seconds:
             self._ping_seconds = seconds
             self.send(PINGREQ)

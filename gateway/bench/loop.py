@@ -40,6 +40,7 @@ class Loop:
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)
         self._is_planned = False
+        self._row_bytes = 0
 
     def __enter__(self) -> Self:
         return self
@@ -54,14 +55,13 @@ class Loop:
 
     def add(self, clients: Iterable[Client]) -> None:
         """Take over connections whose handshake is done."""
-        row_bytes = 0
         for client in clients:
             self._clients[client.connection.fileno()] = client
             self._poller.register(client.connection.fileno(), select.EPOLLIN)
             if isinstance(client, Publisher):
                 self._publishers.append(client)
-                row_bytes = max(row_bytes, client.frames.row_bytes)
-        self._buffer = bytearray(BURST_BYTES_MAX + row_bytes + PARTIAL_BYTES_MAX)
+                self._row_bytes = max(self._row_bytes, client.frames.row_bytes)
+        self._buffer = bytearray(BURST_BYTES_MAX + self._row_bytes + PARTIAL_BYTES_MAX)
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:

@@ -84,8 +84,9 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """What shares are of: messages that came, or without a subscriber those that were sent."""
-        return self.received if self.scenario.subscribers else self.sent
+        """What shares are of: messages that came, or where none can come those that were sent."""
+        receives = self.scenario.subscribers and not self.scenario.stays_away
+        return self.received if receives else self.sent
 
     @property
     def generator_share(self) -> float:

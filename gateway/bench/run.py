@@ -44,7 +44,9 @@ def run(
     with Loop(spin=scenario.spin) as loop:
         try:
             clients.connect()
-            loop.add(clients)
+            if scenario.away:
+                clients.leave()
+            loop.add(clients.publishers if scenario.away else clients)
             return _Run(scenario, clients, loop, broker_pid, progress).measure()
         finally:
             clients.disconnect()
@@ -79,6 +81,11 @@ class _Run:
             clients.deliveries.clear()
             clients.acknowledgements.clear()
             start = self._reading()
+        elif scenario.away:
+            self._go_on("filling queues", math.inf)
+            start = self._reading()
+            clients.come_back()
+            self._loop.add(clients.subscribers)
         self._go_on("measuring", scenario.duration_seconds if scenario.count is None else math.inf)
         stop = self._reading()
         for publisher in clients.publishers:
@@ -160,10 +167,14 @@ class _Run:
 
     def _result(self, start: Reading, stop: Reading) -> Result:
         clients = self._clients
+        if self._scenario.away:
+            # How long a message has waited in a queue says nothing of the broker.
+            clients.deliveries.clear()
         pairs = [
             (source.sequences, clients.publishers[number].sent)
             for subscriber in clients.subscribers
             for number, source in subscriber.sources.items()
+            if not self._scenario.stays_away
         ]
         faults = Faults(
             lost=sum(sequences.lost_of(sent) for sequences, sent in pairs),

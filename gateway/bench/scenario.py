@@ -51,7 +51,10 @@ class Scenario:
     `patience_seconds`: nothing has moved for so long, then what is missing does not come any more.
     `outstanding`: messages of one publisher that have not come to all of its subscribers, None: as
     many as no broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing
-    of what its core takes to wake up; it costs that core.
+    of what its core takes to wake up; it costs that core. `away`: subscribers leave after they have
+    subscribed, so that messages queue for their persistent sessions. With `count` they come back
+    when everything was acknowledged, and it counts how fast the queues come; with a duration they
+    stay away, and it counts how fast messages are acknowledged whose queues may be full.
     """
 
     host: str = "127.0.0.1"
@@ -65,6 +68,7 @@ class Scenario:
     window: int = 20
     outstanding: int | None = None
     persistent: bool = False
+    away: bool = False
     spin: bool = False
     rate: float | None = None
     warm_up_seconds: float = 1.0
@@ -91,6 +95,11 @@ class Scenario:
                 f"{self.publishers} publishers and {self.subscribers} subscribers are no pairs: "
                 "take as many of both, or the shape all"
             )
+        if self.away and not (self.persistent and self.qos and self.subscribers):
+            raise ScenarioMistake(
+                "subscribers that are away: expected persistent sessions, QoS 1 or 2, and at least "
+                "one subscriber, since nothing is queued for others"
+            )
         if self.rate is not None and self.rate <= 0:
             raise ScenarioMistake(f"rate {self.rate}: expected more than 0 messages/s")
         if self.warm_up_seconds < 0 or self.duration_seconds <= 0:
@@ -102,6 +111,11 @@ class Scenario:
             raise ScenarioMistake(f"patience {self.patience_seconds} s: expected more than 0")
         if not self.topic_prefix or set(self.topic_prefix) & set("+#\0"):
             raise ScenarioMistake(f"topic prefix {self.topic_prefix!r}: expected a topic name")
+
+    @property
+    def stays_away(self) -> bool:
+        """Whether no subscriber ever comes back, so that nothing is received."""
+        return self.away and self.count is None
 
     @property
     def outstanding_messages(self) -> int:

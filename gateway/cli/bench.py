@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gateway.cli.bench_options import (
+    AwayOption,
     BrokerPidOption,
     CountOption,
     DiskOption,
@@ -56,6 +57,7 @@ def bench(
     subscribers: SubscribersOption = 1,
     pairs: PairsOption = False,
     persistent: PersistentOption = False,
+    away: AwayOption = False,
     qos: QosOption = 0,
     size: SizeOption = 64,
     window: WindowOption = 20,
@@ -86,14 +88,9 @@ def bench(
         oncegate bench --host broker.example --port 1883 --mqtt 5.0 --qos 1 --rate 5000 --json
     """
     if mqtt not in VERSIONS:
-        raise CommandFailed(
-            f"oncegate bench: --mqtt {mqtt}: expected 3.1.1 or 5.0", exit_code=EXIT_USAGE
-        )
+        raise _mistake(f"--mqtt {mqtt}: expected 3.1.1 or 5.0")
     if plot_file is not None and plot_file.suffix != ".svg":
-        raise CommandFailed(
-            f"oncegate bench: --plot {plot_file}: expected a name that ends in .svg",
-            exit_code=EXIT_USAGE,
-        )
+        raise _mistake(f"--plot {plot_file}: expected a name that ends in .svg")
     password = password_of(password_file, "--password-file")
     if host is None or port is None:
         ours = configuration_of(config).broker_address
@@ -114,6 +111,7 @@ def bench(
             window=window,
             outstanding=outstanding,
             persistent=persistent,
+            away=away,
             spin=spin,
             rate=rate,
             warm_up_seconds=warm_up,
@@ -125,7 +123,7 @@ def bench(
             password=None if password is None else password.encode(),
         )
     except ScenarioMistake as mistake:
-        raise CommandFailed(f"oncegate bench: {mistake}", exit_code=EXIT_USAGE) from None
+        raise _mistake(str(mistake)) from None
     from gateway.cli.bench_table import table_of
 
     fsync_ms, result = _measure(scenario, broker_pid, disk)
@@ -134,6 +132,11 @@ def bench(
     _write(result, answer, json_file=json_file, plot_file=plot_file)
     if not result.is_clean:
         raise typer.Exit(EXIT_VIOLATION)
+
+
+def _mistake(what: str) -> CommandFailed:
+    """Return the failure of an option that cannot be run."""
+    return CommandFailed(f"oncegate bench: {what}", exit_code=EXIT_USAGE)
 
 
 def _measure(

@@ -39,6 +39,15 @@ PersistentOption = Annotated[
         rich_help_panel=_WHO,
     ),
 ]
+AwayOption = Annotated[
+    bool,
+    typer.Option(
+        "--away",
+        help="Subscribers leave persistent sessions behind. With --count they come back when all "
+        "was sent: how fast do their queues come? Else: how fast are full queues published to?",
+        rich_help_panel=_WHO,
+    ),
+]
 QosOption = Annotated[int, typer.Option("--qos", help="0, 1 or 2.", rich_help_panel=_HOW)]
 SizeOption = Annotated[
     int, typer.Option("--size", help="Bytes of a payload.", rich_help_panel=_HOW)

@@ -29,11 +29,22 @@ def title_of(scenario: Scenario) -> str:
     if scenario.qos:
         parts.append(f"window {scenario.window}")
         parts.append("persistent" if scenario.persistent else "clean")
+    if scenario.away:
+        parts.append("subscribers away" if scenario.stays_away else "subscribers come back")
     if scenario.spin:
         parts.append("never asleep")
     if scenario.rate is not None:
         parts.append(f"{scenario.rate:,.0f} messages/s")
     return ", ".join(parts)
+
+
+def _rates_of(scenario: Scenario) -> tuple[str, ...]:
+    """Return the rates that the scenario measures."""
+    if scenario.away and not scenario.stays_away:
+        return ("received",)
+    if scenario.stays_away or not scenario.subscribers:
+        return ("sent", "completed")
+    return ("sent", "received", "completed")
 
 
 def _shape_of(scenario: Scenario) -> str:
@@ -48,7 +59,7 @@ def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
     table.add_column(overflow="fold")
     answer = result.as_json()
     for name, rate in answer["per_second"].items():
-        if name == "sent" or (result.scenario.subscribers if name == "received" else True):
+        if name in _rates_of(result.scenario):
             table.add_row(name, f"{rate:,.0f} messages/s")
     latencies = {"delivery": result.delivery_ms, "acknowledged": result.acknowledgement_ms}
     for name, figures in (latencies | {"fsync": fsync_ms}).items():

@@ -173,7 +173,7 @@ class State:
             self.held_bytes -= before.message.size_bytes()
             self._give_place_up(before)
         size_bytes = held.message.size_bytes()
-        session.inbound[held.packet_id] = held
+        session.inbound.put(held)
         session.inbound_bytes += size_bytes
         self.held_bytes += size_bytes
         if held.message.has_place:
@@ -186,8 +186,7 @@ class State:
         """Its PUBREL came (or was given up): the packet identifier is free again."""
         session = held.session
         packet_id = held.packet_id
-        if packet_id in session.inbound:
-            del session.inbound[packet_id]
+        if session.inbound.remove(packet_id):
             size_bytes = held.message.size_bytes()
             session.inbound_bytes -= size_bytes
             self.held_bytes -= size_bytes
@@ -223,7 +222,7 @@ class State:
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT
-        session.outbound[packet_id] = delivery
+        session.outbound.put(delivery)
         session.last_packet_id = packet_id
         position = delivery.position
         if position >= session.next_position:
@@ -245,8 +244,7 @@ class State:
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1
         delivery.pubrec = session.pubrecs
-        del session.outbound[delivery.packet_id]
-        session.outbound[delivery.packet_id] = delivery
+        session.outbound.move_to_end(delivery)
         if session.durable:
             changes = self.changes
             if delivery not in changes.deliveries:
@@ -257,8 +255,7 @@ class State:
         """PUBACK or PUBCOMP came: the packet identifier is free again."""
         session = delivery.session
         packet_id = delivery.packet_id
-        if packet_id in session.outbound:
-            del session.outbound[packet_id]
+        session.outbound.remove(packet_id)
         delivery.state = DeliveryState.DONE
         if session.durable:
             changes = self.changes

@@ -197,7 +197,7 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
             delivery.pubrec = step - delivery.state
             session.pubrecs = max(session.pubrecs, delivery.pubrec)
             delivery.stored = True
-            session.outbound[packet_id] = delivery
+            session.outbound.put(delivery)
 
 
 def _load_queues(state: State) -> None:
@@ -226,9 +226,8 @@ def _complete(connection: sqlite3.Connection, state: State) -> None:
     """Put in order what the replay left: resend order, contents, sizes of queues."""
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
-        in_order = sorted(session.outbound.values(), key=_resend_order)
-        session.outbound.clear()
-        session.outbound.update((delivery.packet_id, delivery) for delivery in in_order)
+        for delivery in sorted(session.outbound.values(), key=_resend_order):
+            session.outbound.move_to_end(delivery)
         for delivery in (*session.waiting, *session.recent):
             if delivery.message is None:
                 wanted.setdefault(delivery.message_number, []).append(delivery)

@@ -36,14 +36,14 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """A command and all below it, each with the words that call it."""
+    """Yield a command and all below it, each with the words that call it."""
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))
 
 
 def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
-    """One manual page, in man(7)'s macros."""
+    """Write one manual page, in man(7)'s macros."""
     summary, *paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(command.help or ""))
     name, lines = "-".join(path), []
     lines += [f".TH {name.upper()} 1 {heading}", ".SH NAME"]
@@ -72,7 +72,7 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
 
 
 def split(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """What describes the verb, and the examples behind it."""
+    """Split into what describes the verb, and the examples after it."""
     for at, paragraph in enumerate(paragraphs):
         if paragraph in ("Example:", "Examples:"):
             return paragraphs[:at], paragraphs[at + 1 :]
@@ -120,13 +120,13 @@ def joined(text: str) -> str:
 
 
 def text_line(text: str) -> str:
-    """Running text as one line; what would be a request of roff's is none."""
+    """Return running text as one line, which roff does not take for a request."""
     line = escaped(text)
     return f"\\&{line}" if line[:1] in (".", "'") else line
 
 
 def escaped(text: str) -> str:
-    """Text without a meaning for roff; a hyphen stays one that can be copied."""
+    """Escape text for roff; a hyphen stays one that can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

@@ -91,7 +91,7 @@ async def test_a_card_that_was_never_updated_says_how_that_is_done(
 ) -> None:
     files.put(update=None, other={"slot": "A", "version": None, "store_format": None})
     words = await words_of(client)
-    assert "None is recorded. oncegate update --help tells how" in words
+    assert "None is recorded. oncegate update --help describes how" in words
     assert "Slot Ano version known" in words
 
 

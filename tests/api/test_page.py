@@ -122,7 +122,7 @@ async def test_a_gateway_that_is_down_says_so_and_how_to_mend_it(
         "The gateway is down",
         f"there is no status socket {status_socket}",
         "oncegate broker",
-        "Not heard since this page started",
+        "No answer since this page started",
     ):
         assert told in words
 

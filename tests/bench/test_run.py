@@ -101,3 +101,34 @@ def test_publishers_alone_are_measured_by_their_acknowledgements(broker: BrokerP
     assert usage["rss_bytes"] > 1 << 20
     # 50 messages, each on the disk before PUBREC.
     assert usage["written_bytes"] >= 50 * 64
+
+
+AWAY = Scenario(
+    qos=1, publishers=3, subscribers=3, shape="pairs", window=50, persistent=True, away=True
+)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+@pytest.mark.parametrize("qos", [1, 2])
+def test_what_was_queued_comes_when_the_subscribers_are_back(
+    broker: BrokerProcess, qos: int, version: int
+) -> None:
+    scenario = dataclasses.replace(AWAY, port=broker.port, qos=qos, version=version, count=2_000)
+    result = run(scenario)
+    assert result.is_clean
+    # Only the way out of the queues was measured.
+    assert (result.sent, result.completed, result.received) == (0, 0, 6_000)
+    assert result.end.sent == 6_000
+    assert result.delivery_ms == {}
+
+
+def test_full_queues_are_published_to_and_what_they_drop_is_no_fault() -> None:
+    with running_broker("[mqtt]\nmax_mqueue_len = 10\n") as broker:
+        scenario = dataclasses.replace(
+            AWAY, port=broker.port, warm_up_seconds=0.2, duration_seconds=0.5
+        )
+        result = run(scenario)
+        assert result.is_clean
+        assert result.received == 0
+        assert result.counted == result.sent > 30
+        assert broker.ask("status")["messages"]["dropped"]

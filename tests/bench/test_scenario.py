@@ -30,6 +30,12 @@ from gateway.bench.scenario import (
         ({"duration_seconds": 0.0}, "duration 0.0 s"),
         ({"patience_seconds": 0.0}, "patience 0.0 s"),
         ({"topic_prefix": "a/#"}, "topic prefix 'a/#'"),
+        ({"away": True, "qos": 1}, "expected persistent sessions, QoS 1 or 2"),
+        ({"away": True, "persistent": True}, "expected persistent sessions, QoS 1 or 2"),
+        (
+            {"away": True, "persistent": True, "qos": 2, "subscribers": 0},
+            "at least one subscriber",
+        ),
     ],
 )
 def test_a_scenario_that_cannot_be_run_says_what_is_allowed(

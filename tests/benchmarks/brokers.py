@@ -24,7 +24,6 @@ LOG_CHARACTERS: Final = 2_000
 MOSQUITTO_SETTINGS: Final = f"""\
 allow_anonymous true
 persistence false
-max_queued_messages 0
 max_inflight_messages {WINDOW}
 """
 
@@ -84,14 +83,18 @@ class CompiledBroker(BrokerProcess):
 
 
 @contextmanager
-def mosquitto(directory: Path) -> Iterator[Running]:
-    """Debian's Mosquitto, in memory: its defaults but unlimited queues and the scenario's window.
+def mosquitto(directory: Path, queue_messages: int | None = None) -> Iterator[Running]:
+    """Debian's Mosquitto, in memory: its defaults but the scenario's window, and queues of so many
+    messages, or unlimited ones.
 
     Raises FileNotFoundError where it is not installed, TimeoutError where it does not start.
     """
     port = free_port()
     configuration = directory / "mosquitto.conf"
-    configuration.write_text(f"listener {port} 127.0.0.1\n{MOSQUITTO_SETTINGS}")
+    configuration.write_text(
+        f"listener {port} 127.0.0.1\n{MOSQUITTO_SETTINGS}"
+        f"max_queued_messages {queue_messages or 0}\n"
+    )
     with (directory / "mosquitto.log").open("ab") as log:
         process = subprocess.Popen([MOSQUITTO, "-c", configuration], stdout=log, stderr=log)
     try:
@@ -103,10 +106,13 @@ def mosquitto(directory: Path) -> Iterator[Running]:
 
 
 @contextmanager
-def oncegate(directory: Path, build: Path = COMPILED) -> Iterator[Running]:
+def oncegate(
+    directory: Path, queue_messages: int | None = None, build: Path = COMPILED
+) -> Iterator[Running]:
     """Our broker, everything on the disk on which `directory` is."""
     data_directory = directory / "data"
-    broker = CompiledBroker(ONCEGATE_SETTINGS, data_directory=data_directory)
+    queue = "" if queue_messages is None else f"max_mqueue_len = {queue_messages}\n"
+    broker = CompiledBroker(ONCEGATE_SETTINGS + queue, data_directory=data_directory)
     broker.build = build
     try:
         broker.start()

@@ -16,6 +16,9 @@ class Contest:
     name: str
     options: tuple[str, ...]
     least_ratio: float
+    queue_messages: int | None = None
+    """What a session's queue holds in both brokers; None: Mosquitto's has no limit, and ours its
+    default."""
 
 
 CONTESTS: Final = (
@@ -27,6 +30,18 @@ CONTESTS: Final = (
         "QoS 2, 10 to 10, window 100, persistent sessions; Oncegate: all fsynced, session log",
         ("--qos", "2", *_TEN_TO_TEN, "--persistent", "--topic", LOGGED_TOPIC),
         5,
+    ),
+    Contest(
+        "Backlog: 300,000 queued at QoS 1, ten sessions come back; Oncegate: all fsynced",
+        ("--qos", "1", *_TEN_TO_TEN, "--persistent", "--away", "--count", "30000"),
+        1,
+        queue_messages=30_000,
+    ),
+    Contest(
+        "Burst at QoS 1 into ten queues at their limit of 1,000; Oncegate: all fsynced",
+        ("--qos", "1", *_TEN_TO_TEN, "--persistent", "--away"),
+        1,
+        queue_messages=1_000,
     ),
 )
 

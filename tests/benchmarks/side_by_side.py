@@ -32,7 +32,7 @@ from tests.benchmarks.contests import (
     Contest,
 )
 from tests.benchmarks.machine import machine_of
-from tests.benchmarks.measuring import Measured, Meter
+from tests.benchmarks.measuring import Measured, Meter, rate_of
 from tests.benchmarks.report import document_of, table_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -111,11 +111,11 @@ class _Benchmark:
         for turn in range(self._rounds):
             # Each broker is first in every other round: whoever drifts, drifts for both.
             for name in list(BROKERS)[:: -1 if turn % 2 else 1]:
-                with BROKERS[name](self._directory) as broker:
+                with BROKERS[name](self._directory, contest.queue_messages) as broker:
                     measured = self._meter.measure(broker, contest.options, self._seconds)
                 runs[name].append(measured)
-                self._say(contest.name, turn, f"{name} {_rate(measured):,.0f} messages/s")
-        rates = {name: median(_rate(run) for run in found) for name, found in runs.items()}
+                self._say(contest.name, turn, f"{name} {rate_of(measured):,.0f} messages/s")
+        rates = {name: median(rate_of(run) for run in found) for name, found in runs.items()}
         costs = {name: median(_cost(run) for run in found) for name, found in runs.items()}
         return {
             "name": contest.name,
@@ -176,7 +176,7 @@ class _Benchmark:
             "most": SHARED_LATENCY_MOST,
             "alone_ms": p99[0],
             "beside_ms": p99[1],
-            "load_per_second": median(_rate(load) for load in loads),
+            "load_per_second": median(rate_of(load) for load in loads),
             "alone": alone,
             "beside": beside,
             "loads": loads,
@@ -194,10 +194,6 @@ class _Benchmark:
     def _say(self, what: str, turn: int, figures: str) -> None:
         line = f"round {turn + 1}  {what}: {figures}"
         self._console.print(line, style="dim", markup=False, soft_wrap=True)
-
-
-def _rate(measured: Measured) -> float:
-    return float(measured["per_second"]["received"])
 
 
 def _cost(measured: Measured) -> float:

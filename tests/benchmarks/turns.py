@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.benchmarks.brokers import COMPILED, BenchmarkFailed, oncegate
-from tests.benchmarks.contests import CONTESTS, ONE_AT_A_TIME
-from tests.benchmarks.measuring import Measured, Meter
+from tests.benchmarks.contests import CONTESTS, ONE_AT_A_TIME, Contest
+from tests.benchmarks.measuring import Meter, rate_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ROUNDS: Final = 5
@@ -33,10 +33,7 @@ RATIO_LEAST: Final = 0.95
 Rates = dict[str, list[float]]
 """Figures of each round, by build."""
 
-LOADS: Final = (
-    *((contest.name, contest.options) for contest in CONTESTS),
-    ("QoS 2, 1 publisher, window 1, persistent", ONE_AT_A_TIME),
-)
+LOADS: Final = (*CONTESTS, Contest("QoS 2, 1 publisher, window 1, persistent", ONE_AT_A_TIME, 1))
 
 
 def main() -> int:
@@ -55,8 +52,7 @@ def main() -> int:
     turns = _Turns(builds, directory, Meter(pinned=not arguments.unpinned))
     try:
         rows = [
-            (name, *turns.measure(name, options, arguments.rounds, arguments.seconds))
-            for name, options in LOADS
+            (load.name, *turns.measure(load, arguments.rounds, arguments.seconds)) for load in LOADS
         ]
     except (BenchmarkFailed, OSError) as error:
         turns.console.print(f"make bench-turns: {error}", style="red", markup=False)
@@ -72,29 +68,21 @@ class _Turns:
         self._meter = meter
         self.console = Console(highlight=False)
 
-    def measure(
-        self, name: str, options: tuple[str, ...], rounds: int, seconds: float
-    ) -> tuple[Rates, Rates]:
+    def measure(self, load: Contest, rounds: int, seconds: float) -> tuple[Rates, Rates]:
         """Return messages per second, and processor seconds of the broker for a million."""
         rates: Rates = {build: [] for build in self._builds}
         costs: Rates = {build: [] for build in self._builds}
         for turn in range(rounds):
             # Each build is first in every other round: a machine that drifts, drifts for both.
             for build in list(self._builds)[:: -1 if turn % 2 else 1]:
-                with oncegate(self._directory, self._builds[build]) as broker:
-                    measured = self._meter.measure(broker, options, seconds)
-                rate = _rate(measured)
+                with oncegate(self._directory, load.queue_messages, self._builds[build]) as broker:
+                    measured = self._meter.measure(broker, load.options, seconds)
+                rate = rate_of(measured)
                 rates[build].append(rate)
                 costs[build].append(float(measured["broker"]["cpu_seconds_per_million"]))
-                line = f"round {turn + 1}  {name}: {build} {rate:,.0f} messages/s"
+                line = f"round {turn + 1}  {load.name}: {build} {rate:,.0f} messages/s"
                 self.console.print(line, style="dim", markup=False, soft_wrap=True)
         return rates, costs
-
-
-def _rate(measured: Measured) -> float:
-    received = float(measured["per_second"]["received"])
-    # Without a subscriber it is the publisher's acknowledgements that count.
-    return received or float(measured["per_second"]["completed"])
 
 
 def ratio_of(rates: Rates) -> float:

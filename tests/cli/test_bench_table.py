@@ -55,6 +55,14 @@ def drawn(result: Result, fsync_ms: dict[str, float] | None = None) -> str:
             Scenario(qos=1, window=7, rate=5000.0, spin=True),
             "MQTT 3.1.1, QoS 1, 1 to 1, 64 bytes, window 7, clean, never asleep, 5,000 messages/s",
         ),
+        (
+            Scenario(qos=1, persistent=True, away=True),
+            "MQTT 3.1.1, QoS 1, 1 to 1, 64 bytes, window 20, persistent, subscribers away",
+        ),
+        (
+            Scenario(qos=1, persistent=True, away=True, count=9),
+            "MQTT 3.1.1, QoS 1, 1 to 1, 64 bytes, window 20, persistent, subscribers come back",
+        ),
     ],
 )
 def test_the_title_is_the_scenario_in_a_line(scenario: Scenario, title: str) -> None:
@@ -70,6 +78,15 @@ def test_a_clean_run_shows_rates_and_latencies_and_that_each_came_once() -> None
     assert "each once, in order" in shown
     assert "50% of a core" in shown
     assert "neither is busy" in shown
+
+
+@pytest.mark.parametrize(("count", "rates"), [(None, ["sent", "completed"]), (100, ["received"])])
+def test_only_rates_that_the_scenario_measures_are_shown(
+    count: int | None, rates: list[str]
+) -> None:
+    shown = drawn(result_of(Scenario(qos=1, persistent=True, away=True, count=count)))
+    words = [line.split()[0] for line in shown.splitlines() if line.split()]
+    assert [word for word in words if word in ("sent", "received", "completed")] == rates
 
 
 def test_every_fault_is_counted_in_words_in_place_of_the_verdict() -> None:

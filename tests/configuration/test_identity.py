@@ -100,7 +100,7 @@ def leave_only(witness: str, log_dir: Path) -> None:
 def test_processes_that_start_together_agree_on_the_id(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from gateway.configuration import gateway_id, load;"
-        "print(gateway_id(load(None, {}, {'gateway.data_dir': Path(sys.argv[1])})))"
+        "print(gateway_id(load(None, {}, {'gateway.data_dir': Path(sys.argv[1])}, None)))"
     )
     starts = [
         subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)

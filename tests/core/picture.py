@@ -22,14 +22,18 @@ def picture_of(harness: Harness) -> Picture:
                     for name, subscription in session.subscriptions.items()
                 },
                 "inbound": {
-                    packet_id: _contents_of(held.message)
-                    for packet_id, held in sorted(session.inbound.items())
+                    held.packet_id: _contents_of(held.message) for held in session.inbound.values()
                 },
                 # The order counts among PUBLISHes and among PUBRELs, not between them.
                 "outbound": [
-                    (packet_id, _contents(harness, delivery), delivery.flags, delivery.state)
+                    (
+                        delivery.packet_id,
+                        _contents(harness, delivery),
+                        delivery.flags,
+                        delivery.state,
+                    )
                     for state_wanted in (DeliveryState.SENT, DeliveryState.RECEIVED)
-                    for packet_id, delivery in session.outbound.items()
+                    for delivery in session.outbound.values()
                     if delivery.state == state_wanted
                 ],
                 "queue": [

@@ -82,7 +82,7 @@ class World(Harness):
         if not peer.obeys:
             return
         if self.limits.await_rel_timeout_seconds is None:
-            gone = peer.held - session.inbound.keys()
+            gone = peer.held - set(session.inbound)
             assert not gone, f"PUBREC was sent, and the messages {gone} are gone"
         for packet_id, step in peer.in_flight.items():
             delivery = session.outbound.get(packet_id)

@@ -52,4 +52,4 @@ def test_version_and_format_of_a_slot_are_what_its_bundle_says(tmp_path: Path) -
 def test_a_slot_that_does_not_say_them_is_not_bundled(tmp_path: Path, release: str | None) -> None:
     done = bundled(slot_with(release, tmp_path), tmp_path)
     assert done.returncode == 1
-    assert "does not say VERSION and STORE_FORMAT: is it a slot of make image?" in done.stderr
+    assert "does not name VERSION and STORE_FORMAT: is it a slot of make image?" in done.stderr

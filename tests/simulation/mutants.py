@@ -84,7 +84,7 @@ def _new_identifier_on_resend(right: Any) -> object:
         self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
     ) -> None:
         if delivery.state is DeliveryState.SENT and delivery.message is not None:
-            del session.outbound[delivery.packet_id]
+            session.outbound.remove(delivery.packet_id)
             self.recorder.delivery_started(delivery, session.free_packet_id())
         right(self, session, connection, delivery, now)
 

@@ -57,8 +57,7 @@ def _picture_of(state: State, store: Store | None) -> Picture:
             for topic_filter, subscription in sorted(session.subscriptions.items())
         }
         picture[name + "received"] = {
-            packet_id: _contents(held.message)
-            for packet_id, held in sorted(session.inbound.items())
+            held.packet_id: _contents(held.message) for held in session.inbound.values()
         }
         in_flight = sorted(session.outbound.values(), key=lambda delivery: delivery.position)
         picture[name + "in flight"] = [

@@ -6,13 +6,13 @@ gmqtt alone would lose or double readings in five places; each has a test in tes
    identifier, and `send_packet` sends the finished bytes after the commit.
 2. Its identifiers begin again with each process: ours are chosen in `exchanges.py`, where those of
    unfinished exchanges are known.
-3. It sends PUBREL in the same breath as it stores it: `_send_command_with_mid` is silent here, the
+3. It sends PUBREL when it stores it: `_send_command_with_mid` sends nothing here, the
    outbox sends the PUBREL once "PUBREC came" is durable.
-4. It replays without DUP, and before the outbox has settled: to gmqtt its storage looks empty, and
+4. It replays without DUP, and before the outbox has settled: its storage is empty for gmqtt, and
    the outbox replays.
 5. Without a session it clears its storage: ours keeps the readings, which wait again.
 
-One client lives for one connection; reconnecting, with its delays, is the publisher's.
+A client is for one connection; reconnecting, with its delays, is the publisher's.
 """
 
 import asyncio
@@ -34,15 +34,15 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
         self._outbox = outbox
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
-        """Called for PUBREC: `raw_package` is the PUBREL that replaces the PUBLISH."""
+        """Pass a PUBREC to the outbox: `raw_package`, the PUBREL, would replace the PUBLISH."""
         self._outbox.receive_pubrec(mid)
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Called for PUBCOMP."""
+        """Pass a PUBCOMP to the outbox."""
         self._outbox.receive_pubcomp(mid)
 
     def clear(self) -> None:
-        """Called when the broker has no session; `receive_connected` reports that."""
+        """Do nothing where the broker has no session: `receive_connected` reports that."""
 
 
 class BridgeClient(Client):  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 MQTT 3.1.1, clean session 0. The broker's session and the outbox belong together, by the session's
 name (`session_name.py`): a packet identifier that the broker still holds for other readings would
-make it drop a new reading as a repeat. A session that the broker does not know any more is given
+make it drop a new reading as a repeat. A session that the broker no longer has is given
 up, and one of another name begins.
 """
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 # TCP, CONNECT and CONNACK together; a broker that is loading a large store answers late.
 CONNECT_SECONDS_MAX = 15.0
-# gmqtt pings after one interval and gives a silent broker up after two.
+# gmqtt pings after one interval and closes without an answer after two.
 KEEP_ALIVE_SECONDS = 20
 # A broker that does not read any more is not worth waiting for.
 CLOSE_SECONDS_MAX = 2.0
@@ -45,7 +45,7 @@ class Publisher:
         self.connected = False
 
     def status(self) -> dict[str, object]:
-        """The connection's part of the bridge's status."""
+        """Return the connection's part of the bridge's status."""
         return {
             "connected": self.connected,
             "address": self._address,
@@ -64,7 +64,7 @@ class Publisher:
                 await backoff.wait()
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """One connection from its beginning to its end; what went wrong, if anything."""
+        """Run one connection from beginning to end; return what went wrong, if anything."""
         session, begun = self._abandoned, False
         if session is None:
             begun = self._outbox.session is not None
@@ -76,7 +76,7 @@ class Publisher:
         known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
-            # A new name that the broker knows is another client's.
+            # A new name that the broker has a session of is another client's.
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._outbox.receive_connected(send, session, session_present=begun)
@@ -106,7 +106,7 @@ class Publisher:
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
         """Go on without this session; what is wrong with the broker, if anything.
 
-        A broker that does not know ours has begun an empty one in its place. The next connection
+        A broker that does not have ours has begun an empty one in its place. The next connection
         discards that, so that it keeps none that is not used.
         """
         self._abandoned = session if begun else None
@@ -115,7 +115,7 @@ class Publisher:
         return None if begun or discarded else f"it has a session of the new name {session}"
 
     async def _connect(self, client: BridgeClient, lost: asyncio.Event) -> None:
-        """Until CONNACK; raises also where the broker closes instead of answering."""
+        """Wait for CONNACK; raise also where the broker closes instead of answering."""
         settings = self._settings
         connecting = asyncio.ensure_future(
             client.connect(

@@ -60,7 +60,7 @@ class Arrivals:
         return self._sealed
 
     def knows_room_for(self, device: int) -> bool:
-        """False for one board too many: its frames are refused, not acknowledged."""
+        """Return False for one board too many: its frames are refused, not acknowledged."""
         return self._boards.knows_room_for(device)
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
@@ -88,7 +88,7 @@ class Arrivals:
         return publications, placement
 
     def durable_without_commit(self) -> asyncio.Future[None] | None:
-        """When a frame that was accepted before is durable, where no other commit has to do it."""
+        """Return the future of a frame accepted before; None where a later commit has it."""
         if self._gathered:
             return None
         if self._sealed:
@@ -125,7 +125,7 @@ class Arrivals:
 
 
 def count_of(batches: Sequence[Batch]) -> int:
-    """How many readings batches have."""
+    """Return how many readings batches have."""
     return sum(len(each.publications) for each in batches)
 
 

@@ -43,32 +43,32 @@ class BoardStart:
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
-        """Their numbers."""
+        """Return their numbers."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:
-        """A row of the outbox; `digests` has `BLOCK_BYTES` bytes."""
+        """Take over a row of the outbox; `digests` has `BLOCK_BYTES` bytes."""
         self._blocks[block] = bytearray(digests)
         for index in range(FRAMES_PER_BLOCK):
             if digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] != NOT_ACCEPTED:
                 self.latest = max(self.latest, block * FRAMES_PER_BLOCK + index)
 
     def digests_of(self, block: int) -> bytes:
-        """A block as a row of the outbox has it."""
+        """Return a block as a row of the outbox has it."""
         return bytes(self._blocks[block])
 
     def is_resent(self, sequence: int, digest: bytes) -> bool:
-        """True for a frame that was accepted with these contents and may still be on the line."""
+        """Return True for a frame accepted with these contents that may still be on the line."""
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False
         return sequence in self._resent or len(self._resent) < RESENDS_MAX
 
     def holds(self, sequence: int, digest: bytes) -> bool:
-        """True for a frame that is known to have been accepted with these contents."""
+        """Return True for a frame that is known to have been accepted with these contents."""
         return self._digest_of(sequence) == digest
 
     def knows(self, digest: bytes) -> bool:
-        """True when any frame that is remembered has these contents."""
+        """Return True when any frame that is remembered has these contents."""
         return any(
             digest == digests[at : at + DIGEST_BYTES]
             for digests in self._blocks.values()
@@ -76,7 +76,7 @@ class BoardStart:
         )
 
     def is_free(self, sequence: int) -> bool:
-        """True where this number is certain not to have been accepted."""
+        """Return True where this number is certain not to have been accepted."""
         if sequence > self.latest:
             return True
         return sequence > self.latest - FRAMES_REMEMBERED and (
@@ -84,7 +84,7 @@ class BoardStart:
         )
 
     def is_next(self, sequence: int) -> bool:
-        """True for a free number that this board would send now: a gap, or one of the next."""
+        """Return True for a free number that this board may send now: a gap, or one of the next."""
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:

@@ -74,7 +74,7 @@ class Boards:
     """`place` looks, `accept` notes: between the two a frame may still be refused."""
 
     def __init__(self, rows: BoardRows | None = None) -> None:
-        """`rows` as the outbox has them, in their order of use."""
+        """Load `rows` as the outbox has them, in their order of use."""
         # In the order of use, the latest last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
         self._of_device: dict[int, list[StartKey]] = {}
@@ -103,11 +103,11 @@ class Boards:
             self._used = max(self._used, used)
 
     def knows_room_for(self, device: int) -> bool:
-        """False for one device too many: its frames are refused, not acknowledged."""
+        """Return False for one device too many: its frames are refused, not acknowledged."""
         return device in self._of_device or len(self._of_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:
-        """Where a frame that came over this port belongs. Raises `TooManyStarts`."""
+        """Find where a frame that came over this port belongs. Raises `TooManyStarts`."""
         starts = self._starts_of(identity, source)
         sequence = identity.sequence
         if starts:
@@ -154,7 +154,7 @@ class Boards:
             self._forget(next(iter(self._starts)))
 
     def take_changes(self) -> BoardRows:
-        """What has changed since the last call."""
+        """Return what has changed since the last call."""
         changes, self._changes = self._changes, BoardRows()
         for key, block in self._changed:
             self._used += 1
@@ -170,7 +170,7 @@ class Boards:
         return changes
 
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
-        """Those of this boot number: this port's own first, then the latest used first."""
+        """Return those of this boot number: this port's own first, then the latest used first."""
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot
         ]
@@ -197,7 +197,7 @@ class Boards:
             keys.append(key)
 
     def _forget(self, key: StartKey) -> None:
-        """Its contents; that its boot number was used stays counted."""
+        """Forget its contents; that its boot number was used stays counted."""
         start = self._starts.pop(key)
         keys = self._of_device[key[0]]
         keys.remove(key)

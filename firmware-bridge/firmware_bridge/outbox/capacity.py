@@ -25,7 +25,7 @@ class Capacity:
         return not self._room.is_set()
 
     async def wait_for_room(self) -> None:
-        """Return when readings are taken again."""
+        """Wait until readings are taken again."""
         await self._room.wait()
 
     def update(self, held_bytes: int) -> None:

@@ -132,7 +132,7 @@ class Committer:
         self._changed.set()
 
     async def wait_until_empty(self) -> None:
-        """For the end: from now on no commit waits for more."""
+        """Prepare for the end: from now on no commit waits for more."""
         self._commit_delay_seconds = 0.0
         self._urgent.set()
         await self._empty.wait()
@@ -215,7 +215,7 @@ class Committer:
         self._store.release(settlement.released)
 
     async def _commit(self) -> bool:
-        """Whether there was room; without it nothing of the transaction is there."""
+        """Return whether there was room; without it nothing of the transaction is there."""
         loop = asyncio.get_running_loop()
         self._commit_began = loop.time()
         done = loop.run_in_executor(self._executor, self._store.commit)
@@ -244,7 +244,7 @@ class Committer:
         self.published += len(settlement.completed)
         self.unexpected_pubcomps += settlement.unexpected_pubcomps
         if settlement.returned:
-            # The broker knows none of our exchanges; the readings are still ours to deliver.
+            # The broker has none of our exchanges; the readings are still ours to deliver.
             logger.warning(
                 "the broker has lost our session: %d readings in flight are published again",
                 len(settlement.returned),

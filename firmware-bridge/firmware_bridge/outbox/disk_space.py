@@ -33,7 +33,7 @@ _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def lacks_room(error: Exception) -> bool:
-    """Whether the disk is full, which means nothing for what is on it."""
+    """Return whether the disk is full, which means nothing for what is on it."""
     return is_full(error) or getattr(error, "sqlite_errorcode", None) in _NO_ROOM
 
 
@@ -84,7 +84,7 @@ class DiskSpace:
                 os.close(descriptor)
 
     def has_room(self) -> bool:
-        """Whether the disk has room for more readings.
+        """Return whether the disk has room for more readings.
 
         Less is left to those that are stored, which have to be able to leave.
         """
@@ -116,6 +116,6 @@ class DiskSpace:
         return False
 
     def _disk(self) -> tuple[int, int]:
-        """Bytes of the file system, and how many of them are free for us."""
+        """Return the file system's bytes, and how many of them are free for this process."""
         disk = os.statvfs(self._path.parent)
         return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize

@@ -29,7 +29,7 @@ class Exchange:
     released: bool = False
 
     def packet(self, *, again: bool) -> bytes:
-        """What the broker must get now. `again`: it may have got it before."""
+        """Return the packet to send now. `again`: the broker may have received it before."""
         if self.released:
             return pubrel(self.packet_id)
         topic = self.topic.encode()
@@ -69,12 +69,14 @@ class Exchanges:
             self._by_packet_id[exchange.packet_id] = exchange
 
     def begin_again(self) -> None:
-        """A connection was made: everything in flight has to be sent once more, what was released
-        first. That lets the broker let go of it, and takes no room there."""
+        """Note a new connection: everything in flight is sent once more, PUBRELs first.
+
+        With PUBREL the broker frees the packet identifier; it needs no more room for it.
+        """
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange]:
-        """What may be sent now: a smaller window than that of the run before is kept too."""
+        """Take what may be sent now, also where this run has a smaller window than the last."""
         taken: list[Exchange] = []
         unsent = self._unsent
         while unsent and (
@@ -101,7 +103,7 @@ class Exchanges:
             del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange | None, bool]:
-        """The exchange, and whether this PUBREC is its first."""
+        """Return the exchange, and whether this PUBREC is its first."""
         exchange = self._by_packet_id.get(packet_id)
         if exchange is None:
             return None, False
@@ -110,7 +112,7 @@ class Exchanges:
         return exchange, first
 
     def receive_pubcomp(self, packet_id: int) -> Exchange | None:
-        """The exchange it completes; None when no PUBREL of ours can be what it answers.
+        """Return the exchange it completes; None where it answers no PUBREL that was sent.
 
         A PUBCOMP while PUBREC is awaited answers a repeated PUBREL of the exchange that had the
         identifier before. Taking it for this one's would remove a reading the broker still holds.
@@ -121,11 +123,11 @@ class Exchanges:
         return self._by_packet_id.pop(packet_id)
 
     def in_order(self) -> list[Exchange]:
-        """As they were started. [MQTT-4.6.0-1]"""
+        """Return them as they were started. [MQTT-4.6.0-1]"""
         return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
 
     def forget_all(self) -> list[Exchange]:
-        """The broker has no session: every exchange is over, its reading waits again."""
+        """End every exchange, because the broker has no session: its reading waits again."""
         forgotten = self.in_order()
         self._by_packet_id.clear()
         self._unsent.clear()

@@ -21,7 +21,7 @@ MIGRATIONS_KNOWN = (
 
 
 def applied_migrations_of(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """The names in the order in which they were applied, none for a new file."""
+    """Return the names in the order in which they were applied, none for a new file."""
     table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
     if connection.execute(table).fetchone() is None:
         return ()
@@ -33,7 +33,7 @@ def applied_migrations_of(connection: sqlite3.Connection) -> tuple[str, ...]:
 
 
 def blocks_of_ranges(accepted: str) -> dict[int, bytes]:
-    """What version 1 kept of a start ("1-5,7-9") as blocks of frames with unknown contents.
+    """Convert what version 1 kept of a start ("1-5,7-9") to blocks with unknown contents.
 
     Raises `ValueError` for other text.
     """

@@ -60,6 +60,8 @@ class Gathering:
         board.answered_at_seconds = now_seconds
 
     def _forget_the_answered(self) -> None:
-        """A board forgotten is taken for one that waits for no acknowledgement: its next frame may
-        wait once more. Those with frames unacknowledged stay, which the outbox's limits bound."""
+        """Forget the boards that have no frame unacknowledged; the outbox's limits bound the rest.
+
+        The next frame of a forgotten board may wait for a commit as a first one does.
+        """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

@@ -61,7 +61,7 @@ class Outbox:
         source: str,
         publications_of: Callable[[int], Sequence[Publication]],
     ) -> tuple[asyncio.Future[None], Placement]:
-        """As `submit`, for a frame of a board that came over the port `source`.
+        """Submit as `submit`, for a frame of a board that came over the port `source`.
 
         One that was accepted before is not stored again, only waited for. The commit waits for
         others, `commit_delay` long: see `commit_now`.
@@ -84,7 +84,7 @@ class Outbox:
         self._committer.hurry()
 
     def knows_room_for(self, device: int) -> bool:
-        """False for one board too many: its frames are refused, not acknowledged."""
+        """Return False for one board too many: its frames are refused, not acknowledged."""
         return self._arrivals.knows_room_for(device)
 
     @property
@@ -98,11 +98,11 @@ class Outbox:
         return self._arrivals.bytes_count > UNCOMMITTED_BYTES_MAX
 
     async def wait_for_room(self) -> None:
-        """Return when readings are taken again."""
+        """Wait until readings are taken again."""
         await self._capacity.wait_for_room()
 
     async def wait_for_commit(self) -> None:
-        """Return when what has been submitted so far is durable."""
+        """Wait until what has been submitted so far is durable."""
         self._committer.hurry()
         self._committer.wake()
         await asyncio.shield(self._arrivals.durable)
@@ -123,7 +123,7 @@ class Outbox:
         self._committer.signal(Pubcomp(packet_id))
 
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
-        """From now on `send` takes packets; what was in flight is sent again.
+        """Send packets with `send` from now on; what was in flight is sent again.
 
         A session that has just begun is ours from the commit on that its first PUBLISH waits for.
         """
@@ -132,7 +132,7 @@ class Outbox:
         self._committer.signal(Connected(send, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
-        """From now on `send` takes no packets."""
+        """Send no more packets with `send`."""
         self._committer.signal(Disconnected(send))
 
     async def lose_session(self) -> None:
@@ -162,7 +162,7 @@ class Outbox:
         self._committer.stop()
 
     async def wait_until_empty(self) -> None:
-        """For the end: from now on no commit waits for more."""
+        """Prepare for the end: from now on no commit waits for more."""
         await self._committer.wait_until_empty()
 
     async def close(self) -> None:
@@ -185,7 +185,7 @@ class Outbox:
         return self._committer.unexpected_pubcomps
 
     def status(self) -> dict[str, int | bool]:
-        """The outbox's part of the bridge's status (docs/formats/control-socket.md)."""
+        """Return the outbox's part of the bridge's status (docs/formats/control-socket.md)."""
         committer = self._committer
         return {
             "waiting": committer.queue.waiting + self._arrivals.count,

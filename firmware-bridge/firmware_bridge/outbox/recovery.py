@@ -1,7 +1,7 @@
 """Opening the outbox, whatever state its file is in: damage never keeps the bridge from starting.
 
 A damaged file is set aside (kept, with a time stamp) and what can be read of it goes into a new
-one. Which exchanges the broker still knows is then uncertain, so their readings wait again and the
+one. Which exchanges the broker still has is then uncertain, so their readings wait again and the
 broker's session is given up: after damage a reading may come twice, none that is readable is lost.
 
 A new file is made under another name and takes its place whole, so that a power cut on the way
@@ -46,7 +46,7 @@ class OutboxError(RuntimeError):
 
 
 def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
-    """The error for an outbox whose disk refuses a write."""
+    """Return the error for an outbox whose disk refuses a write."""
     return OutboxError(
         f"cannot write the outbox {path}: {error}; "
         "free space on the disk or replace it, then start the bridge again"
@@ -54,7 +54,12 @@ def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
 
 
 def open_outbox_store(path: Path) -> OutboxStore:
-    """Raises `OutboxFull` on a full disk, `OutboxError` where not even a new file can be made."""
+    """Open the outbox; a damaged or missing one is replaced by a new file, with what can be read.
+
+    Raises:
+        OutboxFull: the disk is full.
+        OutboxError: not even a new file can be made.
+    """
     try:
         _finish_replacement(path)
         if not path.exists():
@@ -85,7 +90,7 @@ def _rewrite_wal(path: Path) -> None:
     """Make the WAL on the medium what the page cache has for it.
 
     After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
-    medium never gets it. SQLite would believe such a frame, append behind it, and lose all of that
+    medium never gets it. SQLite would accept such a frame, append behind it, and lose all of that
     at a power cut. The same bytes written once more are pages to be written; a cut amid this finds
     either the old or the same new bytes in each sector.
     """
@@ -107,7 +112,7 @@ def _rewrite_wal(path: Path) -> None:
 
 
 def _frames_end_of(wal: FileIO) -> int:
-    """How many bytes are frames of the WAL that is in use: those that carry the header's salts.
+    """Count the bytes of frames of the WAL that is in use: those with the header's salts.
 
     https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers big-endian::
 
@@ -174,7 +179,7 @@ def _free_name(path: Path) -> Path:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """The database file and its companions, as far as they are there."""
+    """Return the files of the database (itself, WAL and others) that exist."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]
 
@@ -218,7 +223,7 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """A page that is zeros from somewhere on leaves rows that end in zeros."""
+    """Return False for a damaged row, as a page that ends in zeros leaves them."""
     if not (isinstance(topic, str) and isinstance(payload, bytes)):
         return False
     try:
@@ -228,7 +233,7 @@ def _is_whole(topic: object, payload: object) -> bool:
 
 
 def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
-    """What is torn is left out: frames that are sent again may then come twice."""
+    """Copy the rows of boards, damaged ones left out: repeats of their frames count as new."""
     tables = {name for (name,) in _readable(damaged, "SELECT name FROM sqlite_master")}
     found = BoardRows()
     if "boards" in tables:
@@ -253,7 +258,7 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """The rows up to the first that cannot be read, which is logged."""
+    """Yield the rows up to the first that cannot be read, which is logged."""
     rows = ReadableRows(damaged, query)
     yield from rows
     if rows.error is not None:

@@ -27,7 +27,7 @@ MIGRATIONS = Migrations(MIGRATION_SET)
 
 @MIGRATIONS()
 def m001_readings_boards_properties(database: Database) -> None:
-    """Version 1."""
+    """Create the tables of version 1."""
     database.table("readings").create(
         {"number": int, "topic": str, "payload": bytes, "packet_id": int, "released": int},
         pk="number",

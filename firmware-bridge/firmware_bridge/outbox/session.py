@@ -30,7 +30,7 @@ class Session:
         self.name, self._unwritten = None, ""
 
     def take_unwritten(self) -> str | None:
-        """What the next commit has to write; None where that is nothing."""
+        """Take what the next commit has to write; None where that is nothing."""
         unwritten, self._unwritten = self._unwritten, None
         return unwritten
 

@@ -1,4 +1,4 @@
-"""Under which client identifier the broker keeps our session: a name for each of its lives.
+"""Under which client identifier the broker keeps our session: a new name for each session.
 
 A broker that still holds a packet identifier of an earlier life, or of another outbox, takes a new
 reading under it for a repeat and drops it. Nothing in MQTT 3.1.1 shows whose session a broker has,
@@ -7,7 +7,7 @@ name itself is the proof::
 
     <[bridge] client_id> - 8 random hexadecimal digits
 
-It is stored in the outbox, used on every address, and given up when a broker does not know it:
+It is stored in the outbox, used on every address, and given up when a broker has no such session:
 whatever another broker still keeps under it is never resumed.
 """
 
@@ -28,18 +28,18 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
-    """A name that no session has had."""
+    """Make a name that no session has had."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Also for the names of version 1, which had no digits."""
+    """Return whether it is such a name, or one of version 1, which had no digits."""
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)
 
 
 def this_machine() -> str:
-    """What names this machine for as long as it lives; empty where nothing does."""
+    """Read the lasting identifier of this machine; empty where it has none."""
     for path in _MACHINE_FILES:
         try:
             found = path.read_text(errors="replace").strip("\0\n ")

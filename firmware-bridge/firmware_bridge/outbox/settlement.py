@@ -38,7 +38,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The broker does not know our session: no exchange of it goes on."""
+    """The broker does not have our session: no exchange of it goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,5 +117,5 @@ class Settlement:
         exchange, first = self._exchanges.receive_pubrec(packet_id)
         if exchange is not None and first:
             self.released.append(exchange)
-        # One that we do not know is answered too, so that the broker can let go of it.
+        # One that we do not know is answered too, so that the broker can free it.
         self._pubrels.append(packet_id)

@@ -20,7 +20,7 @@ _BUSY_SECONDS = 5.0
 
 
 def bytes_of(topic: str, payload: bytes) -> int:
-    """What a reading counts towards `outbox_bytes_max`."""
+    """Return the bytes that a reading counts towards `outbox_bytes_max`."""
     return len(topic) + len(payload) + ROW_OVERHEAD_BYTES
 
 
@@ -92,8 +92,11 @@ class OutboxStore:
         self._connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
-        """Returns when everything since `begin` would survive a power cut. Raises `OutboxFull`:
-        nothing of it is there."""
+        """Commit; return when everything since `begin` survives a power cut.
+
+        Raises:
+            OutboxFull: nothing since `begin` is stored.
+        """
         try:
             self._connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
@@ -121,7 +124,7 @@ class OutboxStore:
         self.last_number += len(publications)
 
     def restore(self, number: int, topic: str, payload: bytes) -> bool:
-        """A reading out of a damaged outbox, under the number it had; False if that is taken."""
+        """Store a reading of a damaged outbox under its number; return False if that is taken."""
         inserted = self._connection.execute(
             "INSERT OR IGNORE INTO readings (number, topic, payload) VALUES (?, ?, ?)",
             (number, topic, payload),
@@ -157,14 +160,14 @@ class OutboxStore:
         )
 
     def waiting_after(self, number: int, limit: int) -> list[tuple[int, str, bytes]]:
-        """The next readings in order of arrival: number, topic, payload."""
+        """Return the next readings in order of arrival: number, topic, payload."""
         return self._connection.execute(
             "SELECT number, topic, payload FROM readings WHERE number > ? ORDER BY number LIMIT ?",
             (number, limit),
         ).fetchall()
 
     def in_flight(self) -> Iterator[Exchange]:
-        """The exchanges begun by the run before. They are the oldest rows: see `exchanges.py`."""
+        """Yield the exchanges that the last run began: the oldest rows, see `exchanges.py`."""
         rows = self._connection.execute(
             "SELECT number, packet_id, topic, payload, released FROM readings ORDER BY number"
         )
@@ -174,7 +177,7 @@ class OutboxStore:
             yield Exchange(number, packet_id, topic, payload, bool(released))
 
     def boards(self) -> BoardRows:
-        """All of them, in their order of use."""
+        """Load all of them, in their order of use."""
         execute = self._connection.execute
         return BoardRows(
             blocks=[
@@ -224,7 +227,7 @@ class OutboxStore:
         )
 
     def property(self, name: str) -> str | None:
-        """A property's value; None where it has none."""
+        """Return a property's value; None where it has none."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()

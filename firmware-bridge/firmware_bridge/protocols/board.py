@@ -27,7 +27,7 @@ class Board(DecoderSettings):
     data_bits: ClassVar = (8,)
 
     def decoder(self) -> "BoardDecoder":
-        """A decoder for one line."""
+        """Create a decoder for one line."""
         return BoardDecoder()
 
 
@@ -46,5 +46,5 @@ class BoardDecoder(DelimitedDecoder):
         self._read_stuffed = read_frame
 
     def read_frame(self, data: bytes) -> Frame:
-        """The frame that these stuffed bytes are."""
+        """Decode stuffed bytes to a frame."""
         return self._read_stuffed(data)

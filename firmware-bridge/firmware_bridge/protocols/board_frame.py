@@ -28,7 +28,7 @@ _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflecte
 
 
 def read_frame(stuffed: bytes) -> Frame:
-    """The frame between two delimiters, with its acknowledgement.
+    """Read the frame between two delimiters, and make its acknowledgement.
 
     Raises:
         Damaged: "cobs", "length", "checksum", "version", "sequence", and what `read_pack` raises.
@@ -45,17 +45,17 @@ def read_frame(stuffed: bytes) -> Frame:
 
 
 def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement]) -> bytes:
-    """What a board sends, with its delimiters."""
+    """Return the bytes that a board sends, with their delimiters."""
     return _wrap(FRAME_VERSION, identity, pack_of(measurements))
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
-    """What goes back to the board, with its delimiters."""
+    """Return the bytes that go back to the board, with their delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 
 def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
-    """What a board does with the bytes between two delimiters.
+    """Read an acknowledgement between two delimiters, as a board does.
 
     Raises:
         Damaged: it is no acknowledgement.

@@ -26,8 +26,12 @@ _SIMPLE = (20, 21, 22, 23, 25, 26, 27)  # false, true, null, undefined, floats o
 
 
 def check_shape(pack: bytes) -> None:
-    """Raises `Damaged`: "cbor" for what is no whole item or too deep, "value" for integers of more
-    than 64 bits, "senml" for what else no pack has in it."""
+    """Check that a pack is one CBOR item of the kinds that a SenML pack may have.
+
+    Raises:
+        Damaged: "cbor" for what is not a whole item or is too deep, "value" for integers of more
+            than 64 bits, "senml" for other kinds of items.
+    """
     if _end_of_item(pack, 0, DEPTH_MAX) != len(pack):
         raise Damaged("cbor")
 
@@ -52,7 +56,7 @@ def _end_of_item(pack: bytes, at: int, depth: int) -> int:
 
 
 def _head(pack: bytes, at: int) -> tuple[int, int, int | None, int]:
-    """Major, info, argument (None: of indefinite length), and where the contents begin."""
+    """Read major, info, argument (None: indefinite length), and where the contents begin."""
     if at >= len(pack):
         raise Damaged("cbor")
     major, info = pack[at] >> 5, pack[at] & 31

@@ -46,14 +46,14 @@ class CsvLines(DecoderSettings):
                 raise refusal(f'"{name}" once in columns, not several times')
 
     def decoder(self) -> LineDecoder:
-        """A decoder for one line."""
+        """Create a decoder for one line."""
         return LineDecoder(
             lambda line: read_cells(line, self.columns), can_mistake_part_of_line=True
         )
 
 
 def read_cells(line: str, columns: Sequence[str]) -> dict[str, Measurement]:
-    """The measurements of one line; none for a heading, which many loggers repeat after a restart.
+    """Read the measurements of a line; none for a heading, which loggers repeat at a restart.
 
     Raises:
         Damaged: "syntax", "columns" for more or fewer of them, "value", "name", "text", "overlong".

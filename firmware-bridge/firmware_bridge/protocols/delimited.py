@@ -27,7 +27,7 @@ class DelimitedDecoder(Decoder):
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete, in order."""
+        """Return the frames that these bytes complete, in order."""
         frames: list[Frame] = []
         pieces = self._delimiter.split(data)
         for piece in pieces[:-1]:
@@ -41,7 +41,7 @@ class DelimitedDecoder(Decoder):
 
     @abstractmethod
     def read_frame(self, data: bytes) -> Frame | None:
-        """What stood between two delimiters; None: no reading, and no damage.
+        """Decode the bytes between two delimiters; None: no reading, and no damage.
 
         Raises:
             Damaged: it is no frame of this protocol.

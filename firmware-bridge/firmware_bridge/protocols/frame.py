@@ -28,7 +28,7 @@ class Damage:
 
 
 def checked_text(text: str) -> str:
-    """The same text.
+    """Return the text, checked.
 
     Raises:
         Damaged: half a surrogate pair, which JSON can write, has no UTF-8, and no reader of it
@@ -40,7 +40,7 @@ def checked_text(text: str) -> str:
 
 
 def checked_time(seconds: float) -> float:
-    """The same time, as a measurement has it.
+    """Return the time of a measurement, in seconds, checked.
 
     Raises:
         Damaged: an age of more than 8 years (the span of RFC 8428's relative times) and a year
@@ -65,7 +65,7 @@ class Frame:
     acknowledgement: bytes = b""
 
     def contents_digest(self) -> bytes:
-        """8 bytes of the measurements, the same each time a board sends the frame.
+        """Digest the measurements to 8 bytes, the same each time a board sends the frame.
 
         Times that count from the moment of arrival are left out: the frame grows older while it
         waits to be sent again.

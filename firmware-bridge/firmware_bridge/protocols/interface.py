@@ -29,14 +29,14 @@ class Decoder(ABC):
 
     @abstractmethod
     def begin(self, *, mid_line: bool) -> None:
-        """The port was (re)opened; `mid_line`: the first bytes may be the rest of a line."""
+        """Begin, because the port was opened; `mid_line`: with the rest of a line, perhaps."""
 
     @abstractmethod
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that these bytes complete, in order."""
+        """Return the frames that these bytes complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """The line has been silent: frames that can be read without waiting for more bytes."""
+        """Return the frames that a silent line completes: those that need no more bytes."""
         return []
 
 
@@ -76,26 +76,26 @@ class Poller(ABC):
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """The port was (re)opened: a request that was under way is forgotten."""
+        """Begin, because the port was opened: forget a request that was under way."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """What to ask now, or for how long nothing."""
+        """Return what to ask now, or for how long to ask nothing."""
 
     @abstractmethod
     def read(self, answer: bytes) -> Frame | Damage | None:
-        """What the bytes since the request was written are; None: more have to come.
+        """Decode the bytes received since the request was written; None: more have to come.
 
         A frame's `device` names the one that answered, on a line that has several.
         """
 
     def time_out(self, answer: bytes) -> Frame | Damage:
-        """What the bytes of an answer are whose time is over; there may be none."""
+        """Judge the bytes of an answer whose time is over; there may be none."""
         return Damage("truncated" if answer else "no_answer")
 
     @abstractmethod
     def end(self, outcome: Frame | Damage, now_seconds: float) -> None:
-        """The request is over, with this outcome: when is the device asked again?"""
+        """Take the outcome of the request, and decide when the device is asked again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class DecoderSettings(ProtocolSettings, ABC):
 
     @abstractmethod
     def decoder(self) -> Decoder:
-        """A decoder for one line."""
+        """Create a decoder for one line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,4 +113,4 @@ class PollerSettings(ProtocolSettings, ABC):
 
     @abstractmethod
     def poller(self, line: Line) -> Poller:
-        """A poller for the devices on `line`."""
+        """Create a poller for the devices on `line`."""

@@ -18,12 +18,12 @@ class JsonLines(DecoderSettings):
     """Each line is a JSON object."""
 
     def decoder(self) -> LineDecoder:
-        """A decoder for one line."""
+        """Create a decoder for one line."""
         return LineDecoder(read_json, can_mistake_part_of_line=False)
 
 
 def read_json(line: str) -> dict[str, Measurement]:
-    """The measurements of one line.
+    """Read the measurements of one line.
 
     Raises:
         Damaged: "syntax" for what is no object, "value" for what is no value of a reading, "name",

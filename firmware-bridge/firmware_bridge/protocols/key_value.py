@@ -20,12 +20,12 @@ class KeyValueLines(DecoderSettings):
     """Each line has pairs of a quantity and its value."""
 
     def decoder(self) -> LineDecoder:
-        """A decoder for one line."""
+        """Create a decoder for one line."""
         return LineDecoder(read_pairs, can_mistake_part_of_line=True)
 
 
 def read_pairs(line: str) -> dict[str, Measurement]:
-    """The measurements of one line.
+    """Read the measurements of one line.
 
     Raises:
         Damaged: "syntax" for a part without "=", "value", "name", "text", "overlong".

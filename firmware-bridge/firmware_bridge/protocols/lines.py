@@ -34,7 +34,7 @@ class LineDecoder(DelimitedDecoder):
             self.tally.damaged["truncated"] += 1
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """The measurements of one line; None: a line without any."""
+        """Read the measurements of one line; None: a line without any."""
         try:
             text = data.decode("utf-8").strip()
         except UnicodeDecodeError as error:

@@ -42,7 +42,7 @@ class Nmea(DecoderSettings):
     """Sentences of NMEA 0183."""
 
     def decoder(self) -> "NmeaDecoder":
-        """A decoder for one line."""
+        """Create a decoder for one line."""
         return NmeaDecoder()
 
 
@@ -69,12 +69,12 @@ class NmeaDecoder(Decoder):
         self._line_counted = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The sentences that these bytes complete, in order."""
+        """Return the sentences that these bytes complete, in order."""
         self._buffer += data
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Sentences behind what looked like the beginning of a longer frame."""
+        """Find sentences behind what looked like the beginning of a longer frame."""
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:
@@ -159,7 +159,7 @@ class NmeaDecoder(Decoder):
 
 
 def _checked_body_of(segment: bytes) -> bytes | None:
-    """What lies between '$' and '*' when its checksum holds."""
+    """Return what is between '$' and '*' if its checksum holds."""
     # A '*' within the fields is against the rule, yet the last one is the sentence's own.
     for match in reversed(list(_CHECKSUM.finditer(segment))):
         body = segment[1 : match.start()]
@@ -187,7 +187,7 @@ class _Sums:
         self._seconds: list[int] = []
 
     def ubx_checksum(self, begin: int, end: int) -> bytes:
-        """The checksum of the bytes from `begin` to `end`, which is not included."""
+        """Return the checksum of the bytes from `begin` to `end`, which is not included."""
         if not self._firsts:
             # [i]: the sum of the first i bytes, and the sum of those sums.
             self._firsts = list(accumulate(self._buffer, initial=0))

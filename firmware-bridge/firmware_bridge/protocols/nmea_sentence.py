@@ -43,7 +43,7 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 
 
 def frame_of(start: bytes, body: bytes) -> Frame:
-    """`body` lies between `start` ('$' or '!') and '*'."""
+    """Make the frame of a sentence; `body` is between `start` ('$' or '!') and '*'."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -57,7 +57,7 @@ def frame_of(start: bytes, body: bytes) -> Frame:
 
 
 def _quantity_of(text: str) -> str:
-    """The sentence formatter in lower case; the whole address for proprietary sentences."""
+    """Return the sentence formatter in lower case; of a proprietary one, its whole address."""
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")
     quantity = (address[2:] if standard else address).lower()
@@ -82,7 +82,7 @@ def _fields_of(text: str) -> dict[str, Value]:
 
 
 def _value_of(found: object) -> Value | None:
-    """None for what the receiver left empty."""
+    """Return None for what the receiver left empty."""
     if found == "" or found is None:
         return None
     if isinstance(found, bool | str):

@@ -29,7 +29,7 @@ _UNIT_CHARACTERS_MAX = 32
 
 
 def read_pack(pack: bytes) -> list[Measurement]:
-    """The measurements of a pack, in its order.
+    """Read the measurements of a pack, in its order.
 
     Raises:
         Damaged: "cbor" for bytes that are none, "senml" for a pack against the rule, "version",
@@ -53,7 +53,7 @@ def read_pack(pack: bytes) -> list[Measurement]:
 
 
 def pack_of(measurements: Sequence[Measurement]) -> bytes:
-    """The pack that a board would write; floats become decimal fractions, shorter and exact."""
+    """Encode a pack as a board does; floats become decimal fractions, shorter and exact."""
     records: list[dict[int, object]] = []
     for measurement in measurements:
         record: dict[int, object] = {_NAME: measurement.name}

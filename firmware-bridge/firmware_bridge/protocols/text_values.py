@@ -19,7 +19,7 @@ _TRUTH = {"true": True, "false": False}
 
 
 def measurements_of(pairs: Sequence[tuple[str, Value | None]]) -> dict[str, Measurement]:
-    """A line's measurements by name; None is a quantity without a value.
+    """Return a line's measurements by name; None is a quantity without a value.
 
     Raises:
         Damaged: "overlong" for too many, "name", "text".
@@ -38,7 +38,7 @@ def measurements_of(pairs: Sequence[tuple[str, Value | None]]) -> dict[str, Meas
 
 
 def value_of(text: str) -> Value | None:
-    """The number, truth value or string that a cell is; None for an empty one.
+    """Convert a cell to a number, a truth value or a string; None for an empty one.
 
     Raises:
         Damaged: "value" for a number out of range.
@@ -55,7 +55,7 @@ def value_of(text: str) -> Value | None:
 
 
 def in_range(value: float) -> float:
-    """The same number.
+    """Return the number, checked.
 
     Raises:
         Damaged: "value" for one that is not finite or has more than 64 bits.

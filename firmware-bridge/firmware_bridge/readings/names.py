@@ -8,5 +8,5 @@ _NAME = re.compile(NAME_PATTERN)
 
 
 def is_name(text: str) -> bool:
-    """Whether a device or a quantity may have this name."""
+    """Return whether a device or a quantity may have this name."""
     return _NAME.fullmatch(text) is not None

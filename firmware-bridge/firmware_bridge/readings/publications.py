@@ -28,7 +28,7 @@ def publications_of(
     arrival_seconds: float,
     units: Mapping[str, str],
 ) -> list[Publication]:
-    """One publication a quantity. `units` are the operator's and win over the sensor's."""
+    """Make one publication a quantity. `units`, the operator's, replace those of the sensor."""
     return [
         Publication(
             f"sensors/{numbering.device}/{quantity}",
@@ -39,7 +39,7 @@ def publications_of(
 
 
 def time_seconds_of(measurement: Measurement, arrival_seconds: float) -> float:
-    """When it was measured, in seconds since 1970, to the millisecond.
+    """Return when it was measured, in seconds since 1970, to the millisecond.
 
     A clock that was never set (before July 1978) is worse than none: then the time counts from
     the moment of delivery, as RFC 8428 section 4.5.3 has it for times this small.

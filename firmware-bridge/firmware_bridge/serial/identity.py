@@ -11,7 +11,7 @@ from firmware_bridge.serial.settings import PortSettings
 
 
 def path_of(settings: PortSettings) -> str:
-    """The device file of a port; sysfs is read for USB identities.
+    """Find the device file of a port; sysfs is read for USB identities.
 
     Raises:
         PortLost: there is not exactly one such device.

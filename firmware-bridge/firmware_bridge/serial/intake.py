@@ -41,7 +41,7 @@ class Intake:
         self.status = status
 
     async def wait_until_taken(self, *, can_wait: bool) -> None:
-        """Return when more may be read: the disk has caught up, and for a line that can wait the
+        """Wait until more may be read: the disk has caught up, and for a line that can wait the
         outbox has room."""
         if self._outbox.behind:
             await self._outbox.wait_for_commit()

@@ -44,7 +44,7 @@ class SerialLink:
             raise PortLost(_sentence_of(path, error)) from error
 
     async def read(self) -> bytes:
-        """Some bytes, as soon as there are any.
+        """Wait for bytes, and return them as soon as there are any.
 
         Raises:
             PortLost: the port is gone.
@@ -66,7 +66,7 @@ class SerialLink:
                 raise PortLost(f"{self.path} was disconnected")
 
     def read_pending(self) -> bytes:
-        """The bytes that have come and were not read; none where there are none.
+        """Read the bytes received so far without waiting; there may be none.
 
         Raises:
             PortLost: the port is gone.
@@ -84,7 +84,7 @@ class SerialLink:
         return not os.path.realpath(self.path).startswith("/dev/pts/")
 
     def write(self, data: bytes) -> bool:
-        """False when the port does not take it now; the other side has to ask again."""
+        """Write; return False where the port does not take it now: the device has to ask again."""
         try:
             return os.write(self._port.fileno(), data) == len(data)
         except OSError:

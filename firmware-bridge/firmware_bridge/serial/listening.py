@@ -55,7 +55,7 @@ class Listening:
 
 
 async def _next_data(link: SerialLink) -> bytes:
-    """The next bytes; none at all when the line has been silent for a while."""
+    """Read the next bytes; none where the line was silent for IDLE_SECONDS."""
     try:
         async with asyncio.timeout(IDLE_SECONDS):
             return await link.read()

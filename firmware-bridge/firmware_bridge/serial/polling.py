@@ -105,7 +105,7 @@ class Polling:
                 deadline = min(silent, begun + at_most_seconds)
 
     async def _read_until(self, deadline: float, link: SerialLink) -> bytes:
-        """The next bytes; none where none have come at the deadline, of the event loop's clock."""
+        """Read the next bytes; none where none came by the deadline, on the event loop's clock."""
         # A line that always has something must not keep the others and MQTT from being served.
         await asyncio.sleep(0)
         if _now() < deadline:

@@ -54,7 +54,7 @@ class Port:
         )
 
     def status(self) -> dict[str, object]:
-        """The port's part of the bridge's status."""
+        """Return the port's part of the bridge's status."""
         return self._status.as_json(self._conversation.tally)
 
     async def run(self) -> None:
@@ -92,7 +92,7 @@ class Port:
             await backoff.wait()
 
     async def _open(self) -> SerialLink:
-        """In a thread, because opening may block; cancelled, nothing stays open."""
+        """Open in a thread, because opening may block; cancelled, nothing stays open."""
 
         def open_link() -> SerialLink:
             return SerialLink(path_of(self._settings), self._settings.line)

@@ -30,7 +30,7 @@ class DeviceStatus:
     quantities: dict[str, dict[str, object]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """Its part of the report."""
+        """Return its part of the report."""
         return {
             "device": self.device,
             "boot": self.boot,
@@ -89,7 +89,7 @@ class PortStatus:
                 }
 
     def as_json(self, tally: Tally) -> dict[str, object]:
-        """The port's part of the report (docs/formats/control-socket.md)."""
+        """Return the port's part of the report (docs/formats/control-socket.md)."""
         return {
             "name": self.name,
             "path": self.path,

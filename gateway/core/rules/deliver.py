@@ -238,7 +238,7 @@ class Deliverer:
             session.stored_first += request.count
             session.stored_count -= request.count
             self._count_lost(session, request.count - len(deliveries))
-        for delivery in list(session.outbound.values()):
+        for delivery in session.outbound.values():
             if delivery.message is None and delivery.state is DeliveryState.SENT:
                 delivery.message = contents.get(delivery.message_number)
                 if delivery.message is None:

@@ -27,7 +27,7 @@ class Resending:
         """Resend what is in flight; what the window has no room for waits in `unsent`."""
         session.unsent.clear()
         window = connection.window_of(self.limits)
-        in_flight = list(session.outbound.values())
+        in_flight = session.outbound.values()
         sent = 0
         # PUBREL first, in the order of the PUBRECs: it needs no room in the receive maximum of the
         # new connection, and makes some.
@@ -84,6 +84,6 @@ class Resending:
         connection = session.connection
         if connection is None or session.loading or not connection.writable:
             return
-        for delivery in list(session.outbound.values()):
+        for delivery in session.outbound.values():
             if now - delivery.sent_at >= interval_seconds:
                 self._resend(session, connection, delivery, now)

@@ -79,7 +79,7 @@ class Timeouts:
             session.await_rel_scheduled = False
             if timeout is None:
                 return
-            for held in list(session.inbound.values()):
+            for held in session.inbound.values():
                 if now - held.since >= timeout:
                     self.qos2_receive.abandon(held)
             if session.connection is not None or session.inbound:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import mypyc_attr
 
 from gateway.core.memory import text_bytes_of
+from gateway.core.sessions.packet_identifiers import Exchange
 
 if TYPE_CHECKING:
     from gateway.core.sessions.session import Session
@@ -130,12 +131,13 @@ class Will:
 
 
 @mypyc_attr(acyclic=True)
-class Held:
+class Held(Exchange):
     """A QoS 2 message received and acknowledged with PUBREC, waiting for its PUBREL."""
 
     def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
         self.session = session
         self.packet_id = packet_id
+        self.order = 0
         self.message = message
         self.since = now
         self.stored = False
@@ -143,7 +145,7 @@ class Held:
 
 
 @mypyc_attr(acyclic=True)
-class Delivery:
+class Delivery(Exchange):
     """A message on its way to one session: first waiting in its queue, then in flight."""
 
     def __init__(
@@ -162,6 +164,7 @@ class Delivery:
         self.qos = flags & QOS
         self.position = position
         self.packet_id = 0
+        self.order = 0
         self.state = DeliveryState.WAITING
         self.pubrec = 0
         """Which of its session's PUBRECs has come for it, counted from 1."""

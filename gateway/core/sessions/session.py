@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.sessions.message import Delivery, Held, Will
+from gateway.core.sessions.packet_identifiers import PacketIdentifiers
 from gateway.core.sessions.subscription import Subscription
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class Session:
         """Subscriptions that are shared or have an identifier, by their key."""
         self.will: Will | None = None
         # Received and sent identifiers are two worlds, never one map.
-        self.inbound: dict[int, Held] = {}
+        self.inbound: PacketIdentifiers[Held] = PacketIdentifiers()
         self.inbound_bytes = 0
-        self.outbound: dict[int, Delivery] = {}
+        self.outbound: PacketIdentifiers[Delivery] = PacketIdentifiers()
         self.pubrecs = 0
         """How many have come, as far as what is in flight remembers."""
         self.last_packet_id = 0
@@ -156,6 +157,6 @@ class Session:
         packet_id = self.last_packet_id
         while True:
             packet_id = packet_id + 1 if packet_id < 65_535 else 1
-            if packet_id not in self.outbound:
+            if self.outbound.get(packet_id) is None:
                 self.last_packet_id = packet_id
                 return packet_id

@@ -50,7 +50,7 @@ def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]
             "qos": delivery.qos,
             "state": STATE_NAMES[delivery.state],
         }
-        for delivery in list(session.outbound.values())[:LISTED_MAX]
+        for delivery in session.outbound.values()[:LISTED_MAX]
     ]
     return detail
 

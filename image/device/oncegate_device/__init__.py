@@ -10,6 +10,6 @@ there: the gateway does not know it. It imports `gateway.configuration` with `ga
 `wanted` reads the file into types, `settings` writes them to the data partition, `wiping` takes the
 secrets off the boot partition, `provisioning` puts these in order. `updates` is the record of slots
 and updates, `installing` puts a bundle into the other slot, `rauc` runs that program, `u_boot` has
-the boot loader's environment, `card` tells the page, `start` says what runs, `places` where things
-lie.
+the boot loader's environment, `card` reports to the page, `start` reads what runs, `places` names
+the files.
 """

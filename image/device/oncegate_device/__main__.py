@@ -60,7 +60,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
-    """One step of the record, on disk where it changed something, and for the page."""
+    """Make a step of the record, on disk where it changed something, and for the page."""
     places = Places()
     start = start_of(places)
     try:

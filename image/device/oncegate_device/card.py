@@ -1,6 +1,6 @@
 """The card's facts in one file, which the page may read: /run/oncegate-device/card.json.
 
-The words are made here, so that page, REST interface and `oncegate-device status` say the same.
+The words are made here, so that page, REST interface and `oncegate-device status` write the same.
 """
 
 import json
@@ -49,7 +49,7 @@ def publish(places: Places, start: Start) -> None:
 
 
 def facts_of(places: Places, start: Start) -> dict[str, object]:
-    """What is known now, as docs/formats/card.md draws it."""
+    """Return what is known now, as docs/formats/card.md describes it."""
     record = updates.load(places)
     last = record.last
     sentence, advice = words_of(last, start)
@@ -74,7 +74,7 @@ def facts_of(places: Places, start: Start) -> dict[str, object]:
 
 
 def status(places: Places) -> str:
-    """The facts in plain words."""
+    """Describe the facts in sentences."""
     start = start_of(places)
     record = updates.load(places)
     lines = [*_slot_lines(record, start), *sentences_of(record, start)]
@@ -90,13 +90,13 @@ def status(places: Places) -> str:
 
 
 def sentences_of(record: Record, start: Start) -> list[str]:
-    """The last update and what to do next; and what is wrong with the record."""
+    """Describe the last update, what to do next, and what is wrong with the record."""
     words = words_of(record.last, start)
     return [f"{each}." for each in (*words, record.note) if each]
 
 
 def words_of(last: Update | None, start: Start) -> tuple[str, str]:
-    """What became of the last update, and what to do next; the second may be empty."""
+    """Describe the last update, and what to do next; the second may be empty."""
     if last is None:
         return "No update is recorded", ""
     sentence, advice = _WORDS[last.state]
@@ -131,7 +131,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 
 
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
-    """What the last provisioning did; None where there was none, or its report is damaged."""
+    """Read the report of the last provisioning; None where there was none."""
     try:
         with (places.device / "provisioning.json").open("rb") as file:
             report = json.loads(file.read(REPORT_BYTES_MAX))
@@ -146,7 +146,7 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
 
 
 def _device_of(places: Places) -> str | None:
-    """The card's block device, as /sys/class/block names it."""
+    """Return the card's block device, as /sys/class/block names it."""
     partition = Path(places.root / DATA_PARTITION).resolve().name
     sys = places.root / "sys/class/block" / partition
     return sys.resolve().parent.name if (sys / "partition").exists() else None

@@ -42,7 +42,7 @@ CLIENT_ID = "oncegate-health"
 
 
 class NotHealthyError(Exception):
-    """The gateway does not do what it is for; the message says what it did instead."""
+    """The gateway does not do what it is for; the message is what it did instead."""
 
 
 def check(configuration_file: Path = CONFIGURATION) -> str:

@@ -1,7 +1,7 @@
 """What a person set in Raspberry Pi Imager's dialogs: the hostname, SSH keys and the Wi-Fi network.
 
 Imager leaves it on the boot partition in cloud-init's formats (`init_format` in os_list.json).
-Here it becomes lines of gateway.toml, which stays the one file that says what a card is.
+Here it becomes lines of gateway.toml, which stays the one file that defines what a card is.
 """
 
 import tomllib
@@ -84,7 +84,7 @@ class Set:
 
 
 def is_there(boot: Path) -> bool:
-    """Whether Imager left anything, or a cut left something of it."""
+    """Return whether Imager left anything, or a cut left something of it."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
@@ -95,7 +95,7 @@ def finish(boot: Path) -> None:
 
 
 def read(boot: Path) -> Set:
-    """Imager's files; empty where there are none.
+    """Read Imager's files; empty where there are none.
 
     Raises:
         WantedError: a file is not what Imager writes.
@@ -124,17 +124,17 @@ def read(boot: Path) -> Set:
 
 
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
-    """A valid gateway.toml with what it does not say itself; its comments stay.
+    """Complete a valid gateway.toml with the tables and keys it lacks; its comments stay.
 
     A network is taken whole or not at all: one file's password is none for the other's network.
 
     Raises:
         WantedError: a value that would be taken cannot be used.
     """
-    said = tomllib.loads(text)
-    missing = {name: table for name, table in tables.items() if name not in said}
-    if "device" in tables and "device" in said:
-        device = {key: v for key, v in tables["device"].items() if key not in said["device"]}
+    given = tomllib.loads(text)
+    missing = {name: table for name, table in tables.items() if name not in given}
+    if "device" in tables and "device" in given:
+        device = {key: v for key, v in tables["device"].items() if key not in given["device"]}
         missing |= {"device": device} if device else {}
     if not missing:
         return text
@@ -145,7 +145,7 @@ def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
         )
     if problems:
         raise WantedError(problems)
-    return _with(text, said, missing)
+    return _with(text, given, missing)
 
 
 def wipe(boot: Path) -> None:
@@ -190,15 +190,15 @@ def _wifi(interface: _Interface, ssid: str, point: _AccessPoint) -> dict[str, An
 
 
 def _decoded(ssid: str) -> str:
-    r"""Imager may write the bytes of an SSID one by one; YAML reads "\xc3\xbc" as two letters."""
+    r"""Decode an SSID that Imager wrote byte by byte: YAML reads "\xc3\xbc" as two letters."""
     try:
         return ssid.encode("latin-1").decode()
     except UnicodeError:
         return ssid
 
 
-def _with(text: str, said: dict[str, Any], missing: dict[str, dict[str, Any]]) -> str:
-    wanted = said | {name: said.get(name, {}) | table for name, table in missing.items()}
+def _with(text: str, given: dict[str, Any], missing: dict[str, dict[str, Any]]) -> str:
+    wanted = given | {name: given.get(name, {}) | table for name, table in missing.items()}
     try:
         lines = "".join(_lines_with(text, missing))
         if tomllib.loads(lines) == wanted:
@@ -209,7 +209,7 @@ def _with(text: str, said: dict[str, Any], missing: dict[str, dict[str, Any]]) -
 
 
 def _lines_with(text: str, missing: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Keys below the header of their table; tables that are not there yet at the end."""
+    """Write keys below the header of their table; tables that are not there yet at the end."""
     left = dict(missing)
     for line in text.splitlines(keepends=True):
         yield line if line.endswith("\n") else f"{line}\n"

@@ -1,6 +1,6 @@
 """`update`: puts a signed bundle into the slot that does not run.
 
-rauc verifies and writes; here is what rauc does not know: the record of updates, the copy of
+rauc verifies and writes; here is what rauc does not do: the record of updates, the copy of
 U-Boot's environment, and the format of the gateway's data. The slot that runs is not touched.
 """
 
@@ -30,11 +30,11 @@ EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https
 
 
 class RefusedError(Exception):
-    """Nothing was begun; the message says what was expected."""
+    """Nothing was begun; the message is what was expected."""
 
 
 class FailedError(Exception):
-    """The update was not installed, and the record says so; the message is the reason."""
+    """The update was not installed, which is recorded; the message is the reason."""
 
 
 def install(
@@ -88,7 +88,7 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def _offered(self, source: str) -> rauc.Bundle:
-        """What the manifest says, once its signature is verified."""
+        """Read the manifest of a bundle; its signature is verified first."""
         rauc.prepare_for(source)
         try:
             done = rauc.info(source)
@@ -117,7 +117,7 @@ class _Installation:
 
 
 def _address_of(source: str) -> str:
-    """The bundle as rauc, whose service runs elsewhere, finds it."""
+    """Return the bundle's address for rauc, whose service has another working directory."""
     if len(source) > SOURCE_CHARACTERS_MAX or not source.isprintable():
         raise RefusedError(f"that is neither a file's name nor an address: {EXPECTED}")
     if "://" not in source:
@@ -137,7 +137,7 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """One update at a time. A lost terminal does not end it: rauc's service would go on alone."""
+    """Allow one update at a time, which a lost terminal does not end: rauc's service goes on."""
     places.run.mkdir(exist_ok=True)
     with (places.run / "update.lock").open("w") as lock:
         try:
@@ -155,16 +155,16 @@ def _alone(places: Places) -> Iterator[None]:
 
 
 def _refuse_on_trial(start: Start) -> None:
-    """The other slot is what a trial falls back to: it must not be overwritten."""
+    """Refuse an update during a trial: it would overwrite the slot that a trial falls back to."""
     if u_boot.is_on_trial(start.slot):
         raise RefusedError(
             f"slot {start.slot} is still on trial, and slot {start.other} is the way back: wait "
-            "until `oncegate-device status` says that it is kept"
+            "until `oncegate-device status` reports that it is kept"
         )
 
 
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
-    """Whether the version that runs could not read the data any more after this update."""
+    """Return whether the version that runs could not read the data any more after this update."""
     own = start.release.store_format if start.release else None
     theirs = offered.store_format
     if own is not None and theirs is not None and theirs < own:
@@ -178,8 +178,8 @@ def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> 
     if own is None or theirs is None:
         who = "This system" if own is None else "The bundle"
         reason = (
-            f"{who} does not say the format of its data, so it is not known whether the version of "
-            "now can read them afterwards"
+            f"{who} does not name the format of its data, so it is not known whether the version "
+            "of now can read them afterwards"
         )
     else:
         reason = (

@@ -71,7 +71,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def remounted(place: Path) -> Iterator[None]:
-    """The boot partition, read-only otherwise, open for writing."""
+    """Mount the boot partition writable for the block; it is read-only otherwise."""
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     try:
         yield

@@ -22,10 +22,11 @@ REPORT = "gateway-report.txt"
 def provision(
     places: Places, *, writable: Writable = remounted, own: Own = shutil.chown
 ) -> list[str]:
-    """Take the file; the lines say what was done, for console, journal and the report beside it.
+    """Take the file; return what was done, as lines for console, journal and report.
 
     Raises:
-        WantedError: the file was not taken, what counted before still counts; the report says why.
+        WantedError: the file was not taken, what counted before still counts; the report has
+            the reason.
     """
     with writable(places.boot):
         wiping.finish(places.file)
@@ -54,7 +55,7 @@ def provision(
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
-    """gateway.toml with what Imager set, and lines about it.
+    """Return gateway.toml with what Imager set, and lines about it.
 
     Raises:
         WantedError: one of the two cannot be used.
@@ -68,7 +69,7 @@ def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
     if together != text:
         lines.append("What Raspberry Pi Imager set stands in gateway.toml now")
     elif found.tables:
-        lines.append("What Raspberry Pi Imager set was not taken: gateway.toml says it itself")
+        lines.append("What Raspberry Pi Imager set was not taken: gateway.toml has it itself")
     return together, lines
 
 

@@ -14,7 +14,7 @@ from oncegate_device.updates import line_of
 INFO_SECONDS_MAX = 120
 """What rauc gets to fetch and verify a bundle's signature over a slow line."""
 OUTPUT_BYTES_KEPT = 8192
-"""Of rauc's output: its last lines say why it ended."""
+"""Of rauc's output: its last lines have the reason of its end."""
 
 _REASONS = (
     (r"[Ii]nvalid bundle|squashfs|verity|[Cc]hecksum", "it is not a whole bundle"),
@@ -27,7 +27,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a bundle's manifest, whose signature was verified, says."""
+    """What a bundle's manifest, whose signature was verified, contains."""
 
     compatible: str
     version: str
@@ -74,12 +74,12 @@ def install(source: str) -> tuple[int, str]:
 
 
 def reason_in(output: str) -> str:
-    """Why rauc ended, in a sentence, with its own words behind."""
+    """Return why rauc ended: a sentence, with the text of rauc in parentheses."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output)
     lines = [line_of(line) for line in re.split(r"[\r\n]+", plain) if line.strip()]
-    said = [line for line in lines if not line.startswith("Installing `")]
-    errors = [line.partition("LastError:")[2].strip() for line in said if "LastError:" in line]
-    reason = (errors or said or ["no reason was given"])[-1]
+    kept = [line for line in lines if not line.startswith("Installing `")]
+    errors = [line.partition("LastError:")[2].strip() for line in kept if "LastError:" in line]
+    reason = (errors or kept or ["no reason was given"])[-1]
     for pattern, words in _REASONS:
         if re.search(pattern, reason):
             return f"{words} (rauc: {reason})"
@@ -91,19 +91,19 @@ def _progress() -> list[str]:
 
 
 def _shown(command: list[str]) -> tuple[int, str]:
-    """Run it with its output on ours, a progress bar too; return status and what it said last."""
+    """Run it with its output on ours, a progress bar too; return status and its last output."""
     ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()
-    with os.fdopen(ours, "rb", buffering=0) as output:
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True
         )
         os.close(theirs)
-        said = b""
+        output = b""
         # A terminal that is closed at the other end answers with an error, not with an end.
         with contextlib.suppress(OSError):
-            while data := output.read(4096):
-                said = (said + data)[-OUTPUT_BYTES_KEPT:]
+            while data := terminal.read(4096):
+                output = (output + data)[-OUTPUT_BYTES_KEPT:]
                 with contextlib.suppress(OSError):
                     sys.stdout.buffer.write(data)
                     sys.stdout.buffer.flush()
-        return process.wait(), said.decode(errors="replace")
+        return process.wait(), output.decode(errors="replace")

@@ -1,4 +1,4 @@
-"""Writes what a provisioning file wants to the data partition.
+"""Writes the settings of a provisioning file to the data partition.
 
 Each file is replaced whole. A cut between two leaves some of the old and some of the new; the
 provisioning file is still there then, and the next boot writes all of them again.
@@ -43,7 +43,7 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
 
 
 def stored_environment_of(configuration: Path) -> dict[str, str]:
-    """The variables that the uploader gets now."""
+    """Read the variables that the uploader gets now."""
     with contextlib.suppress(FileNotFoundError):
         lines = (configuration / "upload.env").read_text().splitlines()
         return {
@@ -75,7 +75,7 @@ def _has_user(passwords: Path, name: str) -> bool:
 
 
 def _store_users(users: tuple[User, ...], configuration: Path, own: Own) -> None:
-    """The password file has exactly these users and the bridge, whose password is made here."""
+    """Write these users, and the bridge with a password made here, to the password file."""
     passwords = configuration / "passwords"
     secret = configuration / "bridge-password"
     if not users:

@@ -40,7 +40,7 @@ class Start:
 
     slot: str
     release: Release | None
-    """None: the slot does not say."""
+    """None: the slot does not name it."""
 
     @property
     def other(self) -> str:
@@ -52,16 +52,20 @@ class NotACardError(Exception):
 
 
 def start_of(places: Places) -> Start:
-    """Raises NotACardError where no slot was started."""
+    """Read which slot was started.
+
+    Raises:
+        NotACardError: the kernel's command line names no slot.
+    """
     arguments = (places.root / "proc/cmdline").read_text(errors="replace").split()
     slots = [each.removeprefix("rauc.slot=") for each in arguments if each.startswith("rauc.slot=")]
     if not slots or slots[-1] not in ("A", "B"):
-        raise NotACardError("the kernel was not told rauc.slot=A or rauc.slot=B")
+        raise NotACardError("the kernel's command line has neither rauc.slot=A nor rauc.slot=B")
     return Start(slots[-1], _release_of(places))
 
 
 def moment_of(places: Places) -> Moment:
-    """Now."""
+    """Read the clock, and whether it is synchronised."""
     boot_id = (places.root / "proc/sys/kernel/random/boot_id").read_text().strip()
     # systemd-timesyncd makes this file in each start in which it has reached a time server.
     synchronised = (places.root / "run/systemd/timesync/synchronized").exists()
@@ -70,7 +74,7 @@ def moment_of(places: Places) -> Moment:
 
 
 def release_in(text: str) -> Release | None:
-    """The release that the text of the file names; None where it does not."""
+    """Return the release that the text of the file names; None where it names none."""
     values = dict(line.partition("=")[::2] for line in text.splitlines())
     version, store_format = values.get("VERSION", ""), values.get("STORE_FORMAT", "")
     if not re.fullmatch(VERSION, version) or not re.fullmatch(STORE_FORMAT, store_format):

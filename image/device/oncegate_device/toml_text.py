@@ -6,7 +6,7 @@ from typing import Any
 
 
 def text_of(tables: Mapping[str, Any]) -> str:
-    """`{"api": {"port": 80}, "serial": [{"name": "gps"}]}` as TOML, tables in their order."""
+    """Write `{"api": {"port": 80}, "serial": [{"name": "gps"}]}` as TOML, in its order."""
     return "\n".join(_lines_of(tables)) + "\n"
 
 

@@ -10,7 +10,7 @@ from oncegate_device.start import KEPT_TRIES
 
 
 def is_on_trial(slot: str) -> bool:
-    """Whether U-Boot counts the starts of the slot. False where its environment cannot be read."""
+    """Return whether U-Boot counts the slot's starts; False: its environment cannot be read."""
     name = f"BOOT_{slot}_LEFT"
     asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
     left = asked.stdout.strip()
@@ -31,7 +31,7 @@ def secure(boot: Path) -> None:
 
 
 def _is_whole(environment: bytes) -> bool:
-    """U-Boot's environment begins with the CRC of the rest."""
+    """Check the environment of U-Boot: it begins with the CRC of the rest."""
     return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
 
 

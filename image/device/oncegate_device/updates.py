@@ -8,7 +8,7 @@
         └─> interrupted                            the power went while it was written
 
 `installing`, `failed` and `installed` are set by `installing`; `kept` and `unhealthy` by the check
-of a slot on trial; the others by the start that finds them. U-Boot's count says whether a slot is
+of a slot on trial; the others by the start that finds them. U-Boot's count shows whether a slot is
 on trial; where the record and U-Boot differ, U-Boot is right.
 """
 
@@ -59,7 +59,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known; `note` says what is wrong with the record itself."""
+    """What is known; `note` is what is wrong with the record itself."""
 
     slots: dict[str, Release | None] = field(default_factory=lambda: dict.fromkeys(SLOTS))
     last: Update | None = None
@@ -70,13 +70,13 @@ class Record:
 
 
 def begun(record: Record, now: Moment, update: Update) -> Record:
-    """The slot is about to be overwritten: what was in it is gone from here on."""
+    """Record that the slot is about to be overwritten: what was in it counts as gone."""
     last = _at(replace(update, state=State.INSTALLING), now)
     return replace(record.with_slot(update.slot, None), last=last, note="")
 
 
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
-    """rauc refused it, or broke off. An update that waits for its restart is tried even so."""
+    """Record that rauc failed. An update that waits for its restart is still tried."""
     last = record.last
     if last is not None and last.state is State.INSTALLED:
         detail += f". What was installed in slot {last.slot} before is still tried at the restart"
@@ -85,14 +85,14 @@ def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
 
 
 def installed(record: Record, now: Moment, release: Release | None) -> Record:
-    """It waits for a restart."""
+    """Record that the update waits for a restart."""
     assert record.last is not None
     update = replace(record.last, state=State.INSTALLED, detail="")
     return replace(record.with_slot(update.slot, release), last=_at(update, now))
 
 
 def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) -> Record:
-    """A start has found this record. `is_trial`: U-Boot counts its tries; None: not known."""
+    """Record a start. `is_trial`: U-Boot counts its tries; None: not known."""
     record = record.with_slot(start.slot, start.release)
     last = record.last
     if last is not None and last.boot_id == now.boot_id:
@@ -116,17 +116,17 @@ def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) 
 
 
 def kept(record: Record, now: Moment, start: Start) -> Record:
-    """The slot that runs was healthy, and U-Boot counts it no more."""
+    """Record that the running slot was healthy; U-Boot no longer counts its tries."""
     return _judged(record, now, start, State.KEPT)
 
 
 def unhealthy(record: Record, now: Moment, start: Start, detail: str) -> Record:
-    """The slot that runs is given up; a restart with the other one follows."""
+    """Record that the running slot is given up; a restart with the other one follows."""
     return _judged(record, now, start, State.UNHEALTHY, detail)
 
 
 def load(places: Places) -> Record:
-    """The record. One that is not there, or that is damaged, is begun again, and says so."""
+    """Read the record; begin a new one where it is missing or damaged (then with a note)."""
     try:
         with places.updates.open("rb") as file:
             content = file.read(RECORD_BYTES_MAX + 1)
@@ -148,13 +148,13 @@ def save(record: Record, places: Places) -> None:
 
 
 def line_of(text: str) -> str:
-    """One line of another program, bounded, with nothing in it that moves a terminal's cursor."""
+    """Make a bounded line of other programs' text, without what moves a terminal's cursor."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= DETAIL_CHARACTERS_MAX else line[: DETAIL_CHARACTERS_MAX - 1] + "…"
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """What the slot that runs is found to be; it is the last update, whatever the record had."""
+    """Record the state of the running slot as the last update, whatever the record had."""
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
     update = Update(
@@ -165,7 +165,7 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 
 
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """What became of an update whose slot does not run; None: what it was before."""
+    """Return the new state of an update whose slot does not run; None: as it was before."""
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"
     if last.slot == start.slot:
@@ -184,7 +184,7 @@ def _at(update: Update, now: Moment) -> Update:
 
 
 def _record_in(value: object) -> Record:
-    """Raises ValueError, TypeError or KeyError where it is not a record."""
+    """Read a record; raise ValueError, TypeError or KeyError where it is none."""
     fields = _fields_of(value)
     slots = _fields_of(fields["slots"])
     last = fields["last"]

@@ -1,4 +1,4 @@
-"""The provisioning file: what a person wants of this device, checked.
+"""The provisioning file: the settings of this device, checked.
 
 It has the sections of the gateway's own configuration (docs/configuration.md) and four more,
 `[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is taken off the boot
@@ -43,8 +43,8 @@ _OWNED = {
     "access": ("password_file",),
     "bridge": ("username", "password_file"),
 }
-# What keeps a card from being worn out by small writes, where the file says nothing else. Only what
-# is kept elsewhere waits, so that no promise depends on it (docs/decisions/0074-*.md).
+# What keeps a card from being worn out by small writes, where the file has no other value. Only
+# what is kept elsewhere waits, so that no promise depends on it (docs/decisions/0074-*.md).
 _CARE = {
     "bridge": {"commit_delay": "10s"},
     "limits": {
@@ -84,7 +84,7 @@ class Wifi(Section):
     country: Annotated[str, Text(r"[A-Z]{2}", 'a country in two letters, like "DE"')] | None = None
     """None: the channels that are open everywhere."""
     hidden: bool = False
-    """The network does not say its name: it is asked for."""
+    """The network does not broadcast its name: it is asked for by name."""
 
     @model_validator(mode="after")
     def _fits_into_a_beacon(self) -> "Wifi":
@@ -124,7 +124,7 @@ class Wanted:
 
 
 def read(text: str, name: str) -> Wanted:
-    """The file's contents as types; `name` is what a problem calls the file.
+    """Read the file's contents as types; `name` is the file's name in problems.
 
     Raises:
         WantedError: with one line for each mistake.
@@ -150,7 +150,7 @@ def read(text: str, name: str) -> Wanted:
 
 
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
-    """The sections that are not the gateway's, and a line for each mistake in them."""
+    """Check the sections that are not the gateway's; return a line for each mistake in them."""
     try:
         return DeviceFile.model_validate(tables), []
     except ValidationError as error:
@@ -158,7 +158,7 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """The gateway's tables with what the image decides.
+    """Complete the gateway's tables with what the image decides.
 
     With users MQTT is open to the network for them, and the bridge becomes a user with a password
     made on the device; without, it is open to this machine alone. The page is on port 80. Commits
@@ -204,7 +204,7 @@ def _problems_of_owned(tables: dict[str, Any], name: str) -> list[str]:
 
 
 def _line_of(details: Any, name: str) -> str:
-    """A finding of pydantic's as a line; secrets are never shown."""
+    """Return a finding of pydantic's as a line; secrets are never shown."""
     section, *rest = details["loc"]
     place = f"[[{section}]]" if section == "users" else f"[{section}]"
     keys = [part for part in rest if isinstance(part, str) and part != "[key]"]

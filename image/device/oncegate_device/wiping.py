@@ -22,7 +22,7 @@ _SECRETS = {"wifi": ("password",), "users": ("password",), "upload_environment":
 
 
 def without_secrets(text: str) -> str:
-    """The file with every secret an empty text, comments and all else as they were.
+    """Replace every secret in the file by an empty text; comments and all else stay.
 
     A file that writes a secret in a way that a line does not hold (inline tables, long texts) is
     written again without its comments.
@@ -65,7 +65,7 @@ def remove(path: Path) -> None:
 
 
 def section_of(line: str) -> str | None:
-    """The table that a line of TOML begins."""
+    """Return the table that a line of TOML begins."""
     header = _HEADER.match(line)
     return header[1] if header else None
 

@@ -148,7 +148,7 @@ def test_what_waits_is_delivered_and_what_is_held_is_released(full: Harness) -> 
     assert [packet.payload for packet in taken] == [b"1", b"2"]
     subscriber.send(*(Puback(packet.packet_id) for packet in taken))
     full.commit()
-    assert full.session("s").outbound == {}
+    assert not full.session("s").outbound
 
 
 @pytest.mark.parametrize(("version", "code"), [(4, 3), (5, QUOTA_EXCEEDED)])

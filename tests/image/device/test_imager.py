@@ -177,7 +177,7 @@ def test_what_gateway_toml_says_itself_counts(card: Card) -> None:
     assert PSK in card.stored("wpa_supplicant/wpa_supplicant-wlan0.conf")
     flashed(card)
     lines = card.provision()
-    assert "What Raspberry Pi Imager set was not taken: gateway.toml says it itself" in lines
+    assert "What Raspberry Pi Imager set was not taken: gateway.toml has it itself" in lines
     assert names(card) == NAMES_LEFT
 
 

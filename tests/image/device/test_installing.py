@@ -96,8 +96,8 @@ def test_a_signed_bundle_of_something_else_is_not_installed(
     ("description", "words"),
     [
         ("store format 6", "writes data of format 6, which the version of now .up to 5. cannot"),
-        ("", "The bundle does not say the format of its data"),
-        ("store format x", "The bundle does not say the format of its data"),
+        ("", "The bundle does not name the format of its data"),
+        ("store format x", "The bundle does not name the format of its data"),
     ],
 )
 def test_a_format_that_ends_rollback_is_refused_until_it_is_said_to_be_wanted(

@@ -1,0 +1,125 @@
+"""What is under way in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
+
+An exchange stands in the slot of its identifier modulo the number of slots. Clients count their
+identifiers up and have a window, so that two exchanges hardly ever meet in a slot; those that do
+are kept in a dict. A dict alone is slower: each of its keys above 256 is a new object every time a
+packet is decoded, so that it is found by comparing values.
+"""
+
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar
+
+from mypy_extensions import mypyc_attr
+
+SLOTS_LEAST: Final = 8
+"""Slots of the first exchange; doubled whenever more than half of them are taken."""
+
+_NO_SLOTS: Final[list[None]] = [None]
+"""Shared by all that have never had an exchange, and never written to."""
+
+
+@mypyc_attr(acyclic=True)
+class Exchange:
+    """A message under way under a packet identifier."""
+
+    packet_id: int
+    order: int
+    """Its place among all that ever were in the same table."""
+
+
+E = TypeVar("E", bound=Exchange)
+
+
+class PacketIdentifiers(Generic[E]):
+    """Exchanges by packet identifier, in the order in which they were put in."""
+
+    def __init__(self) -> None:
+        self._slots: list[E | None] = _NO_SLOTS  # type: ignore[assignment]
+        self._mask = 0
+        self._met: dict[int, E] | None = None
+        """Those whose slot another exchange had."""
+        self._count = 0
+        self._last_order = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, packet_id: int) -> bool:
+        return self.get(packet_id) is not None
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([exchange.packet_id for exchange in self.values()])
+
+    def get(self, packet_id: int) -> E | None:
+        """Return the exchange under an identifier."""
+        exchange = self._slots[packet_id & self._mask]
+        if exchange is not None and exchange.packet_id == packet_id:
+            return exchange
+        return None if self._met is None else self._met.get(packet_id)
+
+    def values(self) -> list[E]:
+        """Return all exchanges, in order."""
+        exchanges = [exchange for exchange in self._slots if exchange is not None]
+        if self._met is not None:
+            exchanges.extend(self._met.values())
+        exchanges.sort(key=_order_of)
+        return exchanges
+
+    def put(self, exchange: E) -> None:
+        """Add an exchange at the end, in the place of one under the same identifier."""
+        packet_id = exchange.packet_id
+        if self._met is not None and self._met.pop(packet_id, None) is not None:
+            self._count -= 1
+        if 2 * self._count >= self._mask:
+            self._grow()
+        before = self._slots[packet_id & self._mask]
+        if before is None or before.packet_id == packet_id:
+            self._slots[packet_id & self._mask] = exchange
+            self._count += before is None
+        else:
+            self._meet(exchange)
+            self._count += 1
+        self.move_to_end(exchange)
+
+    def move_to_end(self, exchange: E) -> None:
+        """Let an exchange be the last."""
+        self._last_order += 1
+        exchange.order = self._last_order
+
+    def remove(self, packet_id: int) -> bool:
+        """Free an identifier; return whether there was an exchange under it."""
+        exchange = self._slots[packet_id & self._mask]
+        if exchange is not None and exchange.packet_id == packet_id:
+            self._slots[packet_id & self._mask] = None
+        elif self._met is None or self._met.pop(packet_id, None) is None:
+            return False
+        self._count -= 1
+        return True
+
+    def clear(self) -> None:
+        """Free all identifiers."""
+        self._slots = _NO_SLOTS  # type: ignore[assignment]
+        self._mask = 0
+        self._met = None
+        self._count = 0
+
+    def _grow(self) -> None:
+        exchanges = self.values()
+        slots_count = max(SLOTS_LEAST, 2 * len(self._slots))
+        self._slots = [None] * slots_count
+        self._mask = slots_count - 1
+        self._met = None
+        for exchange in exchanges:
+            if self._slots[exchange.packet_id & self._mask] is None:
+                self._slots[exchange.packet_id & self._mask] = exchange
+            else:
+                self._meet(exchange)
+
+    def _meet(self, exchange: E) -> None:
+        if self._met is None:
+            self._met = {}
+        self._met[exchange.packet_id] = exchange
+
+
+def _order_of(exchange: Exchange) -> int:
+    return exchange.order
