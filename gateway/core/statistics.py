@@ -86,6 +86,7 @@ class Statistics:
     def deny(self, reason: str, session: Session, topic: str) -> None:
         """Count what access rules forbid a client, and keep it for the log."""
         self.count_error(reason)
+        session.denials += 1
         self.denials.add(reason, session.client_id, session.username, topic)
 
     def count_received(self, qos: int) -> None:

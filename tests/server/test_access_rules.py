@@ -15,6 +15,7 @@ from gateway.access.passwords import remove_user, set_password
 from gateway.access.rules_file import RulesFileError
 from gateway.configuration import load
 from gateway.server.main import Running
+from gateway.server.status.sessions import session_detail_of
 from tests.server.client import DEADLINE_SECONDS, Client
 from tests.system.mqtt_bytes import Kind, Will, acknowledgement, connect, publish, subscribe
 
@@ -39,6 +40,11 @@ class Broker:
     @property
     def errors(self) -> dict[str, int]:
         return self.running.event_loop.broker.statistics.errors
+
+    def shown(self, client_id: str) -> dict[str, object]:
+        """What `oncegate ctl session` shows."""
+        session = self.running.event_loop.broker.state.sessions[client_id]
+        return session_detail_of(session, self.running.event_loop.wall_clock)
 
     def queued(self, client_id: str) -> int:
         return self.running.event_loop.broker.state.sessions[client_id].queued_count
@@ -150,6 +156,10 @@ async def test_mosquitto_pub_is_allowed_and_denied_as_its_version_says(
     )
     assert ("not authorized" in output.lower()) == (version == "mqttv5"), output
     assert broker.errors == {"publish_not_authorized": 1}
+    anna.send(publish("users/ben/x", b"no"))
+    assert b"shared" not in await answered(anna, subscribe(2, ("users/ben/#", 1)))
+    assert broker.shown("watch")["denials"] == 2
+    assert broker.shown("watch")["username"] == "anna"
     await broker.mosquitto("mosquitto_pub", "ben", version, "-t", "shared/end", "-m", "3")
     assert b"shared/end" in await anna.packet(), "and nothing in between"
 

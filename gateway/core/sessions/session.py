@@ -21,6 +21,9 @@ NO_TIMER: Final = float("inf")
 class Session:
     """A client's session. `durable`: it outlives its connection and the power."""
 
+    denials = 0
+    """How often access rules forbade what its client did, since the start."""
+
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, durable: bool
     ) -> None:
