@@ -122,7 +122,7 @@ class Running:
             event_loop.hooks = Hooks(configuration.hooks.module, broker)
             event_loop.hooks.start()
         loop.set_exception_handler(running.end_on_mistake)
-        apply_rights(broker, configuration, users, rules)
+        apply_rights(broker, users, rules)
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
         try:

@@ -75,12 +75,7 @@ def broker_of(
     return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
 
 
-def apply_rights(
-    broker: Broker,
-    configuration: Configuration,
-    users: PasswordFile | None,
-    rules: FileRules | None,
-) -> None:
+def apply_rights(broker: Broker, users: PasswordFile | None, rules: FileRules | None) -> None:
     """Let rules and users hold for what the last run left, before anything of it goes on."""
     broker.restrict(rules)
     broker.know_users(users_known(users))
