@@ -84,6 +84,7 @@ class DropReason(Word):
     TOO_LARGE = 2
     EXPIRED = 3
     CONTENTS_LOST = 4
+    REFUSED = 5
 
 
 class WillClearReason(Word):

@@ -179,7 +179,7 @@ class Admission:
 
     def record(self, session: Session, message: Message, route: Route) -> None:
         """Record a message that its publisher's session does not hold."""
-        self.recorder.message_published(session, message, Origin.CLIENT, route.count())
+        self.recorder.message_published(session, message, Origin.CLIENT, route.matched())
         if message.qos:
             message.batch = self.recorder.batch_number
 

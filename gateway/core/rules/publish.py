@@ -169,7 +169,7 @@ class Publisher:
         self.recorder.will_cleared(session, WillClearReason.PUBLISHED)
         self.statistics.published(session, will.topic, will.payload, will.qos, will.retain, True)
         route = self.state.tree.route_of(will.topic)
-        self.recorder.message_published(session, message, Origin.WILL, route.count())
+        self.recorder.message_published(session, message, Origin.WILL, route.matched())
         message.batch = self.recorder.batch_number
         self.fan_out.deliver(session, route, message, now)
 

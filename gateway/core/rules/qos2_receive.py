@@ -135,14 +135,16 @@ class Qos2Receive:
         route = self.state.tree.route_of(message.topic)
         is_expired = self.frames.is_expired(message)
         goes_out = not (is_expired or is_refused)
-        recorded = session.durable or (
-            goes_out and self.admission.must_record(session, message, route)
-        )
+        must_record = goes_out and self.admission.must_record(session, message, route)
+        recorded = session.durable or must_record
         if session.durable:
             message.batch = self.recorder.batch_number
         elif recorded:
             self.admission.record(session, message, route)
-        self.recorder.message_released(held, route.count() if goes_out else 0)
+        if is_refused:
+            self.recorder.message_abandoned(held)
+        else:
+            self.recorder.message_released(held, 0 if is_expired else route.matched())
         if recorded:
             connection.received += 1
         else:

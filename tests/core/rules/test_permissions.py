@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.core.records.events import decode
 from gateway.core.rules import permissions as permissions_module
 from gateway.core.rules.permissions import AccessRules, Client
 from gateway.wire.packets import (
@@ -477,3 +478,24 @@ def test_answers_that_are_kept_are_bounded(
         clients = harness.broker._permissions._clients.values()
         assert sum(len(each.answers) for each in clients) <= 20
     assert len(rules.questions) == 100
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_the_log_says_which_persistent_session_may_not_have_a_message(
+    harness: Harness, rules: Rules, qos: int
+) -> None:
+    for name, clean in (("refused", False), ("clean", True), ("other", False)):
+        harness.subscriber(name, "#", 2, clean=clean)
+    rules.receive |= {("refused", "t"), ("clean", "t")}
+    publisher = harness.connect("publisher", version=5, clean=True)
+    answered(harness, publisher, message(qos), *([Pubrel(1)] if qos == 2 else []))
+    events = [event for blob in harness.blobs for event in decode(blob).events]
+    dropped = [
+        (event["client_id"], event["reason"])
+        for event in events
+        if event["event"] == "message_dropped"
+    ]
+    assert dropped == ([("refused", "refused")] if qos else [])
+    matched = [event["matched"] for event in events if "matched" in event]
+    assert matched == ([2] if qos else [])
+    assert errors(harness) == {"receive_not_authorized": 2}
