@@ -94,6 +94,14 @@ class PasswordFile:
         """Return whether there are other users, or other passwords."""
         return self._entries != other._entries
 
+    def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
+        """Return the users of `before` that are gone, or have another password."""
+        return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
+
+    def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
+        """Return whether what is kept of a user's password is the same in both."""
+        return self._entries.get(username) == other._entries.get(username)
+
     def scram_keys_of(self, username: str) -> ScramKeys | None:
         """Return the user's SCRAM keys, or None without."""
         entry = self._entries.get(username)

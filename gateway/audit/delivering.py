@@ -152,7 +152,7 @@ class Delivering:
             counts.expired += 1
         else:
             counts.dropped += 1
-        if reason.startswith("queue_"):
+        if reason.startswith("queue_") or reason == "refused":
             self.fan_out.entry(session, message)
             return
         if self._take_waiting(session, message):

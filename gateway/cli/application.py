@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from gateway.cli import (
+    acl,
     api,
     audit,
     bench,
@@ -56,6 +57,7 @@ application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
+application.add_typer(acl.application, name="acl")
 application.command("passwd")(passwd.passwd)
 application.add_typer(tls.application, name="tls")
 application.command("id")(identity.identity)

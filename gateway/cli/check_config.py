@@ -55,12 +55,13 @@ def check_config(
     configuration = configuration_of(config)
     if mistakes := [*_mistakes_in_files(configuration)]:
         raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
+    rules = _rights_of(configuration)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
     show(
-        {"file": place, "configuration": tables(configuration)},
-        lambda _: _table_of(configuration, verdict) if show_keys else verdict,
+        {"file": place, "configuration": tables(configuration), "rules": rules},
+        lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}",
         as_json=as_json,
     )
 
@@ -68,7 +69,9 @@ def check_config(
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.access.rules_file import RulesFileError
     from gateway.cli.bridge import bridge_settings_of
+    from gateway.server.rights import rules_of
 
     try:
         bridge_settings_of(configuration)
@@ -79,6 +82,10 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
             PasswordFile.load(configuration.access.password_file)
         except PasswordFileError as error:
             yield str(error)
+    try:
+        rules_of(configuration)
+    except RulesFileError as error:
+        yield from error.problems
     yield from _mistakes_in_certificates(configuration)
 
 
@@ -97,6 +104,22 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
                 problem = str(error)
             if problem is not None:
                 yield problem
+
+
+def _rights_of(configuration: "Configuration") -> str:
+    """Return which access rules hold, in a sentence."""
+    from gateway.access.default_rules import NAME
+    from gateway.server.rights import rules_of
+
+    rules = rules_of(configuration)
+    if rules is None:
+        return "no rules file: every client may publish and subscribe to everything"
+    if rules.file.name == NAME:
+        return (
+            "no rules file: users have users/NAME/# and read sensors/#, which the bridge alone "
+            "writes (oncegate acl show)"
+        )
+    return f"{rules.file.name}: {len(rules.file.rules)} access rules"
 
 
 def _print_schema() -> None:

@@ -43,6 +43,7 @@ class PreparedBroker(Prepared):
     def run(self) -> int:
         from gateway.access.certificates import CertificateError
         from gateway.access.passwords import PasswordFileError
+        from gateway.access.rules_file import RulesFileError
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
         from gateway.server.commit.faults import StoreFailed
@@ -56,7 +57,12 @@ class PreparedBroker(Prepared):
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,
             refusals=(DataDirectoryInUse, StoreFailed),
-            mistakes=(ConfigurationError, PasswordFileError, CertificateError),
+            mistakes=(
+                ConfigurationError,
+                PasswordFileError,
+                RulesFileError,
+                CertificateError,
+            ),
         )
         return 0
 

@@ -74,6 +74,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "access": {
         "password_file": "File of users, written by `oncegate passwd`.",
+        "rules_file": "File of access rules: who may publish and subscribe to what.",
     },
     "hooks": {
         "module": "Python module that observes the broker.",

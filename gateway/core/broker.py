@@ -17,6 +17,7 @@ from gateway.core.records.kinds import ClockQuality, CloseReason, EndReason, Obs
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.composition import Rules
 from gateway.core.rules.permissions import AccessRules
+from gateway.core.rules.revoke import Revoking
 from gateway.core.sessions.connection import Connection, ConnectionShare
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
@@ -64,6 +65,7 @@ class Broker:
         self._output = core.output
         self.rules = Rules(core)
         """Not for other rooms."""
+        self._revoking = Revoking(core, self.rules.disconnecting)
 
     # -- a run
 
@@ -102,10 +104,21 @@ class Broker:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Decide by these rules from now on who may do what; None: everything is allowed."""
-        permissions, tree = self._permissions, self.state.tree
-        permissions.restrict(rules)
-        tree.refuses = None if rules is None else permissions.refuses_receive
-        tree.forget_all_routes()
+        self._permissions.restrict(rules)
+        self._revoking.apply()
+
+    def know_users(self, users: frozenset[str] | None) -> None:
+        """Take these for all users that there are: others receive nothing. None: not known."""
+        self._revoking.know_users(users)
+
+    def give(self, session: Session, username: str) -> None:
+        """Let a session that has no user belong to one."""
+        self._revoking.give(session, username)
+
+    def enforce(self, changed: frozenset[str], now: float) -> int:
+        """End connections that may not go on, or whose user has `changed`; return how many."""
+        self._time.advance(now)
+        return self._revoking.enforce(changed, now)
 
     # -- connections
 

@@ -9,6 +9,7 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
+from gateway.core.denials import Denials
 from gateway.core.events import (
     Connected,
     Delivered,
@@ -69,6 +70,7 @@ class Statistics:
 
         self.notices: list[tuple[str, str]] = []
         self.notices_left_out = 0
+        self.denials = Denials()
 
     def note(self, sentence: str, client_id: str = "") -> None:
         """Keep a sentence for the log: what was dropped or refused, for whom, and why."""
@@ -80,6 +82,12 @@ class Statistics:
     def count_error(self, reason: str, count: int = 1) -> None:
         """Count something a peer did wrong or a limit it met."""
         self.errors[reason] = self.errors.get(reason, 0) + count
+
+    def deny(self, reason: str, session: Session, topic: str) -> None:
+        """Count what access rules forbid a client, and keep it for the log."""
+        self.count_error(reason)
+        session.denials += 1
+        self.denials.add(reason, session.client_id, session.username, topic)
 
     def count_received(self, qos: int) -> None:
         """Count a PUBLISH that was accepted."""

@@ -21,7 +21,8 @@ def test_init_prints_a_configuration_that_can_be_used(tmp_path: Path) -> None:
     toml = made.stdout[made.stdout.index("# In gateway.toml") :]
     (tmp_path / "g.toml").write_text(f"[[listeners]]\n{toml}")
     checked = oncegate("check-config", "--config", "g.toml", directory=tmp_path)
-    assert (checked.returncode, checked.stdout) == (0, "g.toml: can be used\n"), checked.stderr
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stdout.startswith("g.toml: can be used\n")
     again = oncegate("tls", "init", "tls", "--client", "cellar", directory=tmp_path)
     assert again.stdout.startswith("there is ")
 

@@ -111,10 +111,10 @@ class Admission:
         if (
             self.permissions.restricted
             and session is not None
-            and self.permissions.refuses_publish(session, packet.topic)
+            and self.permissions.refuses_publish(session, packet.topic, packet.qos, packet.retain)
         ):
-            self.statistics.count_error(PUBLISH_REFUSED)
             self.statistics.publishes_refused += 1
+            self.statistics.deny(PUBLISH_REFUSED, session, packet.topic)
             return NOT_AUTHORIZED
         if len(packet.payload) > self.limits.message_size_limit_bytes:
             self.statistics.count_error("message_size_limit")
@@ -179,7 +179,7 @@ class Admission:
 
     def record(self, session: Session, message: Message, route: Route) -> None:
         """Record a message that its publisher's session does not hold."""
-        self.recorder.message_published(session, message, Origin.CLIENT, route.count())
+        self.recorder.message_published(session, message, Origin.CLIENT, route.matched())
         if message.qos:
             message.batch = self.recorder.batch_number
 

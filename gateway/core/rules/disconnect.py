@@ -61,6 +61,7 @@ class Disconnecting:
         self.retained_replay = retained_replay
         self.limits = core.limits
         self.statistics = core.statistics
+        self.permissions = core.permissions
         self.timers = core.timers
         self.time = core.time
         self.ended: set[str] = set()
@@ -208,6 +209,7 @@ class Disconnecting:
         self.recorder.state.work.spent += FILTER_UNITS * len(session.subscriptions)
         self.recorder.session_ended(session, reason)
         self.timers.forget_session(session)
+        self.permissions.forget(session)
         if session.persistent:
             self.ended.add(session.client_id)
 

@@ -101,7 +101,7 @@ class Subscribing:
             topic_filter = asked.filters[asked.filters_done]
             asked.filters_done += 1
             work.spent += FILTER_UNITS + len(topic_filter) // 8
-            refusal = self._refusal_of(session, topic_filter)
+            refusal = self._refusal_of(session, asked.last[topic_filter])
             if refusal:
                 self._refuse(session, topic_filter, refusal)
                 asked.refused[topic_filter] = refusal
@@ -110,14 +110,10 @@ class Subscribing:
         return True
 
     def _refuse(self, session: Session, topic_filter: str, refusal: str) -> None:
-        self.statistics.count_error(refusal)
         if refusal == SUBSCRIBE_REFUSED:
-            self.statistics.note(
-                f"client {session.client_id!r}: subscription refused: {refusal}: "
-                f"{topic_filter[:200]!r}",
-                session.client_id,
-            )
+            self.statistics.deny(refusal, session, topic_filter)
             return
+        self.statistics.count_error(refusal)
         self.statistics.note(
             f"client {session.client_id!r}: subscription refused: {refusal} reached"
         )
@@ -151,10 +147,11 @@ class Subscribing:
         suback = encode(Suback(asked.packet_id, codes), connection.version)
         return self._answer(session, connection, suback, "SUBACK")
 
-    def _refusal_of(self, session: Session, topic_filter: str) -> str:
+    def _refusal_of(self, session: Session, wanted: WantedSubscription) -> str:
+        topic_filter = wanted.topic_filter
         if self.permissions.restricted:
             _, filter_of_topics = split_shared(topic_filter)
-            if self.permissions.refuses_subscribe(session, filter_of_topics):
+            if self.permissions.refuses_subscribe(session, filter_of_topics, wanted.qos):
                 return SUBSCRIBE_REFUSED
         if topic_filter in session.subscriptions:
             return ""  # the limits may be smaller than they were when it was made

@@ -21,6 +21,9 @@ NO_TIMER: Final = float("inf")
 class Session:
     """A client's session. `persistent`: it outlives its connection and a power cut."""
 
+    denials = 0
+    """How often access rules forbade what its client did, since the start."""
+
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool
     ) -> None:

@@ -127,6 +127,9 @@ class Route:
         it came in."""
         self.refused = 0
         """Sessions and groups that are subscribed, and may not receive what is published here."""
+        self.refused_targets: list[Target] = []
+        """Durable ones among them, which would have got QoS 1 and 2: for each the session log has
+        a record, so that no message seems to be missing."""
         self.is_system = is_system_topic(topic)
         """Clients may not publish to it."""
         self.logged = logged
@@ -135,6 +138,10 @@ class Route:
     def count(self) -> int:
         """Return how many sessions get a message."""
         return len(self.targets) + len(self.groups)
+
+    def matched(self) -> int:
+        """Return how many sessions a message matched: those that may not have it count."""
+        return self.count() + len(self.refused_targets)
 
 
 ROUTE_BYTES: Final = 600
@@ -152,7 +159,7 @@ def memory_bytes_of(route: Route) -> int:
     return (
         ROUTE_BYTES
         + text_bytes_of(route.topic)
-        + TARGET_BYTES * len(route.targets)
+        + TARGET_BYTES * (len(route.targets) + len(route.refused_targets))
         + 16 * len(route.groups)
         + IDENTIFIERS_BYTES * len(route.identifiers)
         + 8 * sum([len(identifiers) for identifiers in route.identifiers.values()])
@@ -179,6 +186,17 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
     if session.persistent:
         route.persistent = True
         route.durable = route.durable or target.qos > 0
+
+
+def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
+    """Let a route know of a session that is subscribed and may not receive."""
+    route.refused += 1
+    target = _target_of(session, subscriptions)
+    for subscription in subscriptions:
+        target.no_local = target.no_local or subscription.no_local
+    if session.persistent and target.qos:
+        route.refused_targets.append(target)
+        route.durable = True
 
 
 def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:

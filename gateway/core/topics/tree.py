@@ -17,6 +17,7 @@ from gateway.core.topics.route import (
     Group,
     Route,
     add_group,
+    add_refused,
     add_target,
     is_system_topic,
     memory_bytes_of,
@@ -164,7 +165,7 @@ class TopicTree:
                         route.refused += 1
         for session, subscriptions in matching.items():
             if self.refuses is not None and self.refuses(session, topic):
-                route.refused += 1
+                add_refused(route, session, subscriptions)
             else:
                 add_target(route, session, subscriptions)
         if route.refused:

@@ -12,6 +12,7 @@ from typing import Any
 
 from gateway.access.certificates import CertificateError
 from gateway.access.passwords import PasswordFileError
+from gateway.access.rules_file import RulesFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
@@ -103,7 +104,12 @@ class Control:
             return {"ok": True, "result": result}
         except Refused as refused:
             return refusal_of(refused.code, str(refused))
-        except (ConfigurationError, PasswordFileError, CertificateError) as error:
+        except (
+            ConfigurationError,
+            PasswordFileError,
+            RulesFileError,
+            CertificateError,
+        ) as error:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
     def _command_of(

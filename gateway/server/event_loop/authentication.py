@@ -49,8 +49,13 @@ class Authentications:
         """How many exchanges are under way."""
         return len(self._waiting)
 
-    def replace_users(self, users: PasswordFile) -> bool:
-        """Replace the users from the next question on; return whether anything is different."""
+    @property
+    def users(self) -> PasswordFile | None:
+        """The users of this moment; None: there are no passwords."""
+        return self._authenticator.users
+
+    def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
+        """Take these for the users: see `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
 
     def begin(self, request: AuthenticationRequest) -> None:

@@ -269,7 +269,7 @@ class EventLoop:
 
     def upkeep(self) -> None:
         """Do what is due once a second."""
-        log_notices(self.broker.statistics)
+        log_notices(self.broker.statistics, self._loop.time())
         self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
         self.committer.upkeep(self.batch_limits.max_journal)
         self.look_at_disk()
@@ -286,7 +286,7 @@ class EventLoop:
         if self._timer is not None:
             self._timer.cancel()
         self.authentications.stop()
-        log_notices(self.broker.statistics)
+        log_notices(self.broker.statistics, self._loop.time())
         await committer.drain()
         if committer.failure is None:
             self._tick()
