@@ -72,11 +72,12 @@ def test_a_forbidden_publish_at_qos_0_goes_nowhere_and_is_counted(
     assert harness.broker.statistics.publishes_refused == 1
 
 
+@pytest.mark.statement("MQTT-3.3.5-2")
 @both_versions
 def test_a_forbidden_publish_at_qos_1_is_acknowledged_and_goes_nowhere(
     harness: Harness, rules: Rules, version: int
 ) -> None:
-    # [MQTT-3.3.5-2] before 5.0 a positive acknowledgement is the only one that there is
+    # Before 5.0 a positive acknowledgement is the only one that there is
     watch = harness.subscriber("watch", "#", 1)
     client = harness.connect("c", version=version)
     client.take()
@@ -88,6 +89,7 @@ def test_a_forbidden_publish_at_qos_1_is_acknowledged_and_goes_nowhere(
     assert errors(harness) == {"publish_not_authorized": 1}
 
 
+@pytest.mark.statement("MQTT-3.3.5-2")
 @both_versions
 def test_a_forbidden_publish_at_qos_2_is_not_held(
     harness: Harness, rules: Rules, version: int
