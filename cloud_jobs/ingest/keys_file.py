@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import KeysFileError
 from cloud_jobs.ingest.signature import PUBLIC_KEY
 from cloud_jobs.limits import KEYS_FILE_BYTES_MAX, KEYS_PER_GATEWAY_MAX
 
@@ -30,21 +30,21 @@ class Pinned:
 
 
 def load_keys(path: Path) -> dict[str, Pinned]:
-    """Return the pinned keys by gateway. Raises IngestError with the line and the mend."""
+    """Return the pinned keys by gateway. Raises KeysFileError with the line and the mend."""
     try:
         with path.open("rb") as file:
             data = file.read(KEYS_FILE_BYTES_MAX + 1)
     except OSError as error:
-        raise IngestError(f"the keys file cannot be read: {error}") from error
+        raise KeysFileError(f"the keys file cannot be read: {error}") from error
     if len(data) > KEYS_FILE_BYTES_MAX:
-        raise IngestError(f"{path}: larger than {KEYS_FILE_BYTES_MAX} bytes: no keys file")
+        raise KeysFileError(f"{path}: larger than {KEYS_FILE_BYTES_MAX} bytes: no keys file")
     found: dict[str, Pinned] = {}
     for number, line in enumerate(data.decode("utf-8", errors="replace").splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
                 _take(found, line.split())
             except ValueError as error:
-                raise IngestError(f"{path}, line {number}: {error}") from None
+                raise KeysFileError(f"{path}, line {number}: {error}") from None
     return found
 
 

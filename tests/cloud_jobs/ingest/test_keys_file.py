@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import KeysFileError
 from cloud_jobs.ingest.keys_file import Pinned, load_keys
 from cloud_jobs.limits import KEYS_PER_GATEWAY_MAX
 
@@ -44,19 +44,19 @@ def test_a_gateway_has_its_keys_in_order_and_one_prefix(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_refused_with_its_line(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(IngestError, match=message):
+    with pytest.raises(KeysFileError, match=message):
         loaded(tmp_path, f"gw-1 {OTHER} prefix=a\n{line}\n")
 
 
 def test_keys_of_a_gateway_are_bounded(tmp_path: Path) -> None:
     lines = [f"gw-1 {number:064x}\n" for number in range(KEYS_PER_GATEWAY_MAX + 1)]
     assert len(loaded(tmp_path, "".join(lines[1:]))["gw-1"].public_keys) == KEYS_PER_GATEWAY_MAX
-    with pytest.raises(IngestError, match=f"line {len(lines)}: gw-1 has 16 keys already"):
+    with pytest.raises(KeysFileError, match=f"line {len(lines)}: gw-1 has 16 keys already"):
         loaded(tmp_path, "".join(lines))
 
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(IngestError, match=r"the keys file cannot be read: .*nowhere"):
+    with pytest.raises(KeysFileError, match=r"the keys file cannot be read: .*nowhere"):
         load_keys(tmp_path / "nowhere")
 
 
@@ -64,5 +64,5 @@ def test_a_file_that_is_too_large_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cloud_jobs.ingest.keys_file.KEYS_FILE_BYTES_MAX", 100)
-    with pytest.raises(IngestError, match="larger than 100 bytes: no keys file"):
+    with pytest.raises(KeysFileError, match="larger than 100 bytes: no keys file"):
         loaded(tmp_path, f"gw-1 {KEY}\ngw-1 {OTHER}\n")
