@@ -5,6 +5,7 @@
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
 #   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
+#   make test-second-python  those of API, server and bridge under another Python, where one is installed
 #   make check     the same without the slow system tests and those that need a quiet machine
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
@@ -22,6 +23,7 @@
 #   make container-test  runs it with podman, kills it, counts what came (needs root)
 #   make image-test  boots the image in QEMU, some minutes a test
 #   make image-chain  flash, boot, sensor, page, update, ingest in one run; writes docs/whole-chain.md
+#   make machines  tries `make run`, and the tests that ARGUMENTS names, on bare Debians (needs root): tests/machines/run
 #   make conformance  which statements of the MQTT standards no test carries, and why
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
@@ -36,6 +38,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
+SECOND := $(VENV)/second-python
 # uv lives apart from what it installs. It must use the Python it is given, never fetch one.
 UV_VENV := $(VENV)/uv
 UV := UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 $(UV_VENV)/bin/uv
@@ -72,11 +75,13 @@ WORKERS ?= 3
 # Of what the compiled build runs as well, plain Python runs one test in so many.
 SAMPLE ?= 5
 
-.PHONY: help run test test-compiled test-image test-plain test-quiet test-spark check wheel ingest format clean distclean
+.PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
+.PHONY: test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
-.PHONY: conformance conformance-write fill fuzz kill powercut simulate
+.PHONY: machines packages-machines conformance conformance-write fill fuzz kill powercut simulate
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
-.PHONY: packages-run packages-test packages-cloud packages-bench cloud static bench bench-turns scale hostile
+.PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
+.PHONY: cloud static bench bench-turns scale hostile
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -84,18 +89,19 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Four streams at once: the tests on plain Python, WORKERS files at a time, for most of them wait
+# Five streams at once: the tests on plain Python, WORKERS files at a time, for most of them wait
 # for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
-# that are compiled; those of Spark; and a boot of the card.
+# that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
 test: static
 	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
-	trap "kill $$compiled $$spark $$image" INT TERM; \
+	$(MAKE) test-second-python >build/test-second.log 2>&1 & second=$$!; \
+	trap "kill $$compiled $$spark $$image $$second" INT TERM; \
 	$(MAKE) test-plain || outcome=1; \
-	for name in compiled spark image; do \
+	for name in compiled spark image second; do \
 		eval "process=\$$$$name"; \
 		if wait $$process; then echo "$$name: $$(grep -e " passed" -e "^not run" build/test-$$name.log)"; \
 		else cat build/test-$$name.log; outcome=1; fi; \
@@ -110,7 +116,7 @@ test-quiet:
 test-plain:
 	@exec $(BIN)/python -m pytest -m "not quiet" -n $(WORKERS) --dist loadfile \
 		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) \
-		tests/system tests/powercut tests/simulation tests $(ARGUMENTS)
+		tests/system tests/instruments/powercut tests/instruments/simulation tests $(ARGUMENTS)
 
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
@@ -129,8 +135,17 @@ test-image:
 # left out: nothing can take the place of a compiled function.
 test-compiled: $(VENV)/.ready-test build/compiled/.ready
 	@PYTHONPATH="$(CURDIR)/build/compiled:$(CURDIR)" exec $(BIN)/python -P -m pytest --compiled -q \
-		-o pythonpath= tests/wire tests/core tests/store tests/simulation \
-		--ignore=tests/simulation/test_mutants.py $(ARGUMENTS)
+		-o pythonpath= tests/wire tests/core tests/store tests/instruments/simulation \
+		--ignore=tests/instruments/simulation/test_mutants.py $(ARGUMENTS)
+
+# asyncio, sockets and files differ from version to version: the rooms that live in them, under the newest
+# Python that is installed beside the one of $(VENV).
+test-second-python: $(VENV)/.ready-test
+	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
+		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
+		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -n 2 --dist loadfile -m "not slow and not quiet" \
+			tests/api tests/bridge tests/server $(ARGUMENTS) || test $$? = 5; }; \
+	else echo "not run: no second Python"; fi
 
 check: static
 	@exec $(BIN)/python -m pytest -m "not slow and not quiet" -n $(WORKERS) --dist loadfile $(ARGUMENTS)
@@ -139,20 +154,20 @@ ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)
 
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.side_by_side $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.side_by_side $(ARGUMENTS)
 
 bench-turns: $(VENV)/.ready-run build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.turns $(BEFORE) $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.turns $(BEFORE) $(ARGUMENTS)
 
 # ARGUMENTS="wear restart" measures these parts only.
 scale: $(VENV)/.ready-test build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.scale $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.scale $(ARGUMENTS)
 
 # ARGUMENTS="WrongPasswords Wills" measures these attacks only, and writes nothing into docs.
 hostile: $(VENV)/.ready-test build/compiled/.ready
-	@exec $(BIN)/python -m tests.benchmarks.hostile $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.benchmarks.hostile $(ARGUMENTS)
 
-static: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
@@ -199,17 +214,17 @@ build/compiled/.ready: build/wheel/.ready $(OTHER_SOURCES)
 # cuts; --compiled among the ARGUMENTS takes the compiled build.
 simulate: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
-		exec $(BIN)/python -P -m tests.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
+		exec $(BIN)/python -P -m tests.instruments.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
 
 fill: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.filling.run --fills $(FILLS) $(if $(SEED),--seed $(SEED))
+	@exec $(BIN)/python -m tests.instruments.filling.run --fills $(FILLS) $(if $(SEED),--seed $(SEED))
 
 kill: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
 		exec $(BIN)/python -P -m tests.system.kill --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 powercut: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 # IMAGE_URL is where the file can be downloaded, for Imager's list. UPDATE_CERTIFICATE and UPDATE_KEY
 # are PEM files; without them bundles are signed, and accepted, with a throwaway key.
@@ -233,13 +248,19 @@ image-twice: image-card
 bundle: packages-image
 	@slot=$$(ls dist/oncegate-*-arm64.slot.ext4); nice image/bundle "$$slot" "$${slot%.slot.ext4}.raucb"
 
-image-test: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+image-test: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" \
 		exec $(BIN)/python -m pytest tests/image/boot $(ARGUMENTS)
 
-image-chain: packages-image-test packages-image packages-test packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+image-chain: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@ONCEGATE_IMAGE="$$PWD/$$(ls dist/oncegate-*-arm64.img)" ONCEGATE_CHAIN_LOG=docs/whole-chain.md \
 		exec $(BIN)/python -m pytest -s tests/image/boot/test_whole_chain.py $(ARGUMENTS)
+
+# Six machines, some minutes each, and everything is downloaded again for each: not a part of `make test`.
+machines: packages-machines
+	@for suite in bookworm trixie; do for who in root sudo user; do \
+		nice tests/machines/run $$suite $$who $(ARGUMENTS); \
+	done; done
 
 conformance: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py
@@ -248,7 +269,7 @@ conformance-write: $(VENV)/.ready-test
 	@exec $(BIN)/python tests/conformance.py --write
 
 fuzz: $(VENV)/.ready-test
-	@exec $(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(ARGUMENTS)
+	@exec $(BIN)/python -m tests.instruments.fuzz --seconds $(SECONDS) $(ARGUMENTS)
 
 format: $(VENV)/.ready-test
 	@$(BIN)/ruff format $(SOURCES)
@@ -257,9 +278,14 @@ format: $(VENV)/.ready-test
 # `oncegate ingest` calls this where Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
+# Of a command that needs several sections, all in one call: without root it names all packages together.
+SECTIONS_cloud := run cloud
+SECTIONS_all-tests := run test cloud
+SECTIONS_all-image-tests := run test cloud deb image image-test
+
 packages-run packages-test packages-cloud packages-bench packages-deb packages-image packages-image-test \
-		packages-container packages-container-test: packages-%:
-	@$(PACKAGES) $*
+		packages-container packages-container-test packages-machines packages-all-tests packages-all-image-tests: packages-%:
+	@$(PACKAGES) $(or $(SECTIONS_$*),$*)
 
 $(UV_VENV)/.ready: requirements/uv.txt | packages-run
 	@$(ALONE); python=$$(requirements/find-python $(PYTHON)); \
@@ -281,6 +307,14 @@ $(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt $(MQTTJS)/package-l
 	@$(ALONE); echo "Installing the tests' Python and JavaScript packages ..."; \
 	$(INSTALL) -r requirements/dev.txt; \
 	$(NPM) ci >/dev/null; \
+	touch $@
+
+$(SECOND)/.ready: requirements/build.txt requirements/runtime.txt requirements/dev.txt pyproject.toml
+	@rm -rf $(SECOND); $(UV) venv -q -p "$(PYTHON)" $(SECOND); \
+	for name in build runtime dev; do \
+		$(UV) pip install -q -p $(SECOND)/bin/python --no-build-isolation --require-hashes -r requirements/$$name.txt; \
+	done; \
+	$(UV) pip install -q -p $(SECOND)/bin/python --no-build-isolation --no-deps -e .; \
 	touch $@
 
 $(VENV)/.ready-cloud: $(VENV)/.ready-run requirements/cloud.txt

@@ -173,12 +173,17 @@ def quantity_name_of(name: str) -> str:
 
 
 def address_of(listener: Listener) -> str:
-    """Format as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path."""
+    """Format as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path; with TLS as
+    ``0.0.0.0:8883 (mqtts, certificate for 59 days)``."""
     bind = listener.bind or "*"
     host = f"[{bind}]" if ":" in bind else bind
     network = "" if listener.port is None else f"{host}:{listener.port}"
     where = network + (listener.path or "")
-    return visible_of(where if listener.protocol == "mqtt" else f"{where} ({listener.protocol})")
+    notes = [] if listener.protocol == "mqtt" else [listener.protocol]
+    if listener.certificate is not None:
+        days = listener.certificate.days_left
+        notes.append("certificate expired" if days < 0 else f"certificate for {days} days")
+    return visible_of(f"{where} ({', '.join(notes)})" if notes else where)
 
 
 def start_of(device: Device) -> str:

@@ -10,5 +10,6 @@ a mistake in the writer must not be repeated by its reader.
     audit/         the laws of conservation, and gaps
     spark/         the Spark session and its jars
     reporting.py   what a run's report shows, read from the tables; report.py renders it
-    limits.py, settings.py, errors.py
+    unchanged.py   whether a run has anything to do, without Spark
+    limits.py, settings.py, places.py, errors.py
 """

@@ -50,6 +50,10 @@ KEY_RANGES_MAX: Final = 64
 """Ranges of keys that are written into one filter so that Delta skips files; more than this and the
 filter costs more than it saves."""
 
+REFUSED_REMEMBERED_MAX: Final = 100
+"""Landed files in quarantine of which a run notes the bytes, so that the next one need not start
+Spark to see that they are the same: each is read again then. Where there are more Spark looks."""
+
 GAPS_SHOWN_MAX: Final = 200
 """Gaps that a report carries; all are counted."""
 

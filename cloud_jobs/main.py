@@ -8,15 +8,18 @@ calls.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from cloud_jobs import unchanged
 from cloud_jobs.audit.run import audited
 from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
 from cloud_jobs.ingest.keys_file import load_keys
+from cloud_jobs.ingest.landing import refused_among
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.report import IngestReport, render
@@ -53,13 +56,29 @@ def ingest(
     began = time.monotonic()
     try:
         with only_run(settings.tables):
+            unchanged.forget(settings)
+            # Before Spark lists it: what lands later is not said to be known.
+            landing = unchanged.landing_of(settings)
             tables = Tables(spark, settings.tables)
             tables.create()
             before, ignored = ingest_batches(tables, settings, progress, after_step)
             progress("counting")
-            return report_of(tables, settings, since=before, ignored=ignored, began=began)
+            report = report_of(tables, settings, since=before, ignored=ignored, began=began)
+            if landing is not None:
+                _remember(tables, settings, landing, report)
+            return report
     except SPARK_FAILURES as error:
         raise IngestError(
             f"Spark failed: {first_line_of(error)} (nothing is lost: run it again; if it fails "
             "again, Spark's log in the cache directory has the details)"
         ) from error
+
+
+def _remember(
+    tables: Tables, settings: IngestSettings, landing: unchanged.Landing, report: IngestReport
+) -> None:
+    refused = refused_among(tables, landing.segment_names)
+    if refused is not None:
+        # A disk without room for it costs the next run a start of Spark, and nothing else.
+        with contextlib.suppress(OSError):
+            unchanged.remember(settings, landing, refused, report)

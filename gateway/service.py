@@ -1,7 +1,7 @@
-"""What systemd is told of a process: ready, alive, reloading, stopping, and a line on how it is.
+"""Reports of a process to systemd: ready, alive, reloading, stopping, and its status in a line.
 
 Each process calls `alive` where it does its work, and only there: one that stands still is ended
-and started again by systemd. Without systemd every call does nothing.
+and started again by systemd. Where systemd has not started the process every call does nothing.
 """
 
 import logging
@@ -10,13 +10,18 @@ import time
 
 try:
     from systemd import daemon
-except ImportError:  # no systemd on this machine, for example macOS
+except ImportError:  # the extra `systemd` is not installed
     daemon = None
 
 logger = logging.getLogger(__name__)
 
 _FED_EACH = 4
 """WATCHDOG=1 is sent at most so often within the time that systemd waits for it. It asks for 2."""
+
+_NO_LIBRARY = (
+    "systemd waits for notifications and ends this process without them, but systemd-python is not "
+    "installed: pip install 'oncegate[systemd]', or Type=exec without WatchdogSec= in the unit"
+)
 
 
 class Service:
@@ -33,11 +38,14 @@ class Service:
         self._deaf = False
 
     def ready(self) -> None:
-        """The process does its work."""
+        """Report that the process does its work."""
         self._notify("READY=1")
 
     def alive(self) -> None:
-        """The process has just worked. May be called often: few calls become a message."""
+        """Report that the process has just worked.
+
+        May be called often: few calls become a message.
+        """
         if self.watchdog_seconds is None:
             return
         now = time.monotonic()
@@ -46,7 +54,7 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """The configuration is being read again; `ready` ends it.
+        """Report that the configuration is being read again; `ready` ends it.
 
         systemd 253 and newer (Type=notify-reload) ignore it without the time at which it began.
         """
@@ -54,24 +62,29 @@ class Service:
         self._notify(f"RELOADING=1\nMONOTONIC_USEC={microseconds}")
 
     def stopping(self) -> None:
-        """Connections are being ended."""
+        """Report that connections are being ended."""
         self._notify("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """One line for `systemctl status`."""
+        """Report one line for `systemctl status`."""
         if text != self._status:
             self._status = text
             self._notify(f"STATUS={text}")
 
     def _notify(self, message: str) -> None:
-        if daemon is None or "NOTIFY_SOCKET" not in os.environ:
+        if "NOTIFY_SOCKET" not in os.environ:
+            return
+        if daemon is None:
+            if not self._deaf:
+                logger.error(_NO_LIBRARY)
+            self._deaf = True
             return
         try:
             daemon.notify(message)
         except OSError as error:
             # The service manager is being restarted, for example: it will listen again.
             if not self._deaf:
-                logger.warning("the service manager cannot be told %s: %s", message, error)
+                logger.warning("%s cannot be reported to the service manager: %s", message, error)
             self._deaf = True
         else:
             self._deaf = False

@@ -9,7 +9,7 @@ from gateway.server.host.compiled import COMPILED
 
 TESTS = Path(__file__).resolve().parent
 # What `make test-compiled` runs.
-BOTH_BUILDS = ("wire", "core", "store", "simulation")
+BOTH_BUILDS = ("wire", "core", "store", "instruments/simulation")
 SOURCE_ONLY = ("test_mutants.py",)
 
 
@@ -32,8 +32,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def is_of_both_builds(item: pytest.Item) -> bool:
     """Whether `make test-compiled` runs a test as well."""
-    folder, *rest = item.path.relative_to(TESTS).parts
-    return folder in BOTH_BUILDS and rest[-1] not in SOURCE_ONLY
+    path = item.path.relative_to(TESTS)
+    return path.name not in SOURCE_ONLY and any(map(path.is_relative_to, BOTH_BUILDS))
 
 
 def is_in(item: pytest.Item, sample: int) -> bool:

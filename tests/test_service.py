@@ -106,6 +106,28 @@ def test_without_systemd_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> Non
     service.stopping()
 
 
+def test_without_its_library_it_says_once_that_systemd_waits_in_vain(
+    manager: socket.socket, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("gateway.service.daemon", None)
+    service = Service()
+    with caplog.at_level(logging.ERROR):
+        service.ready()
+        service.status("3 clients")
+    (record,) = caplog.records
+    assert "pip install 'oncegate[systemd]'" in record.getMessage()
+    assert sent(manager) == []
+
+
+def test_without_its_library_and_without_systemd_it_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    monkeypatch.setattr("gateway.service.daemon", None)
+    Service().ready()
+    assert not caplog.records
+
+
 def test_a_manager_that_is_away_is_logged_once_and_sent_to_again(
     manager: socket.socket, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,12 +7,24 @@ from pydantic import Field
 from api.models.values import Count, Milliseconds, Reported, Seconds
 
 
+class Certificate(Reported):
+    subject: str
+    not_after_ms: Milliseconds
+    days_left: int
+    """Negative once it has expired."""
+    problem: str | None = None
+    """That it ends soon, or why the files that are there now are not used."""
+
+
 class Listener(Reported):
     protocol: str
+    """`mqtt`, `websocket`, `unix`; with TLS `mqtts` or `wss`."""
     bind: str | None = None
     port: int | None = None
     path: str | None = None
     """Path of the socket, or of the URL for a WebSocket listener."""
+    certificate: Certificate | None = None
+    """What it serves with, where there is TLS."""
 
 
 class Connections(Reported):

@@ -47,7 +47,9 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
     taken = places.where("use = 1").select(*columns)
     was_queued = places.select(*SESSION, "message").distinct()
     drops = events.where(is_event("message_dropped"))
-    full = drops.where(F.col("reason").isin("queue_full", "queue_bytes")).select(*columns)
+    full = drops.where(F.col("reason").isin("queue_full", "queue_bytes", "refused")).select(
+        *columns
+    )
     large = drops.where("reason = 'too_large'").join(was_queued, [*SESSION, "message"], "left_anti")
     return taken.unionByName(full).unionByName(large.select(*columns))
 

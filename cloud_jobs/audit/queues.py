@@ -71,7 +71,10 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     in_turn = Window.partitionBy(*SESSION, "message").orderBy("position")
     gone = events.where(
         (is_event("delivery_completed") & (F.col("packet_id") == 0))
-        | (is_event("message_dropped") & ~F.col("reason").isin("queue_full", "queue_bytes"))
+        | (
+            is_event("message_dropped")
+            & ~F.col("reason").isin("queue_full", "queue_bytes", "refused")
+        )
     )
     removed = gone.groupBy(*SESSION, "message").agg(F.count("*").alias("removed"))
     return (

@@ -11,7 +11,7 @@ functions.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
@@ -25,7 +25,11 @@ from cloud_jobs.ingest.gateway_keys import looked_at_again
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.segment_file import Line, verify
 from cloud_jobs.ingest.trust import folder_of
-from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX, SEGMENTS_PER_BATCH_MAX
+from cloud_jobs.limits import (
+    REFUSED_REMEMBERED_MAX,
+    SEGMENT_FILE_BYTES_MAX,
+    SEGMENTS_PER_BATCH_MAX,
+)
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import SEGMENT_PART, STAGED, VERDICT
 
@@ -104,6 +108,23 @@ def _empty_files(found: DataFrame) -> DataFrame:
 def _refused(tables: Tables) -> DataFrame:
     segments = tables.read("quarantine").where("kind = 'segment'")
     return segments.select(F.col("segment_name").alias("name"), "file_sha256", "file_bytes")
+
+
+def refused_among(
+    tables: Tables, names: Collection[str]
+) -> dict[str, list[tuple[int, str | None]]] | None:
+    """Those of the names that are not settled, with bytes and sha256 of each file that was refused.
+
+    None where one of them was not looked at, or where they are more than REFUSED_REMEMBERED_MAX.
+    """
+    settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
+    open_names = {*names} - {row["name"] for row in settled.collect()}
+    if len(open_names) > REFUSED_REMEMBERED_MAX:
+        return None
+    found: dict[str, list[tuple[int, str | None]]] = {}
+    for row in _refused(tables).where(F.col("name").isin(*open_names)).collect():
+        found.setdefault(row["name"], []).append((row["file_bytes"], row["file_sha256"]))
+    return found if {*found} == open_names else None
 
 
 def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> DataFrame:

@@ -11,17 +11,9 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from cloud_jobs.errors import IngestError
-
-
-def _local_directory(tables: str) -> Path | None:
-    parts = urlsplit(tables)
-    if parts.scheme == "file":
-        return Path(unquote(parts.path))
-    return None if parts.scheme else Path(tables)
+from cloud_jobs.places import local_directory
 
 
 @contextmanager
@@ -30,7 +22,7 @@ def only_run(tables: str) -> Iterator[None]:
 
     The kernel releases it when the process ends, however it ends.
     """
-    directory = _local_directory(tables)
+    directory = local_directory(tables)
     if directory is None:
         yield
         return

@@ -127,7 +127,7 @@ def _check_java() -> None:
     if not (shutil.which("java") or (home and Path(home, "bin", "java").is_file())):
         raise IngestError(
             "Spark needs Java 17 or 21 and there is none: install openjdk-17-jre-headless "
-            "(or openjdk-21-jre-headless) or set JAVA_HOME"
+            "(Debian 12) or openjdk-21-jre-headless (Debian 13), or set JAVA_HOME"
         )
 
 

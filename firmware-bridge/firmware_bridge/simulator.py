@@ -24,6 +24,7 @@ from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity
 from gateway.files.durable import replace_durably
+from gateway.files.lock import LockTaken, ProcessLock
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +36,13 @@ FRAMES_KEPT_MAX = 3600
 # What docs/formats/board-frame.md allows.
 FRAMES_IN_FLIGHT_MAX = 32
 
+_TERMINALS = "/dev/pts/"
 _READ_BYTES = 4096
 _DAY_SECONDS = 86400.0
+
+
+class LinkTaken(RuntimeError):
+    """The link is not a simulator's to make: another one has it, or it is something else."""
 
 
 @dataclass(slots=True)
@@ -53,8 +59,30 @@ class _Sample:
 async def serve(
     link: Path, stop: asyncio.Event, interval_seconds: float = 1.0, device: int = 42
 ) -> None:
-    """Offer a terminal at `link`, which a bridge may open as its serial port, until `stop`."""
+    """Offer a terminal at `link`, which a bridge may open as its serial port, until `stop`.
+
+    What an earlier simulator left there is replaced.
+
+    Raises:
+        LinkTaken: another simulator has the link, or it is no simulator's.
+    """
     link.parent.mkdir(parents=True, exist_ok=True)
+    with ProcessLock(link.with_name(f"{link.name}.lock")) as lock:
+        try:
+            lock.take()
+        except LockTaken as error:
+            raise LinkTaken(
+                f"process {error.holder or '?'} simulates a board on {link}: stop it, or name "
+                "another link"
+            ) from None
+        lock.note_holder()
+        _refuse_foreign(link)
+        await _serve_alone(link, stop, interval_seconds, device)
+
+
+async def _serve_alone(
+    link: Path, stop: asyncio.Event, interval_seconds: float, device: int
+) -> None:
     master, slave = os.openpty()
     try:
         # Without this the terminal would echo the board's own frames back to it.
@@ -65,7 +93,7 @@ async def serve(
         logger.info("simulated board %08x on %s", device, link)
         await board.run(stop, interval_seconds)
     finally:
-        _unlink(link)
+        _unlink(link, os.ttyname(slave))
         os.close(master)
         os.close(slave)
 
@@ -221,5 +249,16 @@ def _point(link: Path, terminal: str) -> None:
     part.replace(link)
 
 
-def _unlink(link: Path) -> None:
-    link.unlink(missing_ok=True)
+def _refuse_foreign(link: Path) -> None:
+    """Replace no file, and no link to a real port."""
+    if link.is_symlink():
+        if str(link.readlink()).startswith(_TERMINALS):
+            return
+        raise LinkTaken(f"{link} is a link to {link.readlink()}: remove it, or name another link")
+    if link.exists():
+        raise LinkTaken(f"{link} is there and is no link: name another place for the link")
+
+
+def _unlink(link: Path, terminal: str) -> None:
+    if link.is_symlink() and str(link.readlink()) == terminal:
+        link.unlink()

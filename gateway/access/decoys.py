@@ -1,4 +1,4 @@
-"""Keys for users that do not exist, so that asking for a name does not tell whether it does.
+"""Keys for users that do not exist, so that asking for a name does not show whether it does.
 
 SCRAM shows a user's salt and iterations to every client that asks. A name that no user has gets
 some that look like a user's and stay the same, across restarts: they are made of the name and of a

@@ -58,7 +58,7 @@ class PasswordFile:
             iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
         )
         """What most users with SCRAM keys have."""
-        _nobodys_hash()  # now, and not while the first client that needs it waits
+        _decoy_hash()  # now, and not while the first client that needs it waits
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
@@ -73,7 +73,7 @@ class PasswordFile:
         if len(content) > FILE_BYTES_MAX:
             raise PasswordFileError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
         if mode & stat.S_IWOTH:
-            raise PasswordFileError(f"{path}: anyone may write to it; mend: chmod 600 {path}")
+            raise PasswordFileError(f"{path}: every user may write to it; mend: chmod 600 {path}")
         entries: dict[str, str | ScramKeys] = {}
         for number, line in enumerate(content.split(b"\n"), start=1):
             user_and_entry = _parse(line, f"{path}: line {number}")
@@ -91,22 +91,30 @@ class PasswordFile:
         return frozenset(self._entries)
 
     def differs_from(self, other: "PasswordFile") -> bool:
-        """Whether there are other users, or other passwords."""
+        """Return whether there are other users, or other passwords."""
         return self._entries != other._entries
 
+    def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
+        """Return the users of `before` that are gone, or have another password."""
+        return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
+
+    def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
+        """Return whether what is kept of a user's password is the same in both."""
+        return self._entries.get(username) == other._entries.get(username)
+
     def scram_keys_of(self, username: str) -> ScramKeys | None:
-        """The user's SCRAM keys; None without."""
+        """Return the user's SCRAM keys, or None without."""
         entry = self._entries.get(username)
         return entry if isinstance(entry, ScramKeys) else None
 
     def verify(self, username: str, password: bytes) -> bool:
-        """Whether `password` is the one of `username`.
+        """Return whether `password` is the one of `username`.
 
         Names of every kind, also those that do not exist, cost the same: the time taken does not
-        tell which is which.
+        show which is which.
         """
         entry = self._entries.get(username)
-        password_hash = entry if isinstance(entry, str) else _nobodys_hash()
+        password_hash = entry if isinstance(entry, str) else _decoy_hash()
         matches_hash = _matches(password_hash, password)
         if self._has_scram_keys:
             keys = entry if isinstance(entry, ScramKeys) else self._nobodys_keys()
@@ -129,8 +137,8 @@ def _matches(password_hash: str, password: bytes) -> bool:
 
 
 @cache
-def _nobodys_hash() -> str:
-    """The hash that is checked for a name without one."""
+def _decoy_hash() -> str:
+    """Return the hash that is checked for a name without one."""
     return _HASHER.hash(secrets.token_urlsafe(16))
 
 

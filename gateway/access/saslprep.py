@@ -21,7 +21,7 @@ _PROHIBITED = (
 
 
 class Unprepared(ValueError):
-    """The text holds something that a name or a password must not hold; the message says what."""
+    """The text holds something that a name or a password must not hold; the message names it."""
 
 
 def prepared_of(text: str, *, stored: bool) -> str:

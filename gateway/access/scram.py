@@ -8,8 +8,8 @@
 There is no channel binding. A client that demands one (`p=...`) is refused. The server's nonce is
 new for each exchange, so that a proof that was overheard is worth nothing.
 
-Users that do not exist get keys as well, from `keys_of`: nothing before the last answer tells them
-apart, and that answer is the one that a wrong password gets.
+Users that do not exist get keys as well, from `keys_of`: nothing before the last answer
+distinguishes them, and that answer is the one that a wrong password gets.
 """
 
 import base64
@@ -45,7 +45,7 @@ _ESCAPES = re.compile(r"=(2C|3D)?")
 
 
 class _Refused(Exception):
-    """The client's message cannot be answered; the message says why."""
+    """The client's message cannot be answered; the message has the reason."""
 
 
 class ScramExchange:
@@ -145,7 +145,7 @@ class ScramExchange:
 
 
 def _gs2_parts_of(message: str) -> tuple[str, str, str]:
-    """The channel binding flag, the authzid and client-first-message-bare."""
+    """Return the channel binding flag, the authzid and client-first-message-bare."""
     parts = message.split(",", 2)
     if len(parts) != 3:
         raise _Refused("client-first is not n,,n=USER,r=NONCE")

@@ -21,7 +21,7 @@ PREFIX = "{SCRAM-SHA-256}"
 ITERATIONS_MIN = 4_096
 ITERATIONS_DEFAULT = 15_000
 # What a line from elsewhere may make a CONNECT with the plain password cost: a second on a
-# Raspberry Pi. It is OWASP's figure for PBKDF2 with SHA-256.
+# Raspberry Pi. It is OWASP's number for PBKDF2 with SHA-256.
 ITERATIONS_MAX = 600_000
 
 SALT_BYTES = 16
@@ -32,7 +32,7 @@ KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """The text is no SCRAM-SHA-256 entry; the message says what is wrong with it."""
+    """The text is no SCRAM-SHA-256 entry; the message names what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ScramKeys:
     server_key: bytes
 
     def holds(self, password: bytes) -> bool:
-        """Whether these are the keys of `password`; costs the same for every answer."""
+        """Return whether these are the keys of `password`; costs the same for every answer."""
         try:
             text = prepared_of(password.decode(), stored=False)
             is_possible = True
@@ -55,7 +55,7 @@ class ScramKeys:
         return hmac.compare_digest(stored_key, self.stored_key) and is_possible
 
     def text(self) -> str:
-        """The entry as it stands in the file."""
+        """Return the entry as it stands in the file."""
         parts = (_base64_of(part) for part in (self.salt, self.stored_key, self.server_key))
         return f"{PREFIX}{self.iterations}:{':'.join(parts)}"
 
@@ -101,7 +101,7 @@ def _base64_of(data: bytes) -> str:
 
 
 def _derived(password: str, *, salt: bytes, iterations: int) -> tuple[bytes, bytes]:
-    """StoredKey and ServerKey (RFC 5802 section 3)."""
+    """Return StoredKey and ServerKey (RFC 5802 section 3)."""
     salted_password = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
     client_key = hmac.digest(salted_password, b"Client Key", "sha256")
     server_key = hmac.digest(salted_password, b"Server Key", "sha256")

@@ -84,7 +84,7 @@ class Context:
         )
 
     def session_of(self, event: Event) -> SessionState:
-        """The session of an event that only a persistent session can have."""
+        """Return the session of an event that only a persistent session can have."""
         number = event["session"]
         assert isinstance(number, int)
         session = self.sessions.get(number)

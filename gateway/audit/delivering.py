@@ -14,7 +14,7 @@ class Delivering:
         self.fan_out = fan_out
 
     def queued(self, event: Event) -> None:
-        """An entry at the end of the queue."""
+        """Check an entry at the end of the queue."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -25,7 +25,7 @@ class Delivering:
         session.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
     def started(self, event: Event) -> None:
-        """PUBLISH to the subscriber, from the queue or immediately."""
+        """Check a PUBLISH to the subscriber, from the queue or immediately."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -51,7 +51,7 @@ class Delivering:
         )
 
     def _enter(self, session: SessionState, message: int, position: int) -> None:
-        """A new entry takes the next position of its session's queue."""
+        """Check that a new entry takes the next position of its session's queue."""
         expected = session.next_position
         is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:
@@ -72,7 +72,7 @@ class Delivering:
         session.next_position = max(position + 1, expected or 0)
 
     def _skip_to(self, session: SessionState, position: int) -> None:
-        """A queue is taken from its front: what a start passes over will never be delivered."""
+        """Take from the queue's front what a start passed over, and report it as undelivered."""
         while session.queue and session.queue[0].position < position:
             lost = session.queue.popleft()
             self.context.report(
@@ -98,7 +98,7 @@ class Delivering:
             )
 
     def resent(self, event: Event) -> None:
-        """PUBLISH or PUBREL once more."""
+        """Check a PUBLISH or PUBREL that was sent once more."""
         delivery = self._in_flight(event, "resent")
         is_pubrel = event["packet"] == "pubrel"
         if delivery is not None and delivery.is_received != is_pubrel:
@@ -106,7 +106,7 @@ class Delivering:
             self._wrong(event, "resent", delivery, f"{event['packet']} where {expected} is due")
 
     def received(self, event: Event) -> None:
-        """PUBREC from the subscriber."""
+        """Check a PUBREC from the subscriber."""
         delivery = self._in_flight(event, "resent")
         if delivery is None:
             return
@@ -116,7 +116,7 @@ class Delivering:
         delivery.is_received = True
 
     def completed(self, event: Event) -> None:
-        """PUBACK or PUBCOMP; packet identifier 0: QoS 0 from the queue."""
+        """Check a PUBACK or PUBCOMP; packet identifier 0: QoS 0 from the queue."""
         if not event["packet_id"]:
             self._completed_at_qos0(event)
             return
@@ -144,7 +144,7 @@ class Delivering:
             self._nothing_waits(event, session, message)
 
     def dropped(self, event: Event) -> None:
-        """The message will not reach this session; or, in flight, not any more."""
+        """Check that the message will not reach this session; or, in flight, not any more."""
         session = self.context.session_of(event)
         message, reason = number_in(event, "message"), str(event["reason"])
         counts = self.context.counts
@@ -152,7 +152,7 @@ class Delivering:
             counts.expired += 1
         else:
             counts.dropped += 1
-        if reason.startswith("queue_"):
+        if reason.startswith("queue_") or reason == "refused":
             self.fan_out.entry(session, message)
             return
         if self._take_waiting(session, message):

@@ -63,13 +63,16 @@ class FanOut:
         *,
         may_be_5: bool,
     ) -> None:
-        """A message goes out. `topic` is None where it does not decide the receivers."""
+        """Begin the run of a message that goes out.
+
+        `topic` is None where it does not decide the receivers.
+        """
         self.context.counts.matched += matched
         sequence = self.context.sequence
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """A session gets the message: queued, started immediately, or dropped."""
+        """Count the entry of a session for the message: queued, started immediately, or dropped."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:
@@ -79,7 +82,7 @@ class FanOut:
         self.context.counts.late_entries += 1
         if message in self._retained_count or message in self._left:
             return
-        if self.context.is_whole and session.durable is None:
+        if self.context.is_whole and session.persistent is None:
             return  # that there is no such session has been reported
         if not self.context.is_whole:
             self.context.report(
@@ -100,13 +103,13 @@ class FanOut:
     # -- reasons for late entries
 
     def retained_set(self, topic: str, message: int) -> None:
-        """The topic has a new retained message."""
+        """Record the new retained message of a topic."""
         self.retained_cleared(topic)
         self._retained[topic] = message
         self._retained_count[message] = self._retained_count.get(message, 0) + 1
 
     def retained_cleared(self, topic: str) -> None:
-        """The topic has none."""
+        """Record that a topic has no retained message."""
         before = self._retained.pop(topic, None)
         if before is not None:
             self._retained_count[before] -= 1
@@ -114,13 +117,13 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Members of its shared subscriptions may get, in this batch, what it leaves."""
+        """Note what members of its shared subscriptions may get, in this batch, from a session."""
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]
 
     def batch_over(self) -> None:
-        """Another batch begins (its time differs): what was claimed had to be explained by now."""
+        """Report claims that nothing explained: another batch begins (its time differs)."""
         for claim in self._claims:
             self.context.add(
                 "violation",
@@ -137,7 +140,7 @@ class FanOut:
     # -- the end of a run
 
     def close(self, *, is_cut: bool = False) -> None:
-        """The run is over: every receiver has its entry. `is_cut`: its end is not in the log."""
+        """End the run: every receiver has its entry. `is_cut`: its end is not in the log."""
         run = self.run
         if run is None:
             return
@@ -159,7 +162,7 @@ class FanOut:
             self._doubt(run, entries)
 
     def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
-        """The whole log is there, so every persistent session's subscriptions are known."""
+        """Compare the entries with persistent sessions' subscriptions: the whole log is there."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
             if qos and number not in run.entries:
@@ -174,7 +177,7 @@ class FanOut:
                 self._add("violation", run, detail, number)
 
     def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
-        """A persistent session that subscribes has no entry."""
+        """Report that a persistent session that subscribes has no entry."""
         verdict: ExceptionVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"

@@ -29,7 +29,7 @@ class Database:
 
 
 def compare(check: LogCheck, database: Database) -> None:
-    """The law `state`. Raises `OSError`, `sqlite3.Error`."""
+    """Check the law `state`. Raises `OSError`, `sqlite3.Error`."""
     context = check.context
     connection = database.connection
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
@@ -41,7 +41,7 @@ def compare(check: LogCheck, database: Database) -> None:
         return
     numbers = {session.number: session for session in recovered.state.sessions.values()}
     for logged in context.sessions.values():
-        if logged.durable is False:
+        if logged.persistent is False:
             continue
         session = numbers.pop(logged.number, None)
         _compare_session(context, logged, {} if session is None else _open_in(connection, session))
@@ -96,7 +96,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """The database holds more than the log has: one exception for a whole queue of it."""
+    """Add one exception for all that the database holds of a session beyond the log."""
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

@@ -105,7 +105,7 @@ class Findings:
             self.exceptions.append(exception)
 
     def as_json(self) -> dict[str, object]:
-        """The whole result as JSON values."""
+        """Return the whole result as JSON values."""
         return {
             "source": self.source,
             "verdict": self.verdict,

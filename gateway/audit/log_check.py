@@ -49,7 +49,7 @@ class LogCheck:
         return self.context.sequence + 1
 
     def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:
-        """The next events, consecutive from `first_sequence` on."""
+        """Check the next events, consecutive from `first_sequence` on."""
         context, handlers, fan_out = self.context, self._handlers, self.fan_out
         context.segment = segment
         sequence = first_sequence - 1
@@ -84,7 +84,7 @@ class LogCheck:
         self.break_here()
 
     def break_here(self) -> None:
-        """Events are missing from here on: what was known may have changed unseen."""
+        """Note that events are missing from here on: what was known may have changed unseen."""
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
         self.context.epoch += 1
@@ -92,7 +92,7 @@ class LogCheck:
             session.lose_track()
 
     def finish(self, *, is_complete: bool) -> None:
-        """The log ends here. `is_complete`: the last batch is here to its end."""
+        """End the check with the log. `is_complete`: the last batch is here to its end."""
         self.fan_out.close(is_cut=not is_complete)
         self.fan_out.batch_over()
         for session in self.context.sessions.values():
@@ -153,7 +153,7 @@ class LogCheck:
     def _started(self, event: Event) -> None:
         # Clean sessions end with the process, unrecorded.
         sessions = self.context.sessions
-        for number in [one.number for one in sessions.values() if one.durable is False]:
+        for number in [one.number for one in sessions.values() if one.persistent is False]:
             del sessions[number]
 
     def _damaged(self, event: Event) -> None:

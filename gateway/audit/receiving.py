@@ -6,7 +6,7 @@ from gateway.audit.session_state import Held, Marks
 
 
 def number_in(event: Event, name: str) -> int:
-    """An integer field; the segment's reader and the journal's have checked the line, not this.
+    """Return an integer field: the segment's reader and the journal's checked the line, not this.
 
     Raises ValueError.
     """
@@ -26,7 +26,7 @@ class Receiving:
         """Message numbers that were received: each is given once."""
 
     def held(self, event: Event) -> None:
-        """A QoS 2 PUBLISH came for the first time."""
+        """Check the first arrival of a QoS 2 PUBLISH."""
         context = self.context
         session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
@@ -58,12 +58,12 @@ class Receiving:
             )
 
     def duplicate(self, event: Event) -> None:
-        """A repeat was suppressed."""
+        """Check a repeat that was suppressed."""
         self.context.counts.duplicates_suppressed += 1
         self._held_of(event, "duplicate")
 
     def released(self, event: Event) -> None:
-        """PUBREL: the message goes out."""
+        """Check the release of a message at PUBREL: it goes out."""
         context = self.context
         context.counts.released += 1
         held = self._held_of(event, "released_once")
@@ -80,7 +80,7 @@ class Receiving:
         )
 
     def abandoned(self, event: Event) -> None:
-        """`await_rel_timeout` passed."""
+        """Check a message for which `await_rel_timeout` passed."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]
@@ -109,7 +109,7 @@ class Receiving:
         return None
 
     def published(self, event: Event) -> None:
-        """A message that was not held goes out: QoS 0 and 1, clean sessions, wills."""
+        """Check a message that goes out without being held: QoS 0 and 1, clean sessions, wills."""
         context = self.context
         message, number = number_in(event, "message"), number_in(event, "session")
         context.counts.published += 1

@@ -119,7 +119,7 @@ class Audit:
             )
 
     def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
-        """The batches that are in no segment yet; return the sequence number behind them."""
+        """Check the batches that are in no segment yet; return the sequence number behind them."""
         files = journal_files(data_dir / FOLDER_NAME)
         exported_until = _exported_until(files, walk)
         end_sequence = 1
@@ -134,7 +134,7 @@ class Audit:
         return end_sequence
 
     def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
-        """One batch of the journal; return the sequence number behind it."""
+        """Check one batch of the journal; return the sequence number behind it."""
         sequence = sequence_of(blob)
         try:
             batch = decode(blob)

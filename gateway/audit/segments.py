@@ -11,7 +11,7 @@ SUFFIX = ".jsonl.zst"
 
 
 def segments_below(directories: list[Path]) -> tuple[dict[SegmentName, Path], list[Path]]:
-    """Segments by name, and files that look like segments and bear no segment's name.
+    """Return segments by name, and files that look like segments and have no segment's name.
 
     Directories are looked at in the order given, and below; one that is not there is empty.
     """
@@ -28,14 +28,14 @@ def segments_below(directories: list[Path]) -> tuple[dict[SegmentName, Path], li
 
 
 def in_order(names: dict[SegmentName, Path]) -> Iterator[tuple[SegmentName, Path]]:
-    """By gateway, then as the gateway numbered them."""
+    """Return segments by gateway, then as the gateway numbered them."""
     return iter(
         sorted(names.items(), key=lambda item: (item[0].gateway, item[0].segment, str(item[0])))
     )
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """A segment's events. Raises `DamagedSegment`, `OSError`."""
+    """Return a segment's events. Raises `DamagedSegment`, `OSError`."""
     try:
         segment = load_segment(path)
     except FileNotFoundError:

@@ -54,7 +54,7 @@ class SessionState:
 
     number: int
     client_id: str
-    durable: bool | None
+    persistent: bool | None
     may_be_5: bool
     """A client of MQTT 5.0 has, or may have, used it: what 5.0 alone allows may be its doing."""
     epoch: int
@@ -69,12 +69,12 @@ class SessionState:
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """The log has a hole, or begins, where entries of the queue may have been made."""
+        """Forget positions: the log has a hole, or begins, where entries may have been made."""
         self.next_position = None
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """What another member of a shared subscription may get when this session ends."""
+        """Return what another member of a shared subscription may get when this session ends."""
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 

@@ -27,7 +27,7 @@ class Receivers:
 
 
 def group_of(topic_filter: str) -> tuple[str, str]:
-    """The name and the filter of a shared subscription; an empty name for any other."""
+    """Return the name and the filter of a shared subscription; an empty name for any other."""
     if not is_shared_filter(topic_filter) or validate_shared_filter(topic_filter) is not None:
         return "", topic_filter
     _, name, rest = topic_filter.split("/", 2)
@@ -63,7 +63,7 @@ class Subscriptions:
             self.unsubscribe(session, topic_filter)
 
     def receivers_of(self, topic: str) -> Receivers:
-        """Whom a message to `topic` reaches."""
+        """Return whom a message to `topic` reaches."""
         found = self._cache.get(topic)
         if found is None:
             if len(self._cache) >= TOPICS_CACHED_MAX:

@@ -54,15 +54,15 @@ class Walk:
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Whether a batch of the journal was in a segment."""
+        """Return whether a batch of the journal was in a segment."""
         return boot in self._boots and self.is_behind(store, last_sequence)
 
     def knows(self, boot: str) -> bool:
-        """Whether a segment of this start of the broker was taken."""
+        """Return whether a segment of this start of the broker was taken."""
         return boot in self._boots
 
     def is_behind(self, store: str, last_sequence: int) -> bool:
-        """Whether the walk has gone beyond a stretch of this database."""
+        """Return whether the walk has gone beyond a stretch of this database."""
         return (
             store == self._store
             and self.check is not None
@@ -85,13 +85,13 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """The check of the latest database, None if there was nothing to read."""
+        """Return the check of the latest database, or None if there was nothing to read."""
         if self._is_broken and self.check is not None:
             self.check.break_here()
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """The first events of a database: the log's beginning, or the gateway got a new one."""
+        """Begin the check of a database: the first in the log, or a new one of the gateway's."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

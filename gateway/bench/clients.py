@@ -2,6 +2,7 @@
 
 import os
 import resource
+import ssl
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -31,6 +32,8 @@ class Clients:
         self.deliveries = Samples()
         self.acknowledgements = Samples()
         self._scenario = scenario
+        ca = scenario.authorities
+        self._tls = None if ca is None else ssl.create_default_context(cafile=ca)
         # Runs beside each other, and what an earlier one left behind, do not meet.
         self._run = f"{os.getpid():x}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.publishers = [self._publisher(number) for number in range(scenario.publishers)]
@@ -44,7 +47,7 @@ class Clients:
                 self.publishers[number].receivers.append(source.sequences)
 
     def __iter__(self) -> Iterator[Client]:
-        # Who only listens is there before anybody speaks.
+        # Clients that only subscribe are connected before any client publishes.
         yield from self.subscribers
         yield from self.publishers
 
@@ -89,7 +92,7 @@ class Clients:
         )
 
     def connect(self) -> None:
-        """Connects everybody and subscribes. Raises BenchFailed, OSError."""
+        """Connect all clients and subscribe. Raises BenchFailed, OSError."""
         _allow_files(self._scenario.publishers + self._scenario.subscribers + OTHER_FILES)
         for client in self:
             self._admit(client, keeps_session=self._scenario.persistent)
@@ -117,7 +120,7 @@ class Clients:
             subscriber.connection.setblocking(False)
 
     def disconnect(self) -> None:
-        """Ends connections, and sessions, unless the broker is gone."""
+        """End connections, and sessions, unless the broker is gone."""
         for client in self:
             client.say_goodbye()
         if not self._scenario.persistent:
@@ -139,11 +142,11 @@ class Clients:
             username=scenario.username,
             password=scenario.password,
         )
-        client.connect(scenario.host, scenario.port, connect)
+        client.connect(scenario.host, scenario.port, connect, self._tls)
 
 
 def _allow_files(count: int) -> None:
-    """Raises the soft limit of open files where it is too low. Raises BenchFailed."""
+    """Raise the soft limit of open files where it is too low. Raises BenchFailed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < count:
         if hard != resource.RLIM_INFINITY and hard < count:

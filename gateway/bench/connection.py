@@ -6,6 +6,7 @@ The handshake is blocking and short, one client after another. After it the sock
 
 import math
 import socket
+import ssl
 import time
 from typing import Final
 
@@ -23,6 +24,10 @@ PACKET_BYTES_MAX: Final = 1 << 28
 
 SESSION_EXPIRY_SECONDS: Final = 3_600
 """A persistent session of MQTT 5.0 that a crashed run left behind goes after an hour."""
+
+
+NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""A socket that does not block has nothing, or no room; TLS has exceptions of its own for it."""
 
 
 class BenchFailed(Exception):
@@ -64,16 +69,21 @@ class Client:
             self._socket = None
 
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
-        """Reads data[:end], which arrived by `seconds`; returns how much of it is done with."""
+        """Read data[:end], which arrived by `seconds`; return how much of it is done with."""
         raise NotImplementedError
 
     # -- handshake
 
-    def connect(self, host: str, port: int, connect: Connect) -> None:
-        """Connects and waits for CONNACK. Raises BenchFailed, OSError."""
+    def connect(
+        self, host: str, port: int, connect: Connect, tls: ssl.SSLContext | None = None
+    ) -> None:
+        """Connect, with TLS perhaps, and wait for CONNACK. Raises BenchFailed, OSError."""
         self.close()
-        self.use(socket.create_connection((host, port), HANDSHAKE_SECONDS))
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = socket.create_connection((host, port), HANDSHAKE_SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            connection = tls.wrap_socket(connection, server_hostname=host)
+        self.use(connection)
         self.connection.sendall(encode(connect, self.version))
         packet = self.wait_for_packet("CONNACK")
         if not isinstance(packet, Connack):
@@ -87,7 +97,7 @@ class Client:
             self._obey(packet.properties)
 
     def _obey(self, properties: Properties) -> None:
-        """What an MQTT 5.0 broker asks of its clients in CONNACK."""
+        """Take over what an MQTT 5.0 broker asks of its clients in CONNACK."""
         if properties.receive_maximum is not None:
             self.receive_maximum = properties.receive_maximum
         # [MQTT5-3.2.2-21] although we asked for none; half of it leaves room for a slow loop.
@@ -103,8 +113,11 @@ class Client:
         username: str | None,
         password: bytes | None,
     ) -> Connect:
-        """`receive_maximum`: QoS 1 and 2 messages that the broker may have under way to us; MQTT
-        3.1.1 has no word for it."""
+        """Return the CONNECT of this client.
+
+        `receive_maximum` counts QoS 1 and 2 messages that the broker may have under way to us; MQTT
+        3.1.1 has no field for it.
+        """
         properties = None
         if self.version == 5:
             properties = Properties()
@@ -116,7 +129,7 @@ class Client:
         )
 
     def wait_for_packet(self, name: str) -> Packet:
-        """The next packet, while the socket still blocks."""
+        """Return the next packet, while the socket still blocks."""
         while True:
             size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
             if 0 < size_bytes <= len(self.partial):
@@ -134,7 +147,7 @@ class Client:
             self.partial += data
 
     def say_goodbye(self) -> None:
-        """DISCONNECT, as far as it goes: the run has ended."""
+        """Send DISCONNECT, as far as it goes: the run has ended."""
         if self._socket is None:
             return
         try:
@@ -149,22 +162,22 @@ class Client:
     # -- traffic
 
     def send(self, data: bytes | bytearray | memoryview) -> None:
-        """Writes now what the kernel takes, and the rest when it can."""
+        """Write now what the kernel takes, and the rest when it can."""
         if self.unsent:
             self.unsent += bytes(data)
             return
         try:
             sent = self.connection.send(data)
-        except BlockingIOError:
+        except NOT_NOW:
             sent = 0
         except ConnectionError:
-            # The next read tells, after the broker's last words.
+            # The next read shows it, after the broker's last bytes.
             return
         if sent < len(data):
             self.unsent = bytes(data[sent:])
 
     def keep_alive(self, seconds: float) -> None:
-        """PINGREQ where the broker has asked for a keep-alive."""
+        """Send PINGREQ where the broker has asked for a keep-alive."""
         if self._socket is None:
             return
         if seconds >= self._ping_seconds + self._ping_every_seconds:
@@ -177,7 +190,7 @@ class Client:
 
 
 def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> int:
-    """The size of the packet that starts at `position`; 0 while its length has not come."""
+    """Return the size of the packet that starts at `position`; 0 while its length is incomplete."""
     if end - position < 2:
         return 0
     try:
@@ -194,7 +207,7 @@ def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> i
 
 
 def packet_of(data: bytes, version: int) -> Packet:
-    """The one packet that `data` is, by the book. Raises BenchFailed."""
+    """Return the one packet that `data` is, decoded in full. Raises BenchFailed."""
     decoder = Decoder(PACKET_BYTES_MAX, version, "client")
     packets = decoder.feed(data)
     if decoder.error is not None:

@@ -39,12 +39,12 @@ _FILLER: Final = b"oncegate-bench:"
 
 
 def identifier_of(sequence: int) -> int:
-    """The packet identifier of a publisher's message: 1 to BLOCK_MESSAGES, then again."""
+    """Return the packet identifier of a publisher's message: 1 to BLOCK_MESSAGES, then again."""
     return sequence % BLOCK_MESSAGES + 1
 
 
 def payload_of(publisher: int, sequence: int, payload_bytes: int) -> bytes:
-    """The payload of one message, as drawn above."""
+    """Return the payload of one message, as drawn above."""
     filler_bytes = payload_bytes - PAYLOAD_BYTES_MIN
     filler = (_FILLER * (filler_bytes // len(_FILLER) + 1))[:filler_bytes]
     return publisher.to_bytes(2, "big") + sequence.to_bytes(8, "big") + filler
@@ -78,12 +78,14 @@ class Frames:
         self._high_part = 0
 
     def rows_of(self, sequence: int, count: int) -> int:
-        """How many of `count` messages from `sequence` on one burst may have."""
+        """Return how many of `count` messages from `sequence` on one burst may have."""
         return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
 
     def burst_of(self, sequence: int, count: int) -> memoryview:
-        """The messages from `sequence` on, under this publisher's own packet identifiers. It is
-        valid until the next call. `count` is one that `rows_of` allows."""
+        """Return the messages from `sequence` on, under this publisher's own packet identifiers.
+
+        The view is valid until the next call. `count` is one that `rows_of` allows.
+        """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
         if self.identifier_at:
@@ -96,7 +98,7 @@ class Frames:
     def expected_of(
         self, sequence: int, count: int, identifiers: tuple[bytearray, bytearray] | None
     ) -> memoryview:
-        """The same under the packet identifiers that the broker chose: their columns."""
+        """Return the same under the packet identifiers that the broker chose: their columns."""
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
         if identifiers is not None:
@@ -105,13 +107,13 @@ class Frames:
         return self._view[:end]
 
     def is_message(self, topic: str, payload: bytes) -> bool:
-        """Whether this publisher can have sent that."""
+        """Return whether this publisher can have sent that."""
         sequence = int.from_bytes(payload[PUBLISHER_BYTES:PAYLOAD_BYTES_MIN], "big")
         expected = payload_of(self.publisher, sequence, self.payload_bytes)
         return topic == self.topic and payload == expected
 
     def sequence_in(self, data: bytearray, position: int) -> int:
-        """The sequence that the row at `position` carries."""
+        """Return the sequence that the row at `position` carries."""
         at = position + self.sequence_at
         return int.from_bytes(data[at : at + SEQUENCE_BYTES], "big")
 
@@ -123,7 +125,7 @@ class Frames:
         self._matrix[at:end:row] = _LOW[low : low + count]
 
     def _fill_high_part(self, high_part: int) -> None:
-        """The six bytes above the two columns, for all rows."""
+        """Fill the six bytes above the two columns, for all rows."""
         for index, value in enumerate(high_part.to_bytes(SEQUENCE_BYTES - 2, "big")):
             column = self.sequence_at + index
             self._matrix[column :: self.row_bytes] = bytes([value]) * self.rows
@@ -131,7 +133,7 @@ class Frames:
 
 
 def acknowledgements_of(kind: int, high: bytearray, low: bytearray) -> bytearray:
-    """Acknowledgements of one kind for the packet identifiers whose columns are given."""
+    """Return acknowledgements of one kind for the packet identifiers whose columns are given."""
     burst = bytearray(_ROW[kind] * len(high))
     burst[2::4] = high
     burst[3::4] = low
@@ -164,5 +166,5 @@ ACKNOWLEDGEMENTS: Final = {
 
 
 def equal_prefix(column: bytearray) -> int:
-    """How many of the bytes from the first on are equal to it."""
+    """Return how many of the bytes from the first on are equal to it."""
     return len(column) - len(column.lstrip(column[:1]))

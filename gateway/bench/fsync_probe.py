@@ -25,9 +25,11 @@ LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
 COMMITS: Final = 500
 
 
-def fsync_figures(directory: Path, commits: int = COMMITS) -> dict[str, float]:
-    """Milliseconds of one commit on the file system of `directory`, by percentile. Raises
-    OSError."""
+def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
+    """Return the milliseconds of one commit on the file system of `directory`, by percentile.
+
+    Raises OSError.
+    """
     samples = Samples()
     data = os.urandom(PAGE_FRAME_BYTES * FRAMES_A_COMMIT)
     with NamedTemporaryFile(prefix="oncegate-bench-", dir=directory) as file:
@@ -40,4 +42,4 @@ def fsync_figures(directory: Path, commits: int = COMMITS) -> dict[str, float]:
             os.pwrite(descriptor, data, commit * len(data) % LOG_BYTES)
             os.fdatasync(descriptor)
             samples.add(time.perf_counter() - before)
-    return samples.figures()
+    return samples.percentiles_ms()

@@ -36,7 +36,7 @@ class Plan:
         return self._start_seconds + sequence * self._interval_seconds
 
     def due_count(self, seconds: float) -> int:
-        """How many messages ought to have left by now."""
+        """Return how many messages ought to have left by now."""
         return int((seconds - self._start_seconds) / self._interval_seconds) + 1
 
 
@@ -50,14 +50,14 @@ class Departures:
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
     def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """`count` messages from `sequence` on leave now."""
+        """Note that `count` messages from `sequence` on leave now."""
         if self.plan is not None:
             return
         for index in self._timed(sequence, count):
             self._seconds[index & self._mask] = seconds
 
     def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
-        """`count` messages from `sequence` on have arrived now."""
+        """Note that `count` messages from `sequence` on have arrived now."""
         plan = self.plan
         for index in self._timed(sequence, count):
             left = (
@@ -68,7 +68,7 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Which of these messages are timed, in steps."""
+        """Return which of these messages are timed, in steps."""
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
@@ -96,8 +96,8 @@ class Samples:
             self._seconds = self._seconds[::2]
             self._keep_every *= 2
 
-    def figures(self) -> dict[str, float]:
-        """Milliseconds by name: p50, p90, p99, p99.9, max; empty without a sample."""
+    def percentiles_ms(self) -> dict[str, float]:
+        """Return milliseconds by name: p50, p90, p99, p99.9, max; empty without a sample."""
         if not self._seconds:
             return {}
         milliseconds = self.milliseconds_of(list(PERCENTILES.values()))
@@ -106,12 +106,12 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Shares and the milliseconds that so many samples stay below; empty without a sample."""
+        """Return shares and the milliseconds that so many samples stay below; empty without any."""
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """What these shares of the samples, of which there is one at least, stay below."""
+        """Return what these shares of the samples, of which there is one at least, stay below."""
         ordered = sorted(self._seconds)
         last = len(ordered) - 1
         return [round(1000 * ordered[min(last, int(share * len(ordered)))], 4) for share in shares]

@@ -1,4 +1,4 @@
-"""The event loop: one epoll, one read a readable socket and turn, then everybody sends.
+"""The event loop: one epoll, one read a readable socket and tick, then every client sends.
 
 Sockets are read in turns, into one buffer. Between the planned times of a rate it sleeps in
 select(2), which counts microseconds; epoll counts milliseconds. With `spin` it never sleeps.
@@ -13,14 +13,14 @@ from types import TracebackType
 from typing import Final, Self
 
 from gateway.bench.clients import BURST_BYTES_MAX
-from gateway.bench.connection import BenchFailed, Client
+from gateway.bench.connection import NOT_NOW, BenchFailed, Client
 from gateway.bench.publisher import Publisher
 
 IDLE_SECONDS: Final = 0.1
 """The longest sleep: the owner of the loop can look at the clock at least this often."""
 
 TIMER_SLACK_NANOSECONDS: Final = 1_000
-"""Linux wakes sleepers up to 50 µs late unless told otherwise, and that would count as latency."""
+"""Linux wakes sleepers up to 50 µs late by default, and that would count as latency."""
 
 PARTIAL_BYTES_MAX: Final = 64 * 1024
 """The longest packet that is not a message of ours: a CONNACK with many properties."""
@@ -65,14 +65,14 @@ class Loop:
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:
-        """The publishers have got their tasks."""
+        """Begin to publish: the publishers have got their tasks."""
         self._is_planned = any(publisher.plan is not None for publisher in self._publishers)
         if self._is_planned and sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NANOSECONDS)
         self._pump()
 
-    def turn(self) -> None:
-        """Waits for sockets or the plan, reads what came, sends what may be sent."""
+    def tick(self) -> None:
+        """Wait for sockets or the plan, read what came, send what may be sent."""
         for descriptor, event in self._poller.poll(self._wait()):
             client = self._clients[descriptor]
             if event & select.EPOLLOUT:
@@ -83,7 +83,7 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Seconds that epoll may wait; what it cannot count has been slept."""
+        """Return the seconds that epoll may wait; what it cannot count has been slept."""
         if self._spin:
             return 0
         if not self._is_planned:
@@ -100,7 +100,7 @@ class Loop:
             self._view[:held] = client.partial
         try:
             count = client.connection.recv_into(self._view[held:], BURST_BYTES_MAX)
-        except BlockingIOError:
+        except NOT_NOW:
             return
         except ConnectionError:
             count = 0
@@ -117,7 +117,7 @@ class Loop:
             )
 
     def _watch(self, client: Client) -> None:
-        """Asks for room to write only while something waits for it."""
+        """Ask for room to write only while something waits for it."""
         waits = bool(client.unsent)
         if waits != client.is_watched:
             client.is_watched = waits

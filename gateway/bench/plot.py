@@ -30,7 +30,7 @@ Point = tuple[float, float]
 
 
 def svg_of(result: Result, title: str) -> str:
-    """The whole document."""
+    """Return the whole document."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
         f"<style>{STYLE}</style>",
@@ -55,7 +55,7 @@ def _throughput(result: Result) -> Iterable[str]:
 
 
 def _latency(result: Result) -> Iterable[str]:
-    """Percentiles on an axis that gives each nine the same room, latency on a logarithmic one."""
+    """Draw percentiles on an axis that gives each nine the same room, latency on a log axis."""
     left = LEFT + PANEL_WIDTH + GAP
     curves = [
         (name, curve)
@@ -100,7 +100,7 @@ def _ticks(left: int, ticks: Iterable[tuple[float, str]]) -> Iterable[str]:
 
 
 def _line(left: int, points: Sequence[Point], colour: str) -> str:
-    """A line through points whose co-ordinates are shares of the panel."""
+    """Return a line through points whose co-ordinates are shares of the panel."""
     path = " ".join(
         f"{left + PANEL_WIDTH * min(x, 1.0):.1f},{TOP + PANEL_HEIGHT * (1 - y):.1f}"
         for x, y in points
@@ -109,7 +109,7 @@ def _line(left: int, points: Sequence[Point], colour: str) -> str:
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 4, 8 times a power of ten, so that four grid lines have round labels."""
+    """Return the next of 1, 2, 4, 8 times a power of ten: four grid lines get round labels."""
     power = 10.0 ** math.floor(math.log10(max(value, 1.0)))
     return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= value)
 

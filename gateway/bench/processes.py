@@ -10,7 +10,7 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 @dataclass(frozen=True, kw_only=True)
 class Usage:
     """`written_bytes` is what the kernel was made to write to the disk, None where /proc does not
-    tell (another user's process)."""
+    show it (another user's process)."""
 
     cpu_seconds: float
     rss_bytes: int
@@ -19,7 +19,7 @@ class Usage:
 
 
 def usage_of(pid: int) -> Usage:
-    """Raises ProcessLookupError."""
+    """Read what a process uses from /proc. Raises ProcessLookupError."""
     directory = Path("/proc", str(pid))
     if not directory.exists():
         raise ProcessLookupError("there is no such process (any more)")

@@ -25,7 +25,7 @@ from gateway.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.wire.packets import Acknowledgement, Pingresp
 
 REFUSED: Final = 0x80
-"""Reason codes from here on say that the message was not taken. [MQTT5-2.4]"""
+"""Reason codes from here on mean that the message was not taken. [MQTT5-2.4]"""
 
 RUN_BYTES: Final = 4 * 4_096
 """How far a run of acknowledgements is looked for at a time."""
@@ -40,8 +40,10 @@ class Step:
         self._early: set[int] = set()
 
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
-        """How many of the next `count` acknowledgements at `position` are the expected ones: a
-        whole stretch of the stream, or 0."""
+        """Count how many of the next `count` acknowledgements at `position` are the expected ones.
+
+        The result is a whole stretch of the stream, or 0.
+        """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
         if count <= 0 or self._early:
@@ -54,7 +56,7 @@ class Step:
         return count
 
     def receive(self, packet_id: int, sent: int) -> int:
-        """Any one acknowledgement; the sequence that it is for. Raises BenchFailed."""
+        """Take any one acknowledgement; return the sequence that it is for. Raises BenchFailed."""
         sequence = self.sequence_of(packet_id)
         if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
             raise BenchFailed(
@@ -68,11 +70,11 @@ class Step:
         return sequence
 
     def sequence_of(self, packet_id: int) -> int:
-        """The next message under this identifier that may be acknowledged."""
+        """Return the next message under this identifier that may be acknowledged."""
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Whether this step of the message was taken."""
+        """Return whether this step of the message was taken."""
         return sequence < self.done or sequence in self._early
 
 
@@ -132,7 +134,7 @@ class Publisher(Client):
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
     def follow(self, plan: Plan) -> None:
-        """From now on messages leave, and are timed, by this plan."""
+        """Send and time messages by this plan from now on."""
         self.plan = plan
         self.departures.plan = plan
 
@@ -145,13 +147,13 @@ class Publisher(Client):
     # -- sending
 
     def due_seconds(self) -> float:
-        """When the plan wants something sent; infinity while nothing can be."""
+        """Return when the plan wants something sent; infinity while nothing can be."""
         if self.plan is None or self.unsent or self._room() == 0:
             return math.inf
         return self.plan.seconds_of(self.sent)
 
     def pump(self, seconds: float) -> bool:
-        """Sends what may be sent now; whether anything was."""
+        """Send what may be sent now; return whether anything was."""
         if self.unsent:
             return False
         count = self._room()
@@ -169,7 +171,7 @@ class Publisher(Client):
         return True
 
     def _room(self) -> int:
-        """How many messages may follow, whatever the plan says."""
+        """Return how many messages may follow, independent of the plan."""
         room = self.sent_max - self.sent
         if self.qos:
             room = min(room, self.window - (self.sent - self.completed))
@@ -195,7 +197,7 @@ class Publisher(Client):
         return position
 
     def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Bytes of a run of expected acknowledgements, or 0."""
+        """Take a run of expected acknowledgements; return its bytes, or 0."""
         stop = min(end, position + RUN_BYTES)
         stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
         count = equal_prefix(data[position:stop:ACKNOWLEDGEMENT_BYTES])
@@ -218,7 +220,7 @@ class Publisher(Client):
         return count * ACKNOWLEDGEMENT_BYTES
 
     def _receive_packet(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Bytes of one packet of any shape; 0 while it is not complete."""
+        """Take one packet of any shape; return its bytes, 0 while it is not complete."""
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0

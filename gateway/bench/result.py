@@ -28,7 +28,7 @@ class Reading:
 
 
 def rate_of(before: Reading, now: Reading) -> float:
-    """Messages/s between two readings: those that came, or where nothing came, that were sent."""
+    """Return messages/s between two readings: those received, or, if none were, those sent."""
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
 
@@ -102,7 +102,7 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """What kept the figures from being higher. A generator that waits for a busy broker's
+        """What kept the rates from being higher. A generator that waits for a busy broker's
         small writes is busy as well; then it is the broker that limits."""
         if self.scenario.rate is not None:
             return "rate"

@@ -18,7 +18,7 @@ from gateway.bench.result import Faults, Reading, Result, rate_of
 from gateway.bench.scenario import Scenario
 
 PROGRESS_SECONDS: Final = 0.5
-"""How often progress is told and looked at."""
+"""How often progress is shown and looked at."""
 
 STALL_SECONDS: Final = 2.0
 """Without a rate, messages under way that nothing has moved for so long are taken as lost, so that
@@ -33,13 +33,13 @@ Progress = Callable[[str, Reading], None]
 
 
 def ignore(_phase: str, _reading: Reading) -> None:
-    """Progress that is not shown."""
+    """Ignore progress that is not shown."""
 
 
 def run(
     scenario: Scenario, *, broker_pid: int | None = None, progress: Progress = ignore
 ) -> Result:
-    """`broker_pid` names a process on this machine whose usage is read too."""
+    """Run the scenario. `broker_pid` names a process on this machine whose usage is read too."""
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:
         try:
@@ -94,7 +94,7 @@ class _Run:
         return self._result(start, stop)
 
     def _begin(self) -> None:
-        """From here on publishers send: by turns, where there is a rate."""
+        """Let publishers send from here on: one after another, where there is a rate."""
         scenario = self._scenario
         now = time.perf_counter()
         for number, publisher in enumerate(self._clients.publishers):
@@ -109,13 +109,13 @@ class _Run:
         self._loop.begin()
 
     def _go_on(self, phase: str, seconds: float) -> None:
-        """Turns the loop for so long, or until everything is done, or nothing moves any more."""
+        """Run the loop for so long, or until everything is done, or nothing moves any more."""
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
         before = self._reading()
         scenario = self._scenario
         while now < end and not self._is_done():
-            self._loop.turn()
+            self._loop.tick()
             now = time.perf_counter()
             if now - shown < PROGRESS_SECONDS:
                 continue
@@ -135,7 +135,7 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Adds a point to the timeline."""
+        """Add a point to the timeline."""
         self._skipped += 1
         if self._skipped < self._note_every:
             return
@@ -151,7 +151,7 @@ class _Run:
             self._stalls += publisher.give_up()
 
     def _is_done(self) -> bool:
-        """Everything was sent, has come, and its exchange has ended."""
+        """Return whether everything was sent, has come, and its exchange has ended."""
         return all(publisher.is_done for publisher in self._clients.publishers)
 
     def _reading(self) -> Reading:
@@ -168,7 +168,7 @@ class _Run:
     def _result(self, start: Reading, stop: Reading) -> Result:
         clients = self._clients
         if self._scenario.away:
-            # How long a message has waited in a queue says nothing of the broker.
+            # How long a message has waited in a queue is no property of the broker.
             clients.deliveries.clear()
         pairs = [
             (source.sequences, clients.publishers[number].sent)
@@ -194,8 +194,8 @@ class _Run:
             faults=faults,
             stalls=self._stalls,
             window_used=min(publisher.window for publisher in clients.publishers),
-            delivery_ms=clients.deliveries.figures(),
-            acknowledgement_ms=clients.acknowledgements.figures(),
+            delivery_ms=clients.deliveries.percentiles_ms(),
+            acknowledgement_ms=clients.acknowledgements.percentiles_ms(),
             delivery_curve_ms=clients.deliveries.curve_ms(),
             acknowledgement_curve_ms=clients.acknowledgements.curve_ms(),
             timeline=self._timeline,

@@ -13,7 +13,7 @@ WINDOW_MAX: Final = BLOCK_MESSAGES - 1
 
 OUTSTANDING_BYTES: Final = 512 * 1024
 """Without a rate, at most this much is under way to one subscriber at QoS 0, which has no flow
-control: less than brokers drop for a slow reader (1 MiB here), more than a loop's turn needs at two
+control: less than brokers drop for a slow reader (1 MiB here), more than a loop's tick needs at two
 million messages a second."""
 
 OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
@@ -39,7 +39,7 @@ TIMED_PER_SECOND: Final = 20_000
 
 
 class ScenarioMistake(ValueError):
-    """A scenario that cannot be run; says which value and what is allowed."""
+    """A scenario that cannot be run; names the value and what is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +47,21 @@ class Scenario:
     """`pairs`: publisher i sends to subscriber i. `all`: every subscriber gets every message.
 
     Either `duration_seconds` (after `warm_up_seconds`) or `count` (messages of each publisher)
-    ends the run. `rate` is messages/s of all publishers together, None: as fast as possible.
-    `patience_seconds`: nothing has moved for so long, then what is missing does not come any more.
-    `outstanding`: messages of one publisher that have not come to all of its subscribers, None: as
-    many as no broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing
-    of what its core takes to wake up; it costs that core. `away`: subscribers leave after they have
-    subscribed, so that messages queue for their persistent sessions. With `count` they come back
-    when everything was acknowledged, and it counts how fast the queues come; with a duration they
-    stay away, and it counts how fast messages are acknowledged whose queues may be full.
+    ends the run. `authorities`: speak TLS, and trust the certificates in this file. `rate` is
+    messages/s of all publishers together, None: as fast as possible. `patience_seconds`:
+    nothing has moved for so long, then what is missing does not come any more. `outstanding`:
+    messages of one publisher that have not come to all of its subscribers, None: as many as no
+    broker drops. `spin`: the load generator never sleeps, so that latencies hold nothing of
+    what its core takes to wake up; it costs that core. `away`: subscribers leave after they
+    have subscribed, so that messages queue for their persistent sessions. With `count` they
+    come back when everything was acknowledged, and it counts how fast the queues come; with a
+    duration they stay away, and it counts how fast messages are acknowledged whose queues may
+    be full.
     """
 
     host: str = "127.0.0.1"
     port: int = 1883
+    authorities: str | None = None
     version: int = 4
     publishers: int = 1
     subscribers: int = 1
@@ -147,11 +150,11 @@ class Scenario:
         return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
-        """Topics of one length, so that all frames have one length."""
+        """Return a topic. All have one length, so that all frames have one length."""
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 
     def sources_of(self, subscriber: int) -> range:
-        """The publishers whose messages a subscriber gets."""
+        """Return the publishers whose messages a subscriber gets."""
         if self.shape == "pairs":
             return range(subscriber, subscriber + 1)
         return range(self.publishers)

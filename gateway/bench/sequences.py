@@ -21,12 +21,12 @@ class Sequences:
         self._ends: list[int] = []
 
     def receive_run(self, count: int) -> None:
-        """The next `count` messages came, in order."""
+        """Count the next `count` messages, which came in order."""
         self.next += count
         self.received += count
 
     def receive(self, sequence: int) -> None:
-        """Any one message came."""
+        """Count any one message that came."""
         if sequence >= self.next:
             if sequence > self.next:
                 self._starts.append(self.next)
@@ -40,14 +40,14 @@ class Sequences:
             self.duplicates += 1
 
     def lost_of(self, sent: int) -> int:
-        """How many of the first `sent` messages did not come."""
+        """Return how many of the first `sent` messages did not come."""
         gaps = sum(
             end - start for start, end in zip(self._starts, self._ends, strict=True) if start < sent
         )
         return gaps + max(0, sent - self.next)
 
     def _fill(self, sequence: int) -> bool:
-        """Takes a number out of its gap; whether there was one."""
+        """Take a number out of its gap; return whether there was one."""
         index = bisect_right(self._starts, sequence) - 1
         if index < 0 or sequence >= self._ends[index]:
             return False

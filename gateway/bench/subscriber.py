@@ -63,7 +63,7 @@ class Subscriber(Client):
         return sum(source.sequences.received for source in self.sources.values())
 
     def subscribe(self) -> None:
-        """SUBSCRIBE and SUBACK, while the socket still blocks. Raises BenchFailed."""
+        """Send SUBSCRIBE and wait for SUBACK, while the socket still blocks. Raises BenchFailed."""
         subscriptions = [
             Subscription(source.frames.topic, self.qos) for source in self.sources.values()
         ]
@@ -131,8 +131,10 @@ class Subscriber(Client):
     def _receive_rows(
         self, data: bytearray, position: int, count: int, source: Source, seconds: float
     ) -> int:
-        """The same row by row: something was lost, repeated, disordered or changed. Ends before
-        the first row that is not a message of this publisher's."""
+        """Do the same row by row: something was lost, repeated, disordered or changed.
+
+        Ends before the first row that is not a message of this publisher's.
+        """
         frames, sequences, row_bytes = source.frames, source.sequences, self._row_bytes
         start = position
         for _ in range(count):
@@ -169,7 +171,7 @@ class Subscriber(Client):
     # -- anything else
 
     def _receive_packet(self, data: bytearray, position: int, end: int) -> int:
-        """Bytes of one packet of any shape; 0 while it is not complete."""
+        """Take one packet of any shape; return its bytes, 0 while it is not complete."""
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0
@@ -183,7 +185,7 @@ class Subscriber(Client):
         return size_bytes
 
     def _receive_publish(self, packet: Publish) -> None:
-        """A PUBLISH of another shape: with DUP or properties, or not one of ours at all."""
+        """Count a PUBLISH of another shape: with DUP or properties, or not one of ours at all."""
         publisher = int.from_bytes(packet.payload[:2], "big")
         source = self.sources.get(publisher)
         if source is not None and source.frames.is_message(packet.topic, packet.payload):

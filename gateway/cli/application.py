@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from gateway.cli import (
+    acl,
     api,
     audit,
     bench,
@@ -18,6 +19,7 @@ from gateway.cli import (
     ingest,
     passwd,
     simulate_board,
+    tls,
     up,
     update,
     upload,
@@ -55,7 +57,9 @@ application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
+application.add_typer(acl.application, name="acl")
 application.command("passwd")(passwd.passwd)
+application.add_typer(tls.application, name="tls")
 application.command("id")(identity.identity)
 application.command("bench")(bench.bench)
 application.command("update")(update.update)
@@ -75,7 +79,7 @@ def _show_version(wanted: bool) -> None:
 
 
 def completion_script(shell: Shell) -> str:
-    """What a shell reads to complete the command line of `oncegate`."""
+    """Return what a shell reads to complete the command line of `oncegate`."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     script: str = get_completion_script(
@@ -98,7 +102,7 @@ def oncegate(
             "--version",
             callback=_show_version,
             is_eager=True,
-            help="Say which version this is, and whether its core is compiled.",
+            help="Print which version this is, and whether its core is compiled.",
         ),
     ] = False,
     __: Annotated[
@@ -111,7 +115,7 @@ def oncegate(
         ),
     ] = None,
 ) -> None:
-    """An edge gateway that never loses and never doubles a reading."""
+    """An edge gateway that never loses and never doubles a reading."""  # noqa: D401 - for --help
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
@@ -134,7 +138,7 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
 
 
 def _explain(error: typer.TyperException) -> None:
-    """One line for a command that was typed wrong; none where the help has been shown instead."""
+    """Print one line for a command that was typed wrong; none where the help has been shown."""
     message = line_of(error.format_message())
     if message:
         # A usage error knows the verb that it belongs to.

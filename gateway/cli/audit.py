@@ -23,7 +23,7 @@ EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_I
 """By verdict. A log that cannot be read has no verdict: that is a failure."""
 
 PROGRESS_SECONDS = 0.1
-"""Between two changes of the line that says how far it is."""
+"""Between two changes of the line that shows the progress."""
 
 Say = Callable[[str], None]
 
@@ -139,7 +139,7 @@ def _audit_data(
     except sqlite3.Error as error:
         raise CommandFailed(
             f"oncegate audit: {directory / 'broker.db'}: {line_of(error)}: if the broker does not "
-            "start either, its log says what is damaged"
+            "start either, its log names what is damaged"
         ) from error
 
 
@@ -159,7 +159,7 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Say]:
-    """A line on a terminal that says how far it is; nothing anywhere else."""
+    """Yield what writes progress to one line of a terminal, or does nothing where there is none."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)

@@ -31,7 +31,7 @@ _MEANING = {
         "bold yellow",
         (
             "Nothing contradicts the promise, and not everything can be proven: something is "
-            "missing. The lines below say what, and where it may be found."
+            "missing. The lines below show what, and where it may be found."
         ),
     ),
 }
@@ -54,7 +54,7 @@ _COUNTS = (
 
 
 def render(result: dict[str, Any]) -> RenderableType:
-    """The result as it stands in the JSON output."""
+    """Render the result as it stands in the JSON output."""
     word, style, meaning = _MEANING[result["verdict"]]
     if not result["counts"]["events"]:
         meaning = "There are no events to judge: is this the right directory?"

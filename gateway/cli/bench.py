@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gateway.cli.bench_options import (
+    AuthoritiesOption,
     AwayOption,
     BrokerPidOption,
     CountOption,
@@ -48,6 +49,7 @@ VERSIONS = {"3.1.1": 4, "5.0": 5}
 def bench(
     host: HostOption = None,
     port: PortOption = None,
+    cafile: AuthoritiesOption = None,
     mqtt: MqttOption = "3.1.1",
     username: UsernameOption = None,
     password_file: PasswordFileOption = None,
@@ -102,6 +104,7 @@ def bench(
         scenario = Scenario(
             host=host,
             port=port,
+            authorities=None if cafile is None else str(cafile),
             version=VERSIONS[mqtt],
             publishers=publishers,
             subscribers=subscribers,
@@ -142,17 +145,17 @@ def _mistake(what: str) -> CommandFailed:
 def _measure(
     scenario: "Scenario", broker_pid: int | None, disk: Path | None
 ) -> tuple[dict[str, float], "Result"]:
-    """Runs the scenario and shows how far it is. Raises CommandFailed."""
+    """Run the scenario and show its progress. Raises CommandFailed."""
     from rich.console import Console
     from rich.live import Live
 
     from gateway.bench.connection import BenchFailed
-    from gateway.bench.fsync_probe import fsync_figures
+    from gateway.bench.fsync_probe import fsync_percentiles_ms
     from gateway.bench.processes import usage_of
     from gateway.bench.result import rate_of
     from gateway.bench.run import run
 
-    # It draws only when it is told to: a thread that draws would be in the way of what is timed.
+    # It draws only when asked to: a thread that draws would be in the way of what is timed.
     live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True)
     last: list[Reading] = []
 
@@ -164,7 +167,7 @@ def _measure(
     try:
         if broker_pid is not None:
             usage_of(broker_pid)
-        fsync_ms = {} if disk is None else fsync_figures(disk)
+        fsync_ms = {} if disk is None else fsync_percentiles_ms(disk)
         with live:
             return fsync_ms, run(scenario, broker_pid=broker_pid, progress=show)
     except ProcessLookupError as error:
@@ -183,7 +186,7 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """The files that were asked for. Raises OSError."""
+    """Write the files that were asked for. Raises OSError."""
     import json
 
     from gateway.bench.plot import svg_of

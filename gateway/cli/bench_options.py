@@ -12,6 +12,15 @@ HostOption = Annotated[
     typer.Option("--host", help="The broker. Default: ours.", rich_help_panel=_WHERE),
 ]
 PortOption = Annotated[int | None, typer.Option("--port", min=1, max=65535, rich_help_panel=_WHERE)]
+AuthoritiesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--cafile",
+        metavar="FILE",
+        help="Speak TLS, and trust the authorities in this file.",
+        rich_help_panel=_WHERE,
+    ),
+]
 MqttOption = Annotated[str, typer.Option("--mqtt", help="3.1.1 or 5.0.", rich_help_panel=_WHERE)]
 UsernameOption = Annotated[str | None, typer.Option("--username", rich_help_panel=_WHERE)]
 PasswordFileOption = Annotated[
@@ -27,7 +36,7 @@ PairsOption = Annotated[
     bool,
     typer.Option(
         "--pairs",
-        help="Publisher i sends to subscriber i, instead of everybody to everybody.",
+        help="Publisher i sends to subscriber i, instead of every publisher to every subscriber.",
         rich_help_panel=_WHO,
     ),
 ]

@@ -1,4 +1,4 @@
-"""What a run of the load generator says, for a terminal."""
+"""The results of a run of the load generator, for a terminal."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LIMITS = {
 
 
 def title_of(scenario: Scenario) -> str:
-    """The scenario in a line."""
+    """Return the scenario in a line."""
     version = "5.0" if scenario.version == 5 else "3.1.1"
     parts = [
         f"MQTT {version}, QoS {scenario.qos}",
@@ -52,7 +52,7 @@ def _shape_of(scenario: Scenario) -> str:
 
 
 def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
-    """The whole result; `fsync_ms` is empty where no disk was measured."""
+    """Return the whole result; `fsync_ms` is empty where no disk was measured."""
     table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
     table.title_justify = "left"
     table.add_column(style="bold", no_wrap=True)
@@ -62,9 +62,9 @@ def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
         if name in _rates_of(result.scenario):
             table.add_row(name, f"{rate:,.0f} messages/s")
     latencies = {"delivery": result.delivery_ms, "acknowledged": result.acknowledgement_ms}
-    for name, figures in (latencies | {"fsync": fsync_ms}).items():
-        if figures:
-            table.add_row(name, _milliseconds(figures))
+    for name, values in (latencies | {"fsync": fsync_ms}).items():
+        if values:
+            table.add_row(name, _milliseconds(values))
     table.add_row("messages", _verdict(result.faults))
     if result.window_used < result.scenario.window:
         table.add_row("window", f"{result.window_used}: the broker takes no more")
@@ -84,12 +84,12 @@ def _verdict(faults: Faults) -> Text:
         "refused": faults.refused,
         "never acknowledged": faults.unfinished,
     }
-    said = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
-    return Text(said, "red") if said else Text("each once, in order", "green")
+    found = ", ".join(f"{count:,} {word}" for word, count in words.items() if count)
+    return Text(found, "red") if found else Text("each once, in order", "green")
 
 
-def _milliseconds(figures: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:,.3f}" for name, value in figures.items()) + " ms"
+def _milliseconds(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:,.3f}" for name, value in values.items()) + " ms"
 
 
 def _cost(process: dict[str, Any]) -> str:

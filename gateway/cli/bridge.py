@@ -44,7 +44,7 @@ def bridge(
 
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
-    """The bridge's part of the configuration. Raises CommandFailed."""
+    """Return the bridge's part of the configuration. Raises CommandFailed."""
     from firmware_bridge.mqtt.settings import BrokerSettings
     from firmware_bridge.settings import BridgeSettings
 
@@ -89,7 +89,10 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
 
 
 def password_of(path: Path | None, named_by: str) -> str | None:
-    """The first line of the file that `named_by` names, without its end. Raises CommandFailed."""
+    """Read the first line of the file that `named_by` names, without its end.
+
+    Raises CommandFailed.
+    """
     if path is None:
         return None
     try:

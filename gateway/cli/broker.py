@@ -39,9 +39,9 @@ def broker(
 
     overrides = {"listen": listen, "gateway__data_dir": data_dir}
     configuration = configuration_of(config, **overrides)
-    for door in configuration.listeners:
-        if door.path is None:
-            free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
+    for listener in configuration.listeners:
+        if listener.path is None:
+            free_port(listener.bind, listener.port, what="the broker", mend=LISTENER_MEND)
     return PreparedBroker(
         configuration=configuration,
         read_again=partial(read_configuration, config, **overrides),

@@ -1,6 +1,7 @@
-"""`oncegate check-config`: says whether a configuration can be used, before anything is
+"""`oncegate check-config`: checks whether a configuration can be used, before anything is
 restarted."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +30,8 @@ def check_config(
         ),
     ] = False,
 ) -> None:
-    """Check the configuration file, the environment and the password files they name.
+    """Check the configuration file, the environment, and the password files and certificates that
+    they name.
 
     Each mistake is one line with the file, the key, the value and what is allowed. With --json,
     every key is printed.
@@ -48,25 +50,76 @@ def check_config(
         _print_schema()
         return
 
-    from gateway.access.passwords import PasswordFile, PasswordFileError
-    from gateway.cli.bridge import bridge_settings_of
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    bridge_settings_of(configuration)
-    if configuration.access.password_file is not None:
-        try:
-            PasswordFile.load(configuration.access.password_file)
-        except PasswordFileError as error:
-            raise CommandFailed(str(error), exit_code=EXIT_CONFIGURATION) from None
+    if mistakes := [*_mistakes_in_files(configuration)]:
+        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
+    rules = _rights_of(configuration)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
     show(
-        {"file": place, "configuration": tables(configuration)},
-        lambda _: _table_of(configuration, verdict) if show_keys else verdict,
+        {"file": place, "configuration": tables(configuration), "rules": rules},
+        lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}",
         as_json=as_json,
     )
+
+
+def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
+    """Yield what is wrong with the files that a configuration names, a line for each."""
+    from gateway.access.passwords import PasswordFile, PasswordFileError
+    from gateway.access.rules_file import RulesFileError
+    from gateway.cli.bridge import bridge_settings_of
+    from gateway.server.rights import rules_of
+
+    try:
+        bridge_settings_of(configuration)
+    except CommandFailed as error:
+        yield from error.lines
+    if configuration.access.password_file is not None:
+        try:
+            PasswordFile.load(configuration.access.password_file)
+        except PasswordFileError as error:
+            yield str(error)
+    try:
+        rules_of(configuration)
+    except RulesFileError as error:
+        yield from error.problems
+    yield from _mistakes_in_certificates(configuration)
+
+
+def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
+    """Yield why a listener's certificate cannot be used now."""
+    import time
+
+    from gateway.access.certificates import CertificateError, load
+    from gateway.server.listeners.listening import tls_files_of
+
+    for listener in configuration.listeners:
+        if listener.tls is not None:
+            try:
+                problem = load(tls_files_of(listener)).problem_at(time.time())
+            except CertificateError as error:
+                problem = str(error)
+            if problem is not None:
+                yield problem
+
+
+def _rights_of(configuration: "Configuration") -> str:
+    """Return which access rules hold, in a sentence."""
+    from gateway.access.default_rules import NAME
+    from gateway.server.rights import rules_of
+
+    rules = rules_of(configuration)
+    if rules is None:
+        return "no rules file: every client may publish and subscribe to everything"
+    if rules.file.name == NAME:
+        return (
+            "no rules file: users have users/NAME/# and read sensors/#, which the bridge alone "
+            "writes (oncegate acl show)"
+        )
+    return f"{rules.file.name}: {len(rules.file.rules)} access rules"
 
 
 def _print_schema() -> None:

@@ -14,7 +14,7 @@ FILE_VARIABLE = "ONCEGATE_CONFIG"
 
 
 def file_of(config: Path | None) -> Path | None:
-    """The configuration file that counts, or None."""
+    """Return the configuration file that counts, or None."""
     if config is not None:
         return config
     if os.environ.get(FILE_VARIABLE):
@@ -23,7 +23,7 @@ def file_of(config: Path | None) -> Path | None:
 
 
 def read_configuration(config: Path | None, **overrides: object) -> Configuration:
-    """The configuration; `overrides` are named as in `load`, with `__` for the dot.
+    """Read the configuration; `overrides` are named as in `load`, with `__` for the dot.
 
     Raises ConfigurationError.
     """

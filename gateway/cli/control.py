@@ -1,6 +1,6 @@
 """Asks the broker through its control socket: one JSON line out, one JSON line back.
 
-The contract is docs/formats/control-socket.md. Whatever goes wrong is a CommandFailed that says
+The contract is docs/formats/control-socket.md. Every failure is a CommandFailed that states
 what to do; answers are bounded in size and time.
 """
 
@@ -20,7 +20,7 @@ CONFIGURATION_REFUSED = "failed"
 
 
 def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, Any]:
-    """The result of one command. Raises CommandFailed."""
+    """Return the result of one command. Raises CommandFailed."""
     try:
         return control.ask(control_socket, ANSWER_SECONDS_MAX, {"command": command, **arguments})
     except Refused as refusal:

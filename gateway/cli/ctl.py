@@ -1,4 +1,4 @@
-"""`oncegate ctl`: looks into the running broker and tells it what to do."""
+"""`oncegate ctl`: shows the state of the running broker and sends it commands."""
 
 from collections.abc import Callable
 from typing import Annotated, Any

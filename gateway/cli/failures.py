@@ -23,7 +23,7 @@ EXIT_CODES_TEXT = (
 
 
 class CommandFailed(Exception):
-    """The verb cannot do what it was asked; `lines` say what happened and what to do about it."""
+    """The verb cannot do what it was asked; `lines` are what happened and what to do about it."""
 
     def __init__(self, lines: str | Sequence[str], *, exit_code: int = EXIT_FAILED) -> None:
         self.lines = (lines,) if isinstance(lines, str) else tuple(lines)
@@ -32,7 +32,7 @@ class CommandFailed(Exception):
 
 
 def line_of(error: object) -> str:
-    """An error's message as one line: an OSError names its file, and nothing breaks the line."""
+    """Return an error's message as one line; that of an OSError begins with its file."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror is not None:
@@ -41,5 +41,5 @@ def line_of(error: object) -> str:
 
 
 def say(line: str) -> None:
-    """Tell the person at the terminal; standard output is for what was asked for."""
+    """Write to standard error; standard output is for what was asked for."""
     print(line, file=sys.stderr)

@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def in_child(work: Callable[[], Result]) -> Result:
-    """What `work` returns (it has to be picklable), without the modules that it imports.
+    """Return what `work` returns (it has to be picklable), without the modules that it imports.
 
     The work is done here where a copy of this process cannot be had or fails, and where there are
     other threads: a copy has none of them, and would wait without end for a lock that one of them
@@ -48,7 +48,7 @@ def _work_and_end(work: Callable[[], Result], write_end: int) -> NoReturn:
             pipe.write(written)
         status = 0
     finally:
-        # At once: what this process has opened is its parent's to end.
+        # Immediately: what this process has opened is its parent's to end.
         os._exit(status)
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,12 @@ from gateway.cli.failures import (
 from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
 from gateway.cli.output import show
 
+if TYPE_CHECKING:
+    from cloud_jobs.report import IngestReport
+    from cloud_jobs.settings import IngestSettings
+
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
+# requirements/install-debian-packages has the same versions.
 JAVA_VERSIONS = (17, 21)
 STANDARD_ERROR = 2
 
@@ -49,7 +54,8 @@ def ingest(
 ) -> int:
     """Turn uploaded session logs into tables, and print what was found.
 
-    A second run adds what is new and nothing twice. Java and PySpark are set up the first time.
+    A second run adds what is new and nothing twice. Java and PySpark are set up the first time;
+    where nothing has landed since the last run they are not needed.
     Ends with 0, or with 4 where the tables have gaps: events that have not landed.
 
     Examples:
@@ -60,34 +66,51 @@ def ingest(
 
         oncegate ingest --json
     """
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
-    directory = configuration.gateway.data_dir.absolute()
-    set_up_spark()
-
-    from rich.console import Console
-
-    from cloud_jobs.errors import IngestError, KeysFileError
-    from cloud_jobs.main import render, run
+    from cloud_jobs.report import render
     from cloud_jobs.settings import IngestSettings
 
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    directory = configuration.gateway.data_dir.absolute()
     settings = IngestSettings(
         source=source or _directory_of(configuration.upload_target),
         tables=tables or str(directory / "tables"),
         cache_dir=None,
         keys=keys,
     )
-    progress = Console(stderr=True, highlight=False)
-    try:
-        report = run(settings, lambda line: progress.print(line, style="dim", markup=False))
-    except IngestError as error:
-        code = EXIT_USAGE if isinstance(error, KeysFileError) else EXIT_FAILED
-        raise CommandFailed(f"oncegate ingest: {line_of(error)}", exit_code=code) from error
+    report = _report_of(settings)
     show(report.as_json(), lambda _: render(report), as_json=as_json)
     return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
 
 
+def _report_of(settings: "IngestSettings") -> "IngestReport":
+    """Return what the run found. Raises CommandFailed."""
+    from rich.console import Console
+
+    from cloud_jobs.unchanged import report_if_unchanged
+
+    console = Console(stderr=True, highlight=False)
+
+    def progress(line: str) -> None:
+        console.print(line, style="dim", markup=False)
+
+    report = report_if_unchanged(settings)
+    if report is not None:
+        progress("nothing has landed since the last run: Spark is not started")
+        return report
+    set_up_spark()
+
+    from cloud_jobs.errors import IngestError, KeysFileError
+    from cloud_jobs.main import run
+
+    try:
+        return run(settings, progress)
+    except IngestError as error:
+        code = EXIT_USAGE if isinstance(error, KeysFileError) else EXIT_FAILED
+        raise CommandFailed(f"oncegate ingest: {line_of(error)}", exit_code=code) from error
+
+
 def _directory_of(target: str) -> str:
-    """A file URL's path; other URLs as they are."""
+    """Return a file URL's path; other URLs as they are."""
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(target)
@@ -102,7 +125,8 @@ def set_up_spark() -> None:
     if checkout is None:
         versions = " or ".join(map(str, JAVA_VERSIONS))
         raise CommandFailed(
-            f"Spark needs Java {versions} (Debian: apt-get install openjdk-17-jre-headless) "
+            f"Spark needs Java {versions} (apt-get install openjdk-17-jre-headless on "
+            "Debian 12, openjdk-21-jre-headless on Debian 13; or set JAVA_HOME) "
             "and PySpark (pip install 'oncegate[cloud]')"
         )
     print("Setting up Spark, once: Java and PySpark ...", file=sys.stderr, flush=True)
@@ -124,15 +148,17 @@ def set_up_spark() -> None:
 
 
 def _checkout() -> Path | None:
-    """The source tree whose virtual environment runs this, if any."""
+    """Return the source tree whose virtual environment runs this, if any."""
     root = Path(__file__).resolve().parents[2]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None
 
 
 def _java_is_usable() -> bool:
-    """Whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions; where
-    it is not, JAVA_HOME is set to one that Debian has put beside it."""
+    """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
+
+    Where it is not, JAVA_HOME is set to one that Debian has put beside it.
+    """
     home = os.environ.get("JAVA_HOME")
     if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:
         return True

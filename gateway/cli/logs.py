@@ -19,7 +19,7 @@ from gateway.server.host import clock
 
 try:
     from systemd import journal
-except ImportError:  # no systemd on this machine, for example macOS
+except ImportError:  # the extra `systemd` is not installed
     journal = None
 
 JOURNAL_SOCKET = "/run/systemd/journal/socket"

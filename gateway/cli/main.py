@@ -39,7 +39,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(step: Callable[[], Outcome]) -> Outcome | int:
-    """What a step returns, or the exit code that goes with what is said of its failure."""
+    """Return what a step returns, or, if it fails, write why and return its exit code."""
     exit_code = EXIT_FAILED
     try:
         return step()

@@ -44,8 +44,10 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings a
 
 
 def configuration_of(config: Path | None, **overrides: object) -> "Configuration":
-    """The configuration, for a verb that begins. Raises CommandFailed with a line for each
-    mistake."""
+    """Read the configuration for a verb that begins.
+
+    Raises CommandFailed with a line for each mistake.
+    """
     from gateway.configuration import ConfigurationError
 
     try:

@@ -79,7 +79,10 @@ def passwd(
 
 
 def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
-    """How often the password is hashed for SCRAM; None without --scram. Raises CommandFailed."""
+    """Return how often the password is hashed for SCRAM; None without --scram.
+
+    Raises CommandFailed.
+    """
     from gateway.access.scram_keys import ITERATIONS_DEFAULT, ITERATIONS_MAX, ITERATIONS_MIN
 
     if not scram:

@@ -1,4 +1,4 @@
-"""Looks whether a port can be had before anything is started, and says who has it if not."""
+"""Checks, before anything is started, that a port is free, and names who has it if not."""
 
 import errno
 import socket
@@ -8,7 +8,7 @@ from gateway.cli.failures import CommandFailed, line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
-    """`port`, or one that the system chooses where it is 0, on which `what` can listen at `bind`.
+    """Return `port`, or a free one if it is 0, on which `what` can listen at `bind`.
 
     Raises CommandFailed where it cannot; `mend` names the options to change.
     """

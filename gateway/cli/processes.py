@@ -42,7 +42,7 @@ def serve_until_stopped(
 
     `data_dir` is where the process keeps files: made, or tightened, before `serve` sees it.
 
-    `refusals` are the exceptions by which the room says in one line that it cannot go on; they and
+    `refusals` are the exceptions whose message is the one line why the room cannot go on; they and
     OSError become CommandFailed. So do `mistakes`, which mean a wrong configuration, with its exit
     code.
     """
@@ -64,7 +64,7 @@ def serve_until_stopped(
 
 
 def say_ready() -> None:
-    """Tell `oncegate up`, if it started this process, that the process does its work now."""
+    """Report to `oncegate up`, if it started this process, that it does its work now."""
     descriptor = os.environ.pop(READY_VARIABLE, None)
     if descriptor is None:
         return
@@ -77,7 +77,7 @@ def say_ready() -> None:
 
 
 def report_ready(service: Service) -> None:
-    """Tell systemd or `oncegate up`, whichever started this process, that it does its work now."""
+    """Report to systemd or `oncegate up`, which started this process, that it does its work."""
     say_ready()
     service.ready()
 
@@ -91,7 +91,7 @@ async def _until_stopped(serve: Serve) -> None:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's where it is installed: sockets cost a third there."""
+    """Return uvloop's factory where it is installed: sockets cost a third there."""
     try:
         import uvloop
     except ImportError:

@@ -29,7 +29,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """The exit code, at the end. Raises CommandFailed where it cannot go on."""
+        """Run to the end and return the exit code. Raises CommandFailed where it cannot go on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,9 @@ class PreparedBroker(Prepared):
     """For a reload. Raises ConfigurationError."""
 
     def run(self) -> int:
+        from gateway.access.certificates import CertificateError
         from gateway.access.passwords import PasswordFileError
+        from gateway.access.rules_file import RulesFileError
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
         from gateway.server.commit.faults import StoreFailed
@@ -55,7 +57,12 @@ class PreparedBroker(Prepared):
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,
             refusals=(DataDirectoryInUse, StoreFailed),
-            mistakes=(ConfigurationError, PasswordFileError),
+            mistakes=(
+                ConfigurationError,
+                PasswordFileError,
+                RulesFileError,
+                CertificateError,
+            ),
         )
         return 0
 

@@ -29,7 +29,7 @@ def simulate_board(
     """Pretend to be a sensor board, for trying the gateway without one.
 
     It speaks the boards' real framing: it numbers its frames, and sends again what the bridge has
-    not acknowledged.
+    not acknowledged. A link of another running one, or a file, is not replaced.
 
     Examples:
 
@@ -37,22 +37,30 @@ def simulate_board(
 
         oncegate simulate-board /tmp/board --interval 100ms --device 7
     """
-    from firmware_bridge.simulator import serve
-    from pydantic_core import PydanticCustomError
+    from firmware_bridge.simulator import LinkTaken, serve
 
     from gateway.cli.processes import serve_until_stopped
-    from gateway.keys.quantities import Duration
 
     if config is not None:
         configuration_of(config)
-    try:
-        interval_seconds = Duration(0.001, 86400).value_of(interval)
-    except PydanticCustomError as error:
-        raise CommandFailed(f"--interval: use {error}", exit_code=EXIT_CONFIGURATION) from None
-    assert interval_seconds is not None
+    interval_seconds = _seconds_of(interval)
     serve_until_stopped(
         "board",
         lambda stop: serve(link, stop, interval_seconds=interval_seconds, device=device),
         verbose=verbose,
         quiet=quiet,
+        refusals=(LinkTaken,),
     )
+
+
+def _seconds_of(interval: str) -> float:
+    from pydantic_core import PydanticCustomError
+
+    from gateway.keys.quantities import Duration
+
+    try:
+        seconds = Duration(0.001, 86400).value_of(interval)
+    except PydanticCustomError as error:
+        raise CommandFailed(f"--interval: use {error}", exit_code=EXIT_CONFIGURATION) from None
+    assert seconds is not None
+    return seconds

@@ -20,7 +20,7 @@ RESTART_SECONDS_MIN = 1.0
 RESTART_SECONDS_MAX = 30.0
 # A child that ran this long has not failed because of its start.
 SETTLED_SECONDS = 60.0
-# A stop flushes to the disk and says goodbye to the network; a card that is dying takes its time.
+# A stop flushes to the disk and ends connections; a card that is failing takes long.
 STOP_SECONDS_MAX = 20.0
 # From a Python start to the first accepted connection; a Raspberry Pi Zero takes ten seconds.
 READY_SECONDS_MAX = 60.0
@@ -38,11 +38,11 @@ class ChildEnded(Exception):
 
 @dataclass
 class Child:
-    """One process: its name, what starts it, and whether it says when it is ready."""
+    """One process: its name, what starts it, and whether it reports when it is ready."""
 
     name: str
     command: Sequence[str]
-    says_ready: bool = False
+    reports_ready: bool = False
     _process: asyncio.subprocess.Process | None = field(default=None, init=False)
     _watch: asyncio.Task[None] | None = field(default=None, init=False)
 
@@ -58,7 +58,7 @@ class Supervisor:
         self._is_stopping = False
 
     async def start(self, child: Child) -> None:
-        """Start the child, wait until it is ready if it says so, and keep it running.
+        """Start the child, wait until it is ready if it reports that, and keep it running.
 
         Raises ChildEnded where it ends before that: starting it again would not help.
         """
@@ -71,7 +71,7 @@ class Supervisor:
         await asyncio.gather(*(self._end(child) for child in self._children if child.name in names))
 
     def kill(self) -> None:
-        """End all children at once, for an operator who does not want to wait."""
+        """End all children immediately, for an operator who does not want to wait."""
         self._is_stopping = True
         for child in self._children:
             _signal(child, signal.SIGKILL)
@@ -80,7 +80,7 @@ class Supervisor:
         environment = dict(self._environment)
         inherited: tuple[int, ...] = ()
         read_end = write_end = -1
-        if child.says_ready:
+        if child.reports_ready:
             read_end, write_end = os.pipe()
             environment[READY_VARIABLE] = str(write_end)
             inherited = (write_end,)
@@ -95,7 +95,7 @@ class Supervisor:
         finally:
             if write_end >= 0:
                 os.close(write_end)
-        if read_end >= 0 and not await _says_ready(read_end):
+        if read_end >= 0 and not await _reports_ready(read_end):
             status = await child._process.wait()
             raise ChildEnded(f"{child.name} {_ending_of(status)} before it was ready", status)
 
@@ -132,7 +132,7 @@ class Supervisor:
             await child._process.wait()
 
 
-async def _says_ready(read_end: int) -> bool:
+async def _reports_ready(read_end: int) -> bool:
     """Wait for the child's word; False where it ends, or takes too long, without one."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Tables of what the broker says about itself, for a terminal.
+"""Tables of what the broker reports about itself, for a terminal.
 
 Names in an answer (client ids, topics) come from clients: they are shown as text, never as
 markup, and control characters as escapes.
@@ -16,7 +16,7 @@ Answer = dict[str, Any]
 
 
 def status_table(answer: Answer) -> RenderableType:
-    """The `status` answer as two columns, warnings first."""
+    """Return the `status` answer as two columns, warnings first."""
     table = Table(box=box.SIMPLE, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -29,7 +29,7 @@ def status_table(answer: Answer) -> RenderableType:
         ("gateway", f"{_text(answer.get('gateway'))}, version {_text(answer.get('version'))}"),
         ("state", f"{_text(answer.get('state'))}, up {_duration(answer.get('uptime_seconds'))}"),
         ("clock", _clock(answer)),
-        ("listeners", ", ".join(_listener(door) for door in answer.get("listeners", []))),
+        ("listeners", ", ".join(_listener(each) for each in answer.get("listeners", []))),
         ("connections", _pairs(connections)),
         ("sessions", _pairs(sessions)),
         ("subscriptions", f"{answer.get('subscriptions')}, retained {answer.get('retained')}"),
@@ -74,7 +74,7 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """The `sessions` answer, one line a session."""
+    """Return the `sessions` answer, one line a session."""
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("client id", overflow="fold", min_width=16)
     table.add_column("state", no_wrap=True)
@@ -96,7 +96,7 @@ def sessions_table(answer: Answer) -> RenderableType:
 
 
 def session_tables(answer: Answer) -> RenderableType:
-    """The `session` answer: its facts, its subscriptions, what is in flight."""
+    """Return the `session` answer: its facts, its subscriptions, what is in flight."""
     facts = Table(box=box.SIMPLE, show_header=False)
     for name, value in answer.items():
         if name not in ("subscriptions", "inflight"):
@@ -125,12 +125,14 @@ def _pairs(values: Answer) -> str:
     return ", ".join(pairs) or "-"
 
 
-def _listener(door: Answer) -> str:
-    path = _text(door.get("path") or "")
-    bind = _text(door.get("bind") or "")
+def _listener(listener: Answer) -> str:
+    path = _text(listener.get("path") or "")
+    bind = _text(listener.get("bind") or "")
     host = f"[{bind}]" if ":" in bind else bind
-    network = f"{host}:{_text(door.get('port'))}" if bind else ""
-    return f"{_text(door.get('protocol'))} {network}{path}"
+    network = f"{host}:{_text(listener.get('port'))}" if bind else ""
+    days = _part(listener, "certificate").get("days_left")
+    certificate = f" (certificate for {days} days)" if isinstance(days, int) else ""
+    return f"{_text(listener.get('protocol'))} {network}{path}{certificate}"
 
 
 def _duration(seconds: object) -> str:

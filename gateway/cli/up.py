@@ -82,35 +82,37 @@ def up(
 
 
 def _with_free_ports(configuration: "Configuration") -> "Configuration":
-    """The configuration with ports that can be had; a port 0 becomes one that all processes
-    know."""
+    """Return the configuration with ports that are free.
+
+    A port 0 becomes one that all processes know.
+    """
     from gateway.cli.ports import free_port
 
-    doors = []
-    for door in configuration.listeners:
-        if door.path is not None:
-            doors.append(door)
+    listeners = []
+    for listener in configuration.listeners:
+        if listener.path is not None:
+            listeners.append(listener)
             continue
-        port = free_port(door.bind, door.port, what="the broker", mend=LISTENER_MEND)
-        doors.append(replace(door, port=port))
+        port = free_port(listener.bind, listener.port, what="the broker", mend=LISTENER_MEND)
+        listeners.append(replace(listener, port=port))
     page = configuration.api
     port = free_port(page.bind, page.port, what="the page", mend=API_MEND)
-    return replace(configuration, listeners=tuple(doors), api=replace(page, port=port))
+    return replace(configuration, listeners=tuple(listeners), api=replace(page, port=port))
 
 
 def environment_of(
     configuration: "Configuration", around: Mapping[str, str], *, as_services: bool = False
 ) -> dict[str, str]:
-    """The children's environment: what the options said, and what differs in development."""
+    """Return the children's environment: the options, and what differs in development."""
     from gateway.configuration.description import table_of
 
     environment = dict(around)
     environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
     environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
-    doors = [table_of(door) for door in configuration.listeners]
+    listeners = [table_of(each) for each in configuration.listeners]
     # TOML has no null: what has no value is left out.
     environment["ONCEGATE_LISTENERS"] = json.dumps(
-        [{key: value for key, value in door.items() if value is not None} for door in doors]
+        [{key: value for key, value in each.items() if value is not None} for each in listeners]
     )
     if as_services:
         return environment
@@ -138,9 +140,9 @@ async def _run(
     oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
     exit_code = EXIT_OK
     try:
-        await supervisor.start(Child("broker", [*oncegate, "broker", *options], says_ready=True))
+        await supervisor.start(Child("broker", [*oncegate, "broker", *options], reports_ready=True))
         await supervisor.start(Child("upload", [*oncegate, "upload", *options]))
-        await supervisor.start(Child("api", [*oncegate, "api", *options], says_ready=True))
+        await supervisor.start(Child("api", [*oncegate, "api", *options], reports_ready=True))
         if not configuration.serial and not as_services:
             link = str(_board_link(configuration))
             await supervisor.start(Child("board", [*oncegate, "simulate-board", link, *options]))
@@ -156,7 +158,7 @@ async def _run(
         _say(str(error))
         is_mistake = error.exit_code == EXIT_CONFIGURATION
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
-    # Readings stop first, so that the broker has everybody's last words; the uploader goes last, so
+    # Readings stop first, so that the broker has all last messages; the uploader goes last, so
     # that the broker's own last words are in a segment.
     for name in ("bridge", "board", "api", "broker", "upload"):
         await supervisor.stop(name)
@@ -170,7 +172,7 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
 
     def on_signal() -> None:
         if stop.is_set():
-            _say("stopping at once; nothing that was acknowledged is lost")
+            _say("stopping immediately; nothing that was acknowledged is lost")
             supervisor.kill()
         stop.set()
 
@@ -182,9 +184,9 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
 
 def _say_what_is_reached(configuration: "Configuration") -> None:
     page = configuration.api
-    places = ", ".join(door.place for door in configuration.listeners)
+    places = ", ".join(each.place for each in configuration.listeners)
     _say(f"runs; the broker listens on {places}, the page on {page.bind} port {page.port}")
-    if not any(door.is_reached_from_network for door in configuration.listeners):
+    if not any(each.is_reached_from_network for each in configuration.listeners):
         _say(
             "the broker is reached from here alone (in a container: from this container's network "
             'alone); bind = "0.0.0.0" and anonymous = false in [[listeners]], with [access] '
@@ -201,7 +203,6 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    host, port = configuration.broker_address
     page = configuration.api
     data_dir = configuration.gateway.data_dir
     command = escape(_command())
@@ -210,7 +211,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     console.print("\n[bold green]Oncegate runs.[/] Ctrl-C stops it.\n")
     for name, value in (
         ("page", f"http://{page.bind}:{page.port}/"),
-        ("readings", f"mosquitto_sub -h {host} -p {port} -t 'sensors/#' -v"),
+        ("readings", subscribing_command(configuration)),
         ("status", f"{command} ctl status{escape(at_data_dir)}"),
         ("tables", f"{command} ingest{escape(at_data_dir)}"),
         ("data", escape(str(data_dir))),
@@ -223,8 +224,20 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     console.print()
 
 
+def subscribing_command(configuration: "Configuration") -> str:
+    """Return the command that shows readings, at a listener without a password if there is one."""
+    plain = [listener for listener in configuration.listeners if listener.is_plain]
+    if configuration.bridge.broker is not None:
+        (host, port), asks = configuration.broker_address, configuration.bridge.username is not None
+    else:
+        chosen = next((each for each in plain if each.anonymous), plain[0])
+        (host, port), asks = chosen.address, not chosen.anonymous
+    user = " -u USER -P PASSWORD" if asks else ""
+    return f"mosquitto_sub -h {host} -p {port}{user} -t 'sensors/#' -v"
+
+
 def _command() -> str:
-    """How the person at the terminal can call this command again."""
+    """Return how the person at the terminal can call this command again."""
     called = Path(sys.argv[0])
     if called.name != "oncegate":
         return "oncegate"
@@ -243,5 +256,5 @@ def _say(line: str) -> None:
     try:
         print(f"oncegate: {line}", file=sys.stderr, flush=True)
     except OSError:
-        # The terminal is gone; stopping cleanly matters more than saying so.
+        # The terminal is gone; stopping cleanly matters more than writing a line.
         return

@@ -32,7 +32,7 @@ def update(
     The bundle is verified, and written into the slot that does not run; the gateway goes on
     meanwhile, and the power may go at any moment. The next restart tries the new slot. It is kept
     when the gateway turns out healthy, otherwise the device goes back to the slot of now by itself.
-    Readings, settings and identity stay. `oncegate-device status` and the status page tell how far
+    Readings, settings and identity stay. `oncegate-device status` and the status page show how far
     it came.
 
     Elsewhere than on the card, an installation is updated as it was installed: apt or pip.
@@ -54,7 +54,7 @@ def update(
 
 
 def _way_here() -> str:
-    """How this installation is updated."""
+    """Return how this installation is updated."""
     if Path(sys.prefix) == PACKAGE:
         return "update the package with `apt install ./oncegate_VERSION_ARCHITECTURE.deb`"
     return "update this installation with `pip install --upgrade 'oncegate[all]'`"

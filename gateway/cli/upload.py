@@ -45,7 +45,7 @@ def upload(
 
 
 def session_log_settings_of(configuration: "Configuration") -> "SessionLogSettings":
-    """The session log's part of the configuration."""
+    """Return the session log's part of the configuration."""
     from gateway.configuration import gateway_id
     from gateway.session_log.settings import SessionLogSettings
 

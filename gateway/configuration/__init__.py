@@ -1,4 +1,4 @@
-"""What the operator says, checked before anything is done with it.
+"""What the operator configures, checked before anything is done with it.
 
 This room turns one TOML file, the environment and the command line into one immutable
 `Configuration`. It owes its callers values that are in range and already converted (seconds,

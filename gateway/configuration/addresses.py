@@ -1,7 +1,7 @@
 """Network addresses, paths, topic filters and URLs as the operator writes them.
 
 Companions of `quantities`: each annotates one field, converts nothing but paths, and refuses with a
-sentence that says what is allowed.
+sentence that names what is allowed.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
 def _any_case(text: str) -> str:
-    """A pattern for `text` in small and capital letters, which JSON Schema has no flag for."""
+    """Return a pattern for `text` in both cases, which JSON Schema has no flag for."""
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
 
 
@@ -39,7 +39,7 @@ def _short_path(bytes_max: int) -> dict[str, Any]:
 
 
 def is_loopback(bind: str) -> bool:
-    """Whether only this machine can reach a listener at `bind`."""
+    """Return whether only this machine can reach a listener at `bind`."""
     if bind == "localhost":
         return True
     try:
@@ -49,7 +49,7 @@ def is_loopback(bind: str) -> bool:
 
 
 def host_and_port_of(address: str) -> tuple[str, int]:
-    """`127.0.0.1:1883` or `[::1]:1883` taken apart; ValueError where it is neither."""
+    """Split `127.0.0.1:1883` or `[::1]:1883`; raise ValueError where it is neither."""
     match = _ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65535:
         raise ValueError(f"{address!r} is not HOST:PORT, like 127.0.0.1:1883 or [::1]:1883")

@@ -5,9 +5,10 @@ The models are made of the sections, so that a key stands in one place. No other
 imports pydantic, which a process that only uses a configuration does not need.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, Field
-from typing import Annotated, Any, ClassVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 
 import pydantic
 from pydantic import (
@@ -20,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from gateway.configuration.conflicts import conflicts
 from gateway.configuration.problems import ConfigurationError, Location, Written, lines_of
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.whole import Configuration
@@ -52,13 +54,16 @@ def configuration_of(
     tables: Mapping[str, Any],
     source_of: Callable[[Location], str],
     protocols: Protocols = NO_PROTOCOLS,
+    *,
+    unknown: Collection[str] = (),
 ) -> Configuration:
-    """The configuration that `tables` (TOML's) describe.
+    """Return the configuration that `tables` (TOML's) describe.
 
     Args:
         tables: the sections by name, as the file has them.
         source_of: names where a value came from.
         protocols: the values of `framing`, with the keys that each adds to its table.
+        unknown: sections of which something could not be read: nothing follows from their values.
 
     Raises:
         ConfigurationError: with a line for each mistake.
@@ -66,14 +71,39 @@ def configuration_of(
     assert protocols or not tables.get("serial"), (
         "a program that accepts [[serial]] gives protocols"
     )
+    lines: list[str] = []
+    wrong = {*unknown}
     try:
-        model = _CONFIGURATION.model_validate(tables, context=protocols)
+        made = _made_of(tables, protocols)
     except ValidationError as error:
-        written = Written(tables, source_of, protocols)
-        raise ConfigurationError(lines_of(error, written)) from None
-    made = _section_of(model)
+        lines = lines_of(error, Written(tables, source_of, protocols))
+        places = [details["loc"] for details in error.errors()]
+        wrong |= {str(place[0]) for place in places if place}
+        made = _made_of(_without(tables, places), protocols)
+    lines += [f"{source_of(())}: use {mend}" for mend in conflicts(made, wrong)]
+    if lines:
+        raise ConfigurationError(lines)
+    return made
+
+
+def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
+    made = _section_of(_CONFIGURATION.model_validate(tables, context=protocols))
     assert isinstance(made, Configuration)
     return made
+
+
+def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
+    """Return the tables that have no mistake; a section that has one is left out as a whole."""
+    wrong = {tuple(place[:2]) for place in places}
+    right: dict[str, Any] = {}
+    for name, table in tables.items():
+        if isinstance(table, list) and (name,) not in wrong:
+            kept = [each for number, each in enumerate(table) if (name, number) not in wrong]
+            if kept:
+                right[name] = kept
+        elif not any(place[:1] == (name,) for place in wrong):
+            right[name] = table
+    return right
 
 
 def _model_of(section: type[Section]) -> type[_Model]:
@@ -90,12 +120,14 @@ def _model_of(section: type[Section]) -> type[_Model]:
 
 
 def _checked_type(written: Any) -> Any:
-    """A key's type with the models in the sections' places."""
+    """Return a key's type with the models in the sections' places."""
     if isinstance(written, type) and issubclass(written, Section):
         return _model_of(written)
     if get_origin(written) is Annotated:
         inner, *notes = get_args(written)
         return Annotated[(_checked_type(inner), *notes)]
+    if get_origin(written) in (Union, UnionType):
+        return Union[tuple(_checked_type(each) for each in get_args(written))]  # noqa: UP007
     if get_origin(written) is tuple:
         return tuple[tuple(_checked_type(each) for each in get_args(written))]  # type: ignore[misc]
     return written
@@ -116,7 +148,7 @@ def _framing_of(written: object, info: ValidationInfo) -> str:
 
 
 def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
-    """The settings of the protocol; None where `framing` is wrong, which has its own line."""
+    """Return the protocol's settings; None where `framing` is wrong, which has its own line."""
     protocols, port = _protocols_in(info), info.data
     if "framing" not in port:
         return None
@@ -130,7 +162,7 @@ def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSe
 
 
 def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
-    """A device of another protocol's form of names would repeat the numbers of its readings."""
+    """Refuse names of another protocol's form: they would repeat the numbers of its readings."""
     for framing, protocol in protocols.items():
         prefix = protocol.device_prefix
         if prefix is not None and any(name.startswith(prefix) for name in names):

@@ -24,7 +24,7 @@ class Key:
 
 
 def keys(configuration: Configuration) -> Iterator[Key]:
-    """All keys in the order of the sections; those of lists of tables once for each table."""
+    """Yield all keys in the order of the sections; those of lists of tables once for each table."""
     for section, value in _sections_of(configuration):
         if isinstance(value, Section):
             yield from _keys_of(f"[{section}]", value)
@@ -34,7 +34,7 @@ def keys(configuration: Configuration) -> Iterator[Key]:
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
-    """`table_of` every section, and of each table of a list of tables."""
+    """Return `table_of` every section, and of each table of a list of tables."""
     return {
         section: table_of(value)
         if isinstance(value, Section)
@@ -44,7 +44,7 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """A section's keys as JSON values, as a file would have them; None where a key has no value."""
+    """Return a section's keys as JSON values, as a file would have them; None for no value."""
     return {
         key.name: written_of(key, getattr(part, key.name))
         for part in _parts_of(section)
@@ -53,7 +53,7 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """A key's value as a person writes it (`"30s"`), as a JSON value; None where there is none."""
+    """Return a key's value as a person writes it (`"30s"`), as a JSON value; None for no value."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
@@ -66,7 +66,7 @@ def written_of(key: Field[Any], value: Any) -> Any:
 
 
 def text_of(key: Field[Any], value: Any) -> str:
-    """A key's value as a file would have it; `-` where there is none."""
+    """Return a key's value as a file would have it; `-` where there is none."""
     written = written_of(key, value)
     if written is None:
         return "-"
@@ -85,13 +85,13 @@ def _keys_of(prefix: str, section: Section) -> Iterator[Key]:
 
 
 def _parts_of(section: Section) -> Iterator[Section]:
-    """What stands in one table of the file: of a serial port also the keys of its protocol."""
+    """Yield what stands in one table of the file: of a serial port also its protocol's keys."""
     yield section
     if isinstance(section, Serial):
         yield section.protocol
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """What `Annotated` says of a type, also where it stands beside None."""
+    """Yield the notes of `Annotated` for a type, also where it stands beside None."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

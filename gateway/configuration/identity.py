@@ -1,9 +1,9 @@
 """The gateway's id: made once, on the first start, and kept.
 
 `(gateway, boot, sequence)` names an event without a time limit, so an id that changed by itself
-would cut the gateway's history in two. It is on the disk before anyone hears it. An id that the
+would cut the gateway's history in two. It is on the disk before it is used. An id that the
 disk lost or damaged keeps nothing from starting: the session log beside it carries it too, and
-where that does not either, a new one is made and the log says so (docs/decisions/0041).
+where that does not either, a new one is made and the log reports it (docs/decisions/0041).
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from gateway.files.disk_errors import is_unreadable
 from gateway.files.durable import replace_durably
 from gateway.files.lock import alone_in
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 ID_FILE = "gateway-id"
 _ID = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
@@ -32,7 +32,7 @@ _SEGMENT = re.compile(
 
 
 def gateway_id(configuration: Configuration) -> str:
-    """`[gateway] id`, else the id kept in the data directory, else one that is kept from now on.
+    """Return `[gateway] id`, else the id in the data directory, else one kept from now on.
 
     Makes the data directory if it is missing. Raises OSError where it cannot be written.
     """
@@ -49,7 +49,7 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def known_id(directory: Path) -> str:
-    """The id of the gateway whose data directory this is, or nothing: a reader makes none."""
+    """Return the id of the gateway whose data directory this is, or nothing; make none."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept
@@ -68,7 +68,7 @@ def _kept_in(directory: Path) -> str | None:
 
 
 def _begin(directory: Path, *, is_damaged: bool) -> str:
-    """Keep the id that the session log carries, or a new one, and tell where one was lost."""
+    """Keep the id that the session log carries, or a new one; log where one was lost."""
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"
     path = directory / ID_FILE
@@ -79,27 +79,27 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
         os.link(path, aside)
     partial = path.with_name(f"{ID_FILE}.partial")
     replace_durably(path, f"{chosen}\n".encode("ascii"), partial=partial)
-    trouble = "does not hold a gateway id" if is_damaged else "is gone"
+    fault = "does not hold a gateway id" if is_damaged else "is gone"
     if former is not None:
-        _log.error("%s %s: it is %s again, as the session log says", path, trouble, former)
+        logger.error("%s %s: it is %s again, as in the session log", path, fault, former)
     elif is_damaged:
-        _log.error(
-            "%s %s, and no session log says which it was: this gateway is %s from now on; to go on "
+        logger.error(
+            "%s %s, and no session log has it: this gateway is %s from now on; to go on "
             "under its former id, write that into the file and restart",
             path,
-            trouble,
+            fault,
             chosen,
         )
     return chosen
 
 
 def _id_in_session_log(log_dir: Path) -> str | None:
-    """The id under which the newest segment was sealed."""
+    """Return the id under which the newest segment was sealed."""
     return _id_in_chain(log_dir / "chain.json") or _id_in_names(log_dir)
 
 
 def _id_in_chain(path: Path) -> str | None:
-    """Two lines: JSON and its sha256. The newest head is the last one."""
+    """Read the id from two lines, JSON and its sha256. The newest head is the last one."""
     try:
         text, _, checksum = path.read_bytes().partition(b"\n")
     except OSError:

@@ -17,14 +17,15 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "listeners": {
         "bind": "Address at which the broker listens.",
-        "port": 'TCP port; 0 takes any free one. Default with protocol = "websocket": 8083.',
+        "port": "TCP port; 0: any free one. Default: 1883, 8083 (websocket); with tls 8883, 8084.",
         "protocol": "MQTT on TCP, in WebSocket frames at /mqtt, or on a Unix socket.",
         "anonymous": "Whether clients without a user name are admitted.",
         "allow_anonymous_network": "Admits clients without authentication from other machines.",
         "path": 'Path of the Unix socket, with protocol = "unix" only.',
         "origins": 'Origins of pages that may connect, with protocol = "websocket" only.',
-        "proxy_protocol": "Whether each connection begins with a PROXY protocol version 2 header.",
-        "tls": "Not available in this version.",
+        "proxy_protocol": "Whether each connection begins with a PROXY protocol header.",
+        "proxy_protocol_certificates": "Whether a certificate's name in that header is a user.",
+        "tls": "The certificate of TLS at this listener: MQTT over TLS, or WSS.",
         "max_connections": "This listener's share of [mqtt] max_connections.",
     },
     "mqtt": {
@@ -73,6 +74,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "access": {
         "password_file": "File of users, written by `oncegate passwd`.",
+        "rules_file": "File of access rules: who may publish and subscribe to what.",
     },
     "hooks": {
         "module": "Python module that observes the broker.",

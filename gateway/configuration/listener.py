@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import BindAddress, Origin, SocketPath, is_loopback
+from gateway.configuration.tls import Tls
 from gateway.keys.quantities import Items, Whole, refusal
 from gateway.keys.section import Section
 
-WEBSOCKET_PORT = 8083
+WEBSOCKET_PORT, TLS_PORT, WEBSOCKET_TLS_PORT = 8083, 8883, 8084
 _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 
@@ -25,30 +26,40 @@ class Listener(Section):
     path: Annotated[Path, SocketPath()] | None = None
     origins: Annotated[tuple[Annotated[str, Origin()], ...], Items()] = ()
     proxy_protocol: bool = False
-    tls: dict[str, Any] | None = None
+    proxy_protocol_certificates: bool = False
+    tls: Tls | None = None
     max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
+        has_tls = written.get("tls") is not None
         if written.get("protocol") == "websocket":
-            return {"port": WEBSOCKET_PORT, **written}
+            return {"port": WEBSOCKET_TLS_PORT if has_tls else WEBSOCKET_PORT, **written}
+        if has_tls and written.get("protocol", "mqtt") == "mqtt":
+            return {"port": TLS_PORT, **written}
         return written
 
     def check(self) -> None:
-        if self.tls is not None:
-            raise refusal("no tls: TLS is not available in this version")
         if self.origins and self.protocol != "websocket":
             raise refusal('no origins: they belong to protocol = "websocket"')
         if self.protocol == "unix":
             if self.path is None:
                 raise refusal('path, where the socket is to be, with protocol = "unix"')
+            if self.tls is not None:
+                raise refusal('no tls with protocol = "unix": its bytes do not leave this machine')
             if (self.bind, self.port) != (_DEFAULT_BIND, _DEFAULT_PORT):
                 raise refusal('path alone with protocol = "unix": it has no bind and no port')
         elif self.path is not None:
             raise refusal('no path: it belongs to protocol = "unix"')
-        if self.anonymous and not self.allow_anonymous_network and self.is_reached_from_network:
+        if self.proxy_protocol_certificates and (not self.proxy_protocol or self.tls is not None):
             raise refusal(
-                "anonymous = false with [access] password_file, because "
+                "proxy_protocol_certificates with proxy_protocol = true and without tls: it is for "
+                "a proxy that ends TLS itself"
+            )
+        if self.is_open_to_network and not self.allow_anonymous_network:
+            raise refusal(
+                "anonymous = false with [access] password_file, or tls with client_certificates = "
+                '"required", because '
                 f"{self._who_reaches_it}; allow_anonymous_network = true opens it to everyone"
             )
 
@@ -56,6 +67,21 @@ class Listener(Section):
     def is_reached_from_network(self) -> bool:
         """Whether clients of other machines come in there: through a proxy on this one, perhaps."""
         return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
+
+    @property
+    def is_open_to_network(self) -> bool:
+        """Whether clients of other machines come in there without proving who they are."""
+        return self.anonymous and not self.demands_users and self.is_reached_from_network
+
+    @property
+    def proves_users(self) -> bool:
+        """Whether a certificate may prove who a client is."""
+        return self.proxy_protocol_certificates or (self.tls is not None and self.tls.proves_users)
+
+    @property
+    def demands_users(self) -> bool:
+        """Whether a certificate proves who each client is."""
+        return self.tls is not None and self.tls.demands_users
 
     @property
     def _who_reaches_it(self) -> str:
@@ -69,6 +95,12 @@ class Listener(Section):
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
+    def address(self) -> tuple[str, int]:
+        """Host and port at which a client on this machine reaches a listener on TCP."""
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
+        return everywhere.get(self.bind, self.bind), self.port
+
+    @property
     def is_plain(self) -> bool:
         """Whether a client finds MQTT on TCP there, with nothing before or around it."""
-        return self.protocol == "mqtt" and not self.proxy_protocol
+        return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None

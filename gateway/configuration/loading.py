@@ -21,6 +21,7 @@ from gateway.configuration.problems import (
     shown,
     suggestion,
 )
+from gateway.configuration.variables import RESERVED, is_reserved
 from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
 from gateway.keys.section import fields_of, keys_of
@@ -38,7 +39,7 @@ def load(
     overrides: Mapping[str, object],
     protocols: Protocols | None,
 ) -> Configuration:
-    """The configuration from `path` (None: no file), `environment` and `overrides`.
+    """Return the configuration from `path` (None: no file), `environment` and `overrides`.
 
     Args:
         path: the file.
@@ -50,37 +51,103 @@ def load(
     Raises:
         ConfigurationError: with one line for each mistake.
     """
-    sources: dict[Location, str] = {}
-    file_name = str(path) if path is not None else "the defaults"
-    tables = _read(path) if path is not None else {}
-    _add_environment(tables, sources, environment)
-    for name, value in overrides.items():
-        if value is not None and name == "listen":
-            _listen_at(tables, sources, value)
-        elif value is not None:
-            _set(tables, sources, tuple(name.split(".")), value, COMMAND_LINE)
-
-    def source_of(location: Location) -> str:
-        return sources.get(tuple(location[:2])) or sources.get(tuple(location[:1])) or file_name
+    gathered = _Gathered(str(path) if path is not None else "the defaults")
+    if path is not None:
+        gathered.add_file(path)
+    gathered.add_environment(environment)
+    gathered.add_overrides(overrides)
 
     from gateway.configuration.checking import configuration_of  # noqa: PLC0415
 
-    return configuration_of(tables, source_of, protocols or {})
-
-
-def _listen_at(tables: dict[str, Any], sources: dict[Location, str], address: object) -> None:
     try:
-        bind, port = host_and_port_of(str(address))
-    except ValueError as error:
-        raise ConfigurationError([f"{COMMAND_LINE}: --listen: {error}"]) from None
-    listeners = tables.get("listeners")
-    first = listeners[0] if isinstance(listeners, list) and listeners else {}
-    if isinstance(first, dict):
-        _set(tables, sources, ("listeners",), [first | {"bind": bind, "port": port}], COMMAND_LINE)
+        configuration = configuration_of(
+            gathered.tables, gathered.source_of, protocols or {}, unknown=gathered.unknown
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError([*gathered.problems, *error.problems]) from None
+    if gathered.problems:
+        raise ConfigurationError(gathered.problems)
+    return configuration
+
+
+class _Gathered:
+    """What the sources have set so far, and what was wrong with them."""
+
+    def __init__(self, file_name: str) -> None:
+        self._file_name = file_name
+        self._sources: dict[Location, str] = {}
+        self.tables: dict[str, Any] = {}
+        self.problems: list[str] = []
+        self.unknown: set[str] = set()
+        """Sections of which something could not be read."""
+
+    def source_of(self, location: Location) -> str:
+        """Where the value at a location came from."""
+        for known in (tuple(location[:2]), tuple(location[:1])):
+            if known in self._sources:
+                return self._sources[known]
+        return self._file_name
+
+    def add_file(self, path: Path) -> None:
+        try:
+            self.tables = _read(path)
+        except ConfigurationError as error:
+            self.problems += error.problems
+            self.unknown |= {*keys_of(Configuration)}
+
+    def add_environment(self, environment: Mapping[str, str]) -> None:
+        places = variables()
+        for name in sorted(environment):
+            text = environment[name]
+            if name in places:
+                self._add_variable(name, places[name], text)
+            elif name.startswith(_PREFIX) and not is_reserved(name, text):
+                # All begin alike, and are too many to name.
+                mend = suggestion(name, (*places, *RESERVED), likeness=0.0)
+                self.problems.append(f"{name} sets no key of this version: {mend}")
+
+    def add_overrides(self, overrides: Mapping[str, object]) -> None:
+        for name, value in overrides.items():
+            if value is not None and name == "listen":
+                self._listen_at(str(value))
+            elif value is not None:
+                self._set(tuple(name.split(".")), value, COMMAND_LINE)
+
+    def _add_variable(self, name: str, location: Location, text: str) -> None:
+        value = _value_of(text)
+        if isinstance(value, str) and location[0] in LISTS:
+            self.unknown.add(str(location[0]))
+            self.problems.append(
+                f"{name} = {shown(value)} is not TOML: use [{{ key = value, ... }}, ...]"
+            )
+        else:
+            self._set(location, _as_text_where_due(location, value, text), name)
+
+    def _listen_at(self, address: str) -> None:
+        try:
+            bind, port = host_and_port_of(address)
+        except ValueError as error:
+            self.unknown.add("listeners")
+            self.problems.append(f"{COMMAND_LINE}: --listen: {error}")
+            return
+        listeners = self.tables.get("listeners")
+        first = listeners[0] if isinstance(listeners, list) and listeners else {}
+        if isinstance(first, dict):
+            self._set(("listeners",), [first | {"bind": bind, "port": port}], COMMAND_LINE)
+
+    def _set(self, location: Location, value: object, source: str) -> None:
+        self._sources[tuple(location)] = source
+        if len(location) == 1:
+            self.tables[str(location[0])] = value
+            return
+        section = self.tables.setdefault(str(location[0]), {})
+        # A file that has `mqtt = 1` is refused as a whole later; there is nothing to set in it.
+        if isinstance(section, dict):
+            section[str(location[1])] = value
 
 
 def variables() -> dict[str, Location]:
-    """Every environment variable of the configuration and the place that it sets."""
+    """Return every environment variable of the configuration and the place that it sets."""
     places: dict[str, Location] = {}
     for name in keys_of(Configuration):
         section = section_at(name)
@@ -114,36 +181,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigurationError([f"{path}: is not a configuration: nested too deeply"]) from None
 
 
-def _add_environment(
-    tables: dict[str, Any], sources: dict[Location, str], environment: Mapping[str, str]
-) -> None:
-    places = variables()
-    sections = tuple(f"{_PREFIX}{name}_".upper() for name in keys_of(Configuration))
-    problems = []
-    for name in sorted(environment):
-        if name in places:
-            location = places[name]
-            value = _value_of(environment[name])
-            if isinstance(value, str) and location[0] in LISTS:
-                problems.append(
-                    f"{name} = {shown(value)} is not TOML: use [{{ key = value, ... }}, ...]"
-                )
-                continue
-            _set(
-                tables,
-                sources,
-                location,
-                _as_text_where_due(location, value, environment[name]),
-                name,
-            )
-        elif name.startswith(sections):
-            problems.append(f"{name} sets no key of this version: {suggestion(name, places)}")
-    if problems:
-        raise ConfigurationError(problems)
-
-
 def _value_of(text: str) -> object:
-    """The text as a TOML value, else as JSON, else as it is."""
+    """Return the text as a TOML value, else as JSON, else as it is."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -159,26 +198,9 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """A password `12345` or a path `2024` is a text even though TOML would read a number."""
+    """Return a password `12345` or a path `2024` as a text, although TOML reads a number."""
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value
     section = section_at(str(location[0]))
     written_type = next(str(key.type) for key in fields_of(section) if key.name == location[1])
     return text if "str" in written_type or "Path" in written_type else value
-
-
-def _set(
-    tables: dict[str, Any],
-    sources: dict[Location, str],
-    location: Location,
-    value: object,
-    source: str,
-) -> None:
-    sources[tuple(location)] = source
-    if len(location) == 1:
-        tables[str(location[0])] = value
-        return
-    section = tables.setdefault(str(location[0]), {})
-    # A file that says `mqtt = 1` is refused as a whole later; there is nothing to set in it.
-    if isinstance(section, dict):
-        section[str(location[1])] = value

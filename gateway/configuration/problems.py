@@ -4,8 +4,8 @@
 
     gateway.toml: [mqtt] max_inflight = -1 is not allowed: use a whole number from 0 to 65535
 
-It leaves the choice of what is allowed to the annotations of the sections, and only words what
-they say.
+It leaves the choice of what is allowed to the annotations of the sections, and only formats
+them.
 """
 
 import difflib
@@ -60,13 +60,13 @@ class Written:
     protocols: Protocols
 
     def framing_at(self, location: Location) -> str:
-        """The protocol of the `[[serial]]` table in which `location` is."""
+        """Return the protocol of the `[[serial]]` table in which `location` is."""
         framing: str = self.tables[str(location[0])][location[1]].get("framing", DEFAULT_FRAMING)
         return framing
 
 
 def lines_of(error: "ValidationError", written: Written) -> list[str]:
-    """One line for each finding."""
+    """Return one line for each finding."""
     return [
         _line_of(details, written)
         for details in error.errors()
@@ -76,7 +76,7 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """A value as the file would have it, cut to a length that fits in a line."""
+    """Return a value as the file would have it, cut to a length that fits in a line."""
     if isinstance(value, Path):
         value = str(value)
     try:
@@ -88,24 +88,29 @@ def shown(value: object) -> str:
 
 
 def section_at(name: str) -> type[Section]:
-    """The class of a section, or of each table of a list of tables."""
+    """Return the class of a section, or of each table of a list of tables."""
     types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | _TABLES
     section: type[Section] = types[name]
     return section
 
 
-def suggestion(unknown: str, known: Iterable[str]) -> str:
-    """A mend for a key that is not known: the nearest one, or all of them."""
+def suggestion(unknown: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+    """Return a mend for a key that is not known: the nearest one, or all of them.
+
+    `likeness` is how much of it the nearest one needs, from 0 (any) to 1 (all).
+    """
     names = sorted(known)
-    nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=likeness)
     if nearest:
         return f'did you mean "{nearest[0]}"?'
     return f"known are {', '.join(names)}"
 
 
 def place_of(location: Location) -> str:
-    """`("mqtt", "max_inflight")` as `[mqtt] max_inflight`, `("listeners", 1, "port")` as
-    `[[listeners]] (2nd) port`."""
+    """Return `("mqtt", "max_inflight")` as `[mqtt] max_inflight`.
+
+    `("listeners", 1, "port")` becomes `[[listeners]] (2nd) port`.
+    """
     if not location:
         return "the configuration"
     section, *rest = location
@@ -149,7 +154,7 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
 
 
 def _table_at(location: Location, written: Written) -> type[Section]:
-    """The declaration of the table at a location."""
+    """Return the declaration of the table at a location."""
     if not location:
         return Configuration
     section, within = section_at(str(location[0])), location[1:]
@@ -162,7 +167,7 @@ def _table_at(location: Location, written: Written) -> type[Section]:
 
 
 def _sections_in(written_type: Any) -> Iterator[type[Section]]:
-    """The tables that a key's type is made of."""
+    """Yield the tables that a key's type is made of."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type
     for part in get_args(written_type):
@@ -170,7 +175,7 @@ def _sections_in(written_type: Any) -> Iterator[type[Section]]:
 
 
 def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
-    """What is wrong with which keys there are: those of a protocol follow from `framing`."""
+    """Return what is wrong with which keys there are: a protocol's follow from `framing`."""
     framing, key = written.framing_at(location), str(location[-1])
     own = written.protocols[framing]
     if kind == "missing":

@@ -26,7 +26,7 @@ _PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: 
 
 
 def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
-    """What holds where a key has a value, and where it has another one."""
+    """Return the schema of what holds where a key has a value, and where it has another one."""
     condition = {"properties": {key: {"const": value}}, "required": [key]}
     return {"if": condition, "then": then, "else": otherwise}
 
@@ -41,7 +41,10 @@ def _has_not(key: str) -> Schema:
 
 # The rules of `Section.check` that concern keys of one table.
 _RULES: Final[Mapping[type[Section], list[Schema]]] = {
-    Listener: [_has_not("tls"), _where("protocol", "unix", _has("path"), _has_not("path"))],
+    Listener: [
+        _where("protocol", "unix", _has("path"), _has_not("path")),
+        _where("protocol", "unix", _has_not("tls"), {}),
+    ],
     Serial: [
         {"oneOf": [_has("path"), _has("usb")]},
         {"not": {"required": ["baud_rate", "line"]}},
@@ -50,7 +53,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
 
 
 def schema(protocols: Protocols) -> Schema:
-    """The schema of a whole file in which `framing` has the names of `protocols`."""
+    """Return the schema of a whole file in which `framing` has the names of `protocols`."""
     properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
     _add_protocols(properties["serial"]["items"], protocols)
     return {
@@ -123,7 +126,7 @@ def _default_of(key: Field[Any]) -> Any:
 
 
 def _of_type(written: Any, name: str) -> Schema:
-    """What a type accepts; TOML has no null, so that None beside a type says nothing."""
+    """Return what a type accepts; TOML has no null, so None beside a type adds nothing."""
     origin, arguments = get_origin(written), get_args(written)
     if isinstance(written, type) and issubclass(written, Section):
         return _of_section(written, name)

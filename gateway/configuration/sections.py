@@ -109,9 +109,10 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """Who may connect."""
+    """Who may connect, and what each client may do."""
 
     password_file: Annotated[Path, FilePath()] | None = None
+    rules_file: Annotated[Path, FilePath()] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,7 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The port's own keys, and all others as those of the protocol."""
+        """Return the port's own keys, and all others as those of the protocol."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
@@ -63,7 +63,7 @@ class Serial(Section):
         if self.line is not None and "baud_rate" in self.given:
             raise refusal('either baud_rate or line, and not both: line has the rate, "9600 8N1"')
         if (self.path is None) == (self.usb is None):
-            raise refusal("either path or usb, and not both: one of them says which port it is")
+            raise refusal("either path or usb, and not both: one of them names the port")
         if self.protocol.device_prefix is not None and self.device is not None:
             raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
         if self.line_settings.data_bits not in self.protocol.data_bits:

@@ -1,4 +1,4 @@
-"""The whole configuration: its sections, and which values of several sections fit together."""
+"""The whole configuration: its sections, and what follows from several of them together."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -18,7 +18,7 @@ from gateway.configuration.sections import (
     Upload,
 )
 from gateway.configuration.serial_port import Serial
-from gateway.keys.quantities import Items, refusal
+from gateway.keys.quantities import Items
 from gateway.keys.section import Section
 
 BRIDGE_PROTOCOL_VERSION = 4
@@ -54,9 +54,7 @@ class Configuration(Section):
         listener for plain MQTT."""
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
-        first = next(door for door in self.listeners if door.is_plain)
-        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
-        return everywhere.get(first.bind, first.bind), first.port
+        return next(each for each in self.listeners if each.is_plain).address
 
     @property
     def bridge_window(self) -> int:
@@ -66,28 +64,3 @@ class Configuration(Section):
             return self.bridge.window
         own = self.mqtt.max_awaiting_rel if self.bridge.broker is None else BRIDGE_WINDOW
         return min(BRIDGE_WINDOW, own)
-
-    def check(self) -> None:
-        doors = [door.place for door in self.listeners if door.path or door.port]
-        for place in doors:
-            if doors.count(place) > 1:
-                raise refusal(f"one listener at {place}, not several")
-        if self.bridge.broker is None and not any(door.is_plain for door in self.listeners):
-            raise refusal(
-                'a listener with protocol = "mqtt" and without proxy_protocol for the bridge, or '
-                "[bridge] broker"
-            )
-        # More exchanges in flight than the broker holds for one client would end the connection.
-        if self.bridge.broker is None and self.bridge_window > self.mqtt.max_awaiting_rel:
-            raise refusal("a [bridge] window of at most [mqtt] max_awaiting_rel")
-        if self.bridge.broker is None and self.serial:
-            if self.mqtt.maximum_qos < 2:
-                raise refusal("[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker")
-            if BRIDGE_PROTOCOL_VERSION not in self.mqtt.protocol_versions:
-                raise refusal("4 in [mqtt] protocol_versions for the bridge, or [bridge] broker")
-        names = [port.name for port in self.serial]
-        for name in names:
-            if names.count(name) > 1:
-                raise refusal(f'one [[serial]] with name = "{name}", not several')
-        if self.access.password_file is None and not all(door.anonymous for door in self.listeners):
-            raise refusal("[access] password_file where a listener has anonymous = false")

@@ -2,7 +2,7 @@
 
 Of every failure the caller gets an exception within a stated time, whatever the other side sends or
 does not send: OSError (TimeoutError among them) and EOFError where no broker answers,
-`messages.UnusableAnswer` where something else does, `messages.Refused` where the broker says no.
+`messages.UnusableAnswer` where something else does, `messages.Refused` where the broker refuses.
 """
 
 import asyncio
@@ -34,8 +34,11 @@ class ControlClient:
         return await self._request(line_of(request), may_repeat=False)
 
     async def read(self, request: Request) -> dict[str, Any]:
-        """As `request`, for one that changes nothing: it is sent again over a new connection
-        where the one that was kept has ended, as at a broker's restart."""
+        """Send as `request` does, for one that changes nothing.
+
+        It is sent again over a new connection where the one that was kept has ended, as at a
+        broker's restart.
+        """
         return await self._request(line_of(request), may_repeat=True)
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 def value_of_json(line: bytes) -> object:
-    """The value that a line of JSON holds; half of a surrogate pair is read as U+FFFD.
+    """Return the value that a line of JSON holds; half of a surrogate pair is read as U+FFFD.
 
     Raises ValueError or RecursionError where it is not JSON, or nested beyond all use.
     """
@@ -31,7 +31,7 @@ def _integer_of(digits: str) -> int | float:
 
 
 def _with_whole_characters(value: object) -> object:
-    """The same value, changed in place; not by recursion, because a report may be nested deeply."""
+    """Return the same value, changed in place; without recursion, as a report may nest deeply."""
     whole: list[object] = [value]
     containers: list[list[object] | dict[str, object]] = [whole]
     while containers:

@@ -1,7 +1,7 @@
-"""The one door of the core: stimuli go in, effects and batches come out.
+"""The one entry to the core: stimuli go in, effects and batches come out.
 
 The event loop calls a method for everything that happens, with the time. What there is to do
-afterwards is in `effects`; `waits_for_commit` says whether a client waits for a batch, `seal` ends
+afterwards is in `effects`; `waits_for_commit` is whether a client waits for a batch, `seal` ends
 one and `committed` releases what waited for it.
 """
 
@@ -17,6 +17,7 @@ from gateway.core.records.kinds import ClockQuality, CloseReason, EndReason, Obs
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.composition import Rules
 from gateway.core.rules.permissions import AccessRules
+from gateway.core.rules.revoke import Revoking
 from gateway.core.sessions.connection import Connection, ConnectionShare
 from gateway.core.sessions.message import Delivery, Message
 from gateway.core.sessions.session import Session
@@ -25,7 +26,7 @@ from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
 
 TIMER_UNITS: Final = 7
-"""What a timer costs at least: 300 of them before sockets get their turn again."""
+"""What a timer costs at least: 300 of them before sockets are served again."""
 
 
 class SealedBatch:
@@ -64,6 +65,7 @@ class Broker:
         self._output = core.output
         self.rules = Rules(core)
         """Not for other rooms."""
+        self._revoking = Revoking(core, self.rules.disconnecting)
 
     # -- a run
 
@@ -90,7 +92,7 @@ class Broker:
         self._recorder.broker_stopped()
 
     def limits_changed(self, now: float) -> None:
-        """The limits were replaced: sessions that wait may have to end earlier than before."""
+        """Apply replaced limits: sessions that wait may have to end earlier than before."""
         for session in self.state.sessions.values():
             self.rules.disconnecting.schedule_expiry(session, now)
 
@@ -102,10 +104,21 @@ class Broker:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Decide by these rules from now on who may do what; None: everything is allowed."""
-        permissions, tree = self._permissions, self.state.tree
-        permissions.restrict(rules)
-        tree.refuses = None if rules is None else permissions.refuses_receive
-        tree.forget_all_routes()
+        self._permissions.restrict(rules)
+        self._revoking.apply()
+
+    def know_users(self, users: frozenset[str] | None) -> None:
+        """Take these for all users that there are: others receive nothing. None: not known."""
+        self._revoking.know_users(users)
+
+    def give(self, session: Session, username: str) -> None:
+        """Let a session that has no user belong to one."""
+        self._revoking.give(session, username)
+
+    def enforce(self, changed: frozenset[str], now: float) -> int:
+        """End connections that may not go on, or whose user has `changed`; return how many."""
+        self._time.advance(now)
+        return self._revoking.enforce(changed, now)
 
     # -- connections
 
@@ -117,11 +130,11 @@ class Broker:
         share: ConnectionShare | None = None,
         listener: str = "",
     ) -> Connection:
-        """A connection was made. It may come back closing: there are too many."""
+        """Take a connection that was made. It may come back closing: there are too many."""
         return self.rules.receiving.accept(address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
-        """Bytes arrived."""
+        """Take bytes that arrived."""
         if connection.is_open:
             self._time.advance(now)
             self.rules.receiving.receive(connection, data, now)
@@ -136,7 +149,7 @@ class Broker:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """One of `effects.logins` has its answer."""
+        """Take the answer to one of `effects.logins`."""
         self._time.advance(now)
         self.rules.receiving.authenticated(connection, answer, now)
 
@@ -146,12 +159,12 @@ class Broker:
         self.rules.receiving.end_for(connection, violation, now)
 
     def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
-        """The network connection is gone, or its owner ends it."""
+        """End a network connection that is gone, or that its owner ends."""
         self._time.advance(now)
         self.rules.disconnecting.end(connection, reason, now)
 
     def drop_session(self, session: Session, now: float) -> None:
-        """An operator ends a session, connected or not."""
+        """End a session, connected or not, because an operator asked for it."""
         self._time.advance(now)
         if session.connection is not None:
             self.rules.disconnecting.end(session.connection, CloseReason.KICKED, now)
@@ -159,7 +172,7 @@ class Broker:
             self.rules.disconnecting.end_session(session, EndReason.DROPPED, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """The socket's buffer filled up, or has room again."""
+        """Record that the socket's buffer filled up, or has room again and deliveries go on."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -168,16 +181,16 @@ class Broker:
         if writable and connection.session is not None:
             self.rules.deliverer.pump(connection.session, now)
 
-    def set_heard(self, connection: Connection, heard: bool, now: float) -> None:
-        """The event loop stopped reading from the connection, or goes on reading."""
-        if heard and not connection.heard:
+    def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
+        """Record that the event loop stopped reading from the connection, or goes on reading."""
+        if reading and not connection.reading:
             connection.last_received = now  # what it sent meanwhile is still to be read
-        connection.heard = heard
+        connection.reading = reading
 
     # -- the disk, the clock, the values of `$SYS`
 
     def set_disk_full(self, full: bool, now: float) -> list[Connection]:
-        """The disk has no room for anything new, or has some again.
+        """Record that the disk has no room for anything new, or has some again.
 
         Returns:
             The connections whose messages waited for that.
@@ -194,7 +207,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """The store read one of `effects.pages`."""
+        """Take what the store read for one of `effects.pages`."""
         self._time.advance(now)
         self.rules.deliverer.page_loaded(request, contents, deliveries, now)
 
@@ -205,7 +218,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """The store read one of `effects.hand_overs`."""
+        """Take what the store read for one of `effects.hand_overs`."""
         self._time.advance(now)
         self.rules.redistribution.finish(request, contents, deliveries, now)
 
@@ -226,7 +239,10 @@ class Broker:
         return self.timers.next_due()
 
     def wake(self, now: float) -> None:
-        """Timers are due. What they set for now waits for the next wake: sockets come first."""
+        """Run timers that are due.
+
+        What they set for now waits for the next wake: sockets come first.
+        """
         self._time.advance(now)
         self.work.spent = 0
         last = self.timers.count
@@ -277,6 +293,6 @@ class Broker:
         return self._recorder.take_part(wall_ms, clock)
 
     def committed(self, batch: SealedBatch) -> None:
-        """The batch is durable: release what waited for it."""
+        """Release what waited for a batch that is durable."""
         self._output.release(batch.withheld, batch.number)
         self.rules.disconnecting.committed()

@@ -12,7 +12,7 @@ from gateway.core.sessions.subscription import Subscription
 
 
 class Changes:
-    """What the tables have to be told: rows to set, keys to remove."""
+    """What the tables have to be given: rows to set, keys to remove."""
 
     def __init__(self) -> None:
         self.sessions: set[Session] = set()

@@ -1,4 +1,4 @@
-"""What an observer is told: a closed set of plain values, one class for each kind of event.
+"""What is reported to an observer: a closed set of plain values, one class for each kind of event.
 
 They are made only while there is an observer. Client identifiers, topics and payloads are those of
 the packet, unchanged; nothing of the core's state can be reached through them.
@@ -28,7 +28,7 @@ class Connected:
 
 
 class Disconnected:
-    """A client said DISCONNECT."""
+    """A client sent DISCONNECT."""
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
@@ -53,7 +53,7 @@ class Subscribed:
 
 
 class Unsubscribed:
-    """A client gave up a subscription. The end of a session is not told subscription by
+    """A client gave up a subscription. The end of a session is not reported subscription by
     subscription."""
 
     def __init__(self, client_id: str, topic_filter: str) -> None:
@@ -86,7 +86,7 @@ class Delivered:
 
 
 class Dropped:
-    """A message will not reach one client (for `no_member` and `await_rel_timeout`: anybody)."""
+    """A message will not reach one client (for `no_member` and `await_rel_timeout`: any client)."""
 
     def __init__(self, client_id: str, topic: str | None, reason: str) -> None:
         self.client_id = client_id

@@ -97,9 +97,9 @@ class Frames:
     ) -> bytes:
         """Return a PUBLISH that defines or uses a topic alias, empty if it has to do without one.
 
-        `leaves_with`: the batch that the packet waits for, the last committed one if it leaves at
-        once; NO_ALIAS: none may be used. Packets may overtake a definition that waits. They name
-        the topic and define the same alias again, for what leaves behind them.
+        `leaves_with`: the batch that the packet waits for, the last committed one if it leaves
+        immediately; NO_ALIAS: none may be used. Packets may overtake a definition that waits. They
+        name the topic and define the same alias again, for what leaves behind them.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

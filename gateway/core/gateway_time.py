@@ -35,7 +35,7 @@ class GatewayTime:
 
     def __init__(self) -> None:
         self.time_ms = 0
-        """Now; while the state is being recovered, the latest that the disk tells."""
+        """Now; while the state is being recovered, the latest that the disk has."""
         self.outages: list[Outage] = []
         """The oldest first."""
         self.offset_ms: int | None = None
@@ -54,14 +54,14 @@ class GatewayTime:
     # -- a run
 
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
-        """Begin a run at monotonic time `now` (seconds), behind all that the disk tells.
+        """Begin a run at monotonic time `now` (seconds), behind all that the disk has.
 
-        `clock` tells how good `wall_ms` is.
+        `clock` is the quality of `wall_ms`.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
         if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
-            # Everything there is was there before: no need to tell it apart from what is younger.
+            # Everything there is was there before: no need to distinguish it from what is younger.
             length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
         self.time_ms += length_ms
         self.run_began(self.time_ms, next_message)
@@ -74,15 +74,15 @@ class GatewayTime:
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
-    # -- what batches tell, live and in recovery
+    # -- what batches have, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
-        """A run began: how long the gateway was switched off before is not known yet."""
+        """Record a run's begin: how long the gateway was switched off before is not known yet."""
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
     def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
-        """A batch was sealed at these times; `clock` tells how good `wall_ms` is."""
+        """Take the times at which a batch was sealed; `clock` is the quality of `wall_ms`."""
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
         self.clock = clock
@@ -96,7 +96,7 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """A batch of a format without gateway time: it made its deadlines of wall time."""
+        """Take the time of a batch without gateway time: it made its deadlines of wall time."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None

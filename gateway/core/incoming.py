@@ -31,7 +31,7 @@ ALIAS_BYTES: Final = 250
 
 
 class Incoming:
-    """Counts, and says who is one too many."""
+    """Counts, and names the one too many."""
 
     def __init__(self) -> None:
         self.parts: dict[Connection, int] = {}
@@ -43,7 +43,10 @@ class Incoming:
         """Of these, those beyond what each has free."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Bytes arrived; `completed`: with a packet. Awaiting begins again with each packet."""
+        """Count bytes that arrived; `completed`: with a packet.
+
+        Awaiting begins again with each packet.
+        """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
             size_bytes += self.parts.get(connection, 0) + data_bytes * UNDECIDED_FACTOR
@@ -83,7 +86,7 @@ class Incoming:
         return None
 
     def forget(self, connection: Connection) -> None:
-        """A connection is closed."""
+        """Forget a connection that is closed."""
         self.parts_bytes -= self.parts.pop(connection, 0)
         self.aliases_bytes -= _beyond_free(self.aliases.pop(connection, 0))
 

@@ -1,6 +1,6 @@
 """Every limit of the core in one place: name, unit, default and reason.
 
-The names are those that operators of other brokers know. The shell fills this in from the
+The names are those that operators of other brokers know. The server fills this in from the
 configuration and may replace it while the broker runs.
 """
 
@@ -16,13 +16,13 @@ CLIENT_ID_BYTES_MAX: Final = 1_024
 # could not make it small enough to be reached.
 
 QUEUE_PAGE_MESSAGES: int = 256
-"""Messages read from disk at once when a window opens: one query, some 100 kB of memory."""
+"""Messages read from disk at a time when a window opens: one query, some 100 kB of memory."""
 
 WAITING_IN_MEMORY_MESSAGES: int = 512
 """Queued messages a connected session keeps in memory after a checkpoint: two pages."""
 
 FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024
-"""QoS 0 for one client within one turn of the loop. A turn brings about 1 MiB, but a topic alias of
+"""QoS 0 for one client within one tick of the loop. A tick brings about 1 MiB, but a topic alias of
 three bytes may stand for a topic of 64 kB: without a limit 18 kB became 120 MB."""
 
 WILD_PATTERNS_MAX: int = 8_192
@@ -34,7 +34,7 @@ WILLS_BYTES_MAX: int = 64 * 1024 * 1024
 """Memory of all wills; beyond it a CONNECT with a large one is refused."""
 
 WILL_BYTES_FREE: Final = 2 * 1024
-"""A will of this size is always taken: those that say "offline" have some hundred bytes."""
+"""A will of this size is always taken: one with the text "offline" has some hundred bytes."""
 
 HELD_BYTES_MAX: int = 128 * 1024 * 1024
 """QoS 2 messages received and not yet released, of all sessions: beyond it a session may hold
@@ -54,7 +54,7 @@ limit."""
 
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
 """Messages of one connection that wait for room on a full disk; with more it is not read. Until
-then its PINGREQ and its acknowledgements are heard: a client's window is seldom larger."""
+then its PINGREQ and its acknowledgements are received: a client's window is seldom larger."""
 
 
 NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
@@ -113,9 +113,9 @@ class Limits:
         self.protocol_versions: tuple[int, ...] = (3, 4, 5)
         self.allow_zero_length_clientid: bool = True
         # U+0001 to U+001F and U+007F to U+009F in topics, filters, client ids and user names:
-        # they spoil logs and terminals, and no honest client has them.
+        # they spoil logs and terminals, and no well-behaved client has them.
         self.allow_control_characters: bool = False
-        # Not a key: the shell says so while the disk has no room for anything new.
+        # Not a key: set while the disk has no room for anything new.
         self.disk_full: bool = False
 
     def window_of(self) -> int:

@@ -1,6 +1,6 @@
-"""Speak only after the commit: where bytes wait until what they say is true.
+"""Send only after the commit: where bytes wait until what they state is true.
 
-`outgoing` bytes may leave in this turn of the loop. `withheld` bytes wait for the batch that is
+`outgoing` bytes may leave in this tick of the loop. `withheld` bytes wait for the batch that is
 being collected; `seal` hands them over with that batch, `release` sets them free once it is
 durable.
 """
@@ -19,7 +19,7 @@ CONNACK_BYTE: Final = kinds.CONNACK << 4
 
 
 class Withheld:
-    """What one connection may be told when a batch is durable."""
+    """What one connection may be sent when a batch is durable."""
 
     def __init__(self, connection: Connection, parts: list[bytes], received: int) -> None:
         self.connection = connection
@@ -41,7 +41,7 @@ class Output:
         """Connections to be closed when the batch that is being collected is durable."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
-        """Send a PUBLISH at QoS 0 in this turn, whatever waits, but never before CONNACK."""
+        """Send a PUBLISH at QoS 0 in this tick, whatever waits, but never before CONNACK."""
         if not connection.greeted:
             self._send_after_connack(connection, frame)
             return
@@ -54,7 +54,7 @@ class Output:
         return connection.outgoing
 
     def push(self, connection: Connection, data: bytes) -> None:
-        """Send any other packet in this turn, whatever waits."""
+        """Send any other packet in this tick, whatever waits."""
         self.statistics.packets_sent[data[0] >> 4] += 1
         self._outgoing(connection).append(data)
 
@@ -149,7 +149,7 @@ class Output:
         return sealed
 
     def release(self, sealed: list[Withheld], batch_number: int) -> None:
-        """The batch is durable: let its bytes go."""
+        """Release the bytes of a batch that is durable."""
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection

@@ -1,8 +1,8 @@
 """The broker's state and the one meaning of each fact.
 
 Every method applies one fact, named as in `records.layout`. The live core and recovery call the
-same methods, so that what a restart rebuilds is what was there. Only durable sessions leave traces
-in `changes`; a clean session's state lives and dies with its connection.
+same methods, so that what a restart rebuilds is what was there. Only persistent sessions have
+entries in `changes`; a clean session's state ends with its connection.
 """
 
 from gateway.core.changes import Changes
@@ -61,44 +61,44 @@ class State:
     # -- sessions
 
     def session_opened(self, session: Session) -> None:
-        """A client connected for which there was no session."""
+        """Add the session of a client that had none."""
         self.sessions[session.client_id] = session
         self.numbers[session.number] = session
         if session.number >= self.next_session_number:
             self.next_session_number = session.number + 1
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_owned(self, session: Session, username: str) -> None:
-        """The session belongs to the user that its client named."""
+        """Give the session to the user that its client named."""
         session.username = username
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
-        """The client changed the session expiry interval at DISCONNECT."""
+        """Set the session expiry interval that the client changed at DISCONNECT."""
         session.expiry_seconds = expiry_seconds
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_resumed(self, session: Session) -> None:
-        """A client connected and found its session."""
+        """Resume the session of a client that connected."""
         session.closed_ms = 0
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_closed(self, session: Session, time_ms: int) -> None:
-        """The connection ended; a durable session stays."""
+        """Note the end of the session's connection; a persistent session stays."""
         session.closed_ms = time_ms
-        if session.durable:
+        if session.persistent:
             self.changes.sessions.add(session)
 
     def session_ended(self, session: Session) -> None:
-        """Everything the session had is discarded; a retained message is no part of it."""
+        """Discard everything the session had; a retained message is no part of it."""
         session.ended = True
         for topic_filter in session.subscriptions:
             self.tree.unsubscribe(session, topic_filter)
-        if session.durable:
+        if session.persistent:
             self._forget_rows(session)
         session.subscriptions.clear()
         session.keys.clear()
@@ -143,29 +143,29 @@ class State:
     # -- subscriptions
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        """A subscription was made or replaced."""
+        """Add or replace a subscription."""
         session.subscriptions[subscription.topic_filter] = subscription
         if subscription.is_shared or subscription.identifier:
             session.keys[subscription.key] = subscription
         elif session.keys:
             session.keys.pop(subscription.key, None)
         self.tree.subscribe(session, subscription)
-        if session.durable:
+        if session.persistent:
             self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        """A subscription was removed from every place it stood in."""
+        """Remove a subscription from every place it stands in."""
         subscription = session.subscriptions.pop(topic_filter, None)
         if subscription is not None:
             session.keys.pop(subscription.key, None)
         self.tree.unsubscribe(session, topic_filter)
-        if session.durable:
+        if session.persistent:
             self.changes.subscriptions[session.number, topic_filter] = None
 
     # -- QoS 2, receiving
 
     def message_held(self, held: Held) -> None:
-        """A QoS 2 PUBLISH came for the first time."""
+        """Hold a QoS 2 PUBLISH that came for the first time."""
         session = held.session
         before = session.inbound.get(held.packet_id)
         if before is not None:  # in a replay over tables that have it already
@@ -179,11 +179,11 @@ class State:
         if held.message.has_place:
             self.places_taken += 1
             self.places_taken_bytes += place_bytes_of(held.message)
-        if held.session.durable:
+        if held.session.persistent:
             self.changes.held[held] = None
 
     def message_released(self, held: Held) -> None:
-        """Its PUBREL came (or was given up): the packet identifier is free again."""
+        """Free the packet identifier of a message whose PUBREL came, or which was given up."""
         session = held.session
         packet_id = held.packet_id
         if session.inbound.remove(packet_id):
@@ -191,7 +191,7 @@ class State:
             session.inbound_bytes -= size_bytes
             self.held_bytes -= size_bytes
             self._give_place_up(held)
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if held in changes.held:
                 del changes.held[held]
@@ -208,17 +208,17 @@ class State:
     # -- delivering
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
-        """A message waits at the end of the session's queue."""
+        """Add a message to the end of the session's queue."""
         session = delivery.session
         if delivery.position >= session.next_position:
             session.next_position = delivery.position + 1
         session.enqueue(delivery, size_bytes)
-        if session.durable:
+        if session.persistent:
             self.changes.deliveries[delivery] = None
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        """The delivery, from the queue or new, is in flight under `packet_id`."""
+        """Put a delivery, from the queue or new, in flight under `packet_id`."""
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT
@@ -230,7 +230,7 @@ class State:
             session.first_position = position + 1
         else:
             session.consume(position)
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if position < session.frozen_position and delivery not in changes.deliveries:
                 delivery.stored = True
@@ -239,25 +239,25 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """PUBREC came: from now on PUBREL is what is resent, in the order of PUBRECs."""
+        """Note that PUBREC came: from now on PUBREL is what is resent, in the order of PUBRECs."""
         session = delivery.session
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1
         delivery.pubrec = session.pubrecs
         session.outbound.move_to_end(delivery)
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if delivery not in changes.deliveries:
                 delivery.stored = True
                 changes.deliveries[delivery] = None
 
     def delivery_completed(self, delivery: Delivery) -> None:
-        """PUBACK or PUBCOMP came: the packet identifier is free again."""
+        """Free the packet identifier: PUBACK or PUBCOMP came."""
         session = delivery.session
         packet_id = delivery.packet_id
         session.outbound.remove(packet_id)
         delivery.state = DeliveryState.DONE
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if delivery in changes.deliveries:
                 del changes.deliveries[delivery]
@@ -267,11 +267,11 @@ class State:
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:
-        """The front of the queue needs no packet identifier: QoS 0, or dropped there."""
+        """Remove the front of the queue without a packet identifier: QoS 0, or dropped there."""
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE
-        if session.durable:
+        if session.persistent:
             changes = self.changes
             if delivery in changes.deliveries:
                 del changes.deliveries[delivery]
@@ -283,7 +283,7 @@ class State:
     # -- retained messages and wills
 
     def retained_set(self, topic: str, message: Message) -> None:
-        """The topic has a new retained message."""
+        """Set the topic's new retained message."""
         before = self.retained.get(topic)
         if before is not None:
             self.changes.orphans.add(before.number)
@@ -296,7 +296,7 @@ class State:
         self.changes.retained[topic] = message
 
     def retained_cleared(self, topic: str) -> None:
-        """The topic has no retained message any more."""
+        """Remove the topic's retained message."""
         before = self.retained.pop(topic, None)
         if before is not None:
             self.changes.orphans.add(before.number)
@@ -329,7 +329,7 @@ class State:
         return "max_retained_bytes" if total_bytes > limits.max_retained_bytes else ""
 
     def will_set(self, session: Session, will: Will) -> None:
-        """The connection left a will. It survives even where its session does not."""
+        """Set the will that the connection left. It survives even where its session does not."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = will
@@ -338,7 +338,7 @@ class State:
         self.changes.wills[session.number] = session
 
     def will_cleared(self, session: Session) -> None:
-        """The will was published, or its connection ended as it should."""
+        """Remove a will that was published, or whose connection ended as it should."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = None

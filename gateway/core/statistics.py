@@ -1,6 +1,6 @@
 """What the broker counts and remarks. Nothing is dropped or refused without a number going up.
 
-The same calls tell an observer, where there is one: what is counted and what is told cannot differ.
+The same calls reach an observer, where there is one: counts and reports cannot differ.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Final
 from librt.vecs import vec
 from mypy_extensions import i64
 
+from gateway.core.denials import Denials
 from gateway.core.events import (
     Connected,
     Delivered,
@@ -27,7 +28,7 @@ from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 
 NOTICES_MAX: Final = 100
-"""Sentences kept for the log until the shell takes them; more are only counted."""
+"""Sentences kept for the log until the event loop takes them; more are only counted."""
 
 
 class Statistics:
@@ -35,7 +36,7 @@ class Statistics:
 
     def __init__(self) -> None:
         self.observe: Callable[[Event], None] | None = None
-        """Called with each event; must return at once and never raise."""
+        """Called with each event; must return immediately and never raise."""
         self.connections_accepted = 0
         self.connections_refused = 0
         self.connections_open = 0
@@ -69,6 +70,7 @@ class Statistics:
 
         self.notices: list[tuple[str, str]] = []
         self.notices_left_out = 0
+        self.denials = Denials()
 
     def note(self, sentence: str, client_id: str = "") -> None:
         """Keep a sentence for the log: what was dropped or refused, for whom, and why."""
@@ -80,6 +82,12 @@ class Statistics:
     def count_error(self, reason: str, count: int = 1) -> None:
         """Count something a peer did wrong or a limit it met."""
         self.errors[reason] = self.errors.get(reason, 0) + count
+
+    def deny(self, reason: str, session: Session, topic: str) -> None:
+        """Count what access rules forbid a client, and keep it for the log."""
+        self.count_error(reason)
+        session.denials += 1
+        self.denials.add(reason, session.client_id, session.username, topic)
 
     def count_received(self, qos: int) -> None:
         """Count a PUBLISH that was accepted."""
@@ -99,10 +107,10 @@ class Statistics:
         """Return how many PUBLISH packets were made, resent ones included."""
         return self.sent_qos0 + self.sent_qos1 + self.sent_qos2 + self.publishes_resent
 
-    # -- what an observer is told as well
+    # -- what is reported to an observer as well
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
-        """A client was let in."""
+        """Count and report a client that was admitted."""
         self.clients_connected += 1
         self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
         if self.observe is not None:
@@ -118,7 +126,7 @@ class Statistics:
             )
 
     def left(self, session: Session, reason: CloseReason) -> None:
-        """A client that was let in is gone."""
+        """Count and report that a client that was admitted is gone."""
         self.clients_connected -= 1
         if self.observe is None:
             return
@@ -128,12 +136,12 @@ class Statistics:
             self.observe(Lost(session.client_id, reason.word))
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        """A subscription was made or replaced."""
+        """Report a subscription that was made or replaced."""
         if self.observe is not None:
             self.observe(Subscribed(session.client_id, subscription.topic_filter, subscription.qos))
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        """A subscription was given up."""
+        """Report a subscription that the client removed."""
         if self.observe is not None:
             self.observe(Unsubscribed(session.client_id, topic_filter))
 
@@ -146,19 +154,22 @@ class Statistics:
         retain: bool,
         is_will: bool,
     ) -> None:
-        """A message goes to its subscribers. Callers in a hurry look at `observe` themselves."""
+        """Report a message that goes to its subscribers.
+
+        Callers on a hot path look at `observe` themselves.
+        """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
 
     def delivered(self, delivery: Delivery) -> None:
-        """A QoS 1 or 2 message, or one that waited, reached its client."""
+        """Report that a QoS 1 or 2 message, or one that waited, reached its client."""
         if self.observe is not None:
             message = delivery.message
             topic = None if message is None else message.topic
             self.observe(Delivered(delivery.session.client_id, topic, delivery.qos))
 
     def delivered_at_qos0(self, session: Session, topic: str) -> None:
-        """A QoS 0 message was sent."""
+        """Report that a QoS 0 message was sent."""
         if self.observe is not None:
             self.observe(Delivered(session.client_id, topic, 0))
 

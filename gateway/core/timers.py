@@ -79,12 +79,12 @@ class Timers:
         return timer
 
     def forget_connection(self, connection: Connection) -> None:
-        """A connection is closed: nothing of it is due any more."""
+        """Forget a connection that is closed: nothing of it is due any more."""
         for timer in self.of_connections.pop(connection, []):
             self._take_out(timer)
 
     def forget_session(self, session: Session) -> None:
-        """A session has ended: nothing of it is due any more."""
+        """Forget a session that has ended: nothing of it is due any more."""
         for timer in self.of_sessions.pop(session, []):
             self._take_out(timer)
 

@@ -1,4 +1,4 @@
-"""What a peer did wrong: a value that says how to count it, how to answer it and how to tell it.
+"""What a peer did wrong: a value with how to count it, how to answer it and how to log it.
 
 The reason codes are those of MQTT 5.0; older clients see the connection closed.
 """

@@ -1,7 +1,7 @@
-"""What one turn of the event loop may cost: work is counted, and what is too much goes on later.
+"""What one tick of the event loop may cost: work is counted, and what is too much goes on later.
 
 The core has no clock. What it counts are steps that cost about a microsecond each in the compiled
-core; the shell serves everybody else between two slices.
+core; the event loop serves all other clients between two slices.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ DELIVERY_UNITS: Final = 2
 
 
 class Work:
-    """Units spent since the shell last began a slice."""
+    """Units spent since the event loop last began a slice."""
 
     def __init__(self) -> None:
         self.spent = 0

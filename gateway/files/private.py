@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 UMASK = 0o027
 """Leaves directories 0750 and files 0640: a group may read, others nothing."""
@@ -75,7 +75,7 @@ def prepare(data_dir: Path) -> None:
         _tighten(data_dir)
     except OSError as error:
         # FAT has no modes to change; the gateway works there all the same.
-        _log.warning("others may read %s: its modes cannot be changed: %s", data_dir, error)
+        logger.warning("others may read %s: its modes cannot be changed: %s", data_dir, error)
 
 
 def _ours_in(data_dir: Path) -> Iterator[Path]:

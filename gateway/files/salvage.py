@@ -47,7 +47,7 @@ _HEADER = struct.Struct(">16xH10xI")
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return whether an error of SQLite is damage in the file, not trouble around it."""
+    """Return whether an error of SQLite is damage in the file, not a fault around it."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is None or code in READING_FAILED or code & 0xFF not in _CIRCUMSTANCES
 

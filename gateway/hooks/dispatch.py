@@ -88,12 +88,8 @@ class Hooks:
         self._thread.start()
 
     def waiting(self) -> int:
-        """Return how many events the observer has not been told yet."""
+        """Return how many events wait for the observer."""
         return self._accepted - self._done
-
-    def told(self) -> int:
-        """Return how many events the observer has been told."""
-        return self._done
 
     # -- on the loop's thread
 
@@ -134,21 +130,21 @@ class Hooks:
             self._queue.put(ready)
 
     async def stop(self) -> None:
-        """Let the observer hear the rest, within STOP_SECONDS."""
+        """Deliver the rest to the observer, within STOP_SECONDS."""
         self._statistics.observe = None
         self._queue.put(None)
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._thread.join, STOP_SECONDS)
         if self._thread.is_alive():
             logger.warning(
-                "[hooks] module = %r did not finish within %g s: %d events were not told",
+                "[hooks] module = %r did not finish within %g s: %d events were not delivered",
                 self.module,
                 STOP_SECONDS,
                 self.waiting(),
             )
 
     def status(self) -> dict[str, Any]:
-        """Return what docs/formats/control-socket.md says about `hooks`."""
+        """Return `hooks` as docs/formats/control-socket.md describes it."""
         return {
             "module": self.module,
             "told": self._done,

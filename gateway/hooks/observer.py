@@ -13,32 +13,32 @@ from gateway.core.events import (
 
 
 class Observer:
-    """Watches the broker. Inherit from it and override what you want to hear of.
+    """Watches the broker. Inherit from it and override what you want to receive.
 
     All methods are called in one thread, one after the other, in the order of the events. They may
     take their time: what does not fit into the queue meanwhile is lost to the observer alone.
     """
 
     def connected(self, event: Connected) -> None:
-        """A client was let in."""
+        """Handle the admission of a client."""
 
     def disconnected(self, event: Disconnected) -> None:
-        """A client said DISCONNECT."""
+        """Handle the DISCONNECT of a client."""
 
     def lost(self, event: Lost) -> None:
-        """A connection ended in any other way."""
+        """Handle a connection that ended in any other way."""
 
     def subscribed(self, event: Subscribed) -> None:
-        """A subscription was made or replaced."""
+        """Handle a subscription that was made or replaced."""
 
     def unsubscribed(self, event: Unsubscribed) -> None:
-        """A subscription was given up."""
+        """Handle a subscription that its client removed."""
 
     def published(self, event: Published) -> None:
-        """A message went to its subscribers."""
+        """Handle a message that went to its subscribers."""
 
     def delivered(self, event: Delivered) -> None:
-        """A message reached one client."""
+        """Handle a message that reached one client."""
 
     def dropped(self, event: Dropped) -> None:
-        """A message will not reach one client."""
+        """Handle a message that will not reach one client."""

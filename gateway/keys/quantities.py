@@ -2,7 +2,7 @@
 limits.
 
 Each class here annotates one field of a section. It parses the written value, refuses what is out
-of range with a sentence that says what is allowed, and writes a value back the way a person
+of range with a sentence that names what is allowed, and writes a value back the way a person
 would. A bare number is refused where a unit belongs: 30 does not show whether seconds are meant.
 
 pydantic is imported where something is checked: a service that only uses the values is smaller
@@ -36,14 +36,14 @@ _QUANTITY = re.compile(rf"({_NUMBER}) ?([A-Za-z]{{1,3}})", re.ASCII)
 
 
 def refusal(allowed: str) -> "PydanticCustomError":
-    """The error that a value is not one of those that `allowed` describes."""
+    """Return the error that a value is not one of those that `allowed` describes."""
     from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
     return PydanticCustomError("not_allowed", "{allowed}", {"allowed": allowed})
 
 
 def duration_text(seconds: float | None) -> str:
-    """`90.0` as `"90s"`, `0.05` as `"50ms"`, `None` as `"never"`."""
+    """Return `90.0` as `"90s"`, `0.05` as `"50ms"`, `None` as `"never"`."""
     if seconds is None:
         return NEVER
     if seconds and seconds < 1:
@@ -52,7 +52,7 @@ def duration_text(seconds: float | None) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """The size in the largest binary unit that divides it: `2097152` as `"2MiB"`."""
+    """Return the size in the largest binary unit that divides it: `2097152` as `"2MiB"`."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):
         if size_bytes and size_bytes % _BYTES_OF_UNIT[unit] == 0:
             return f"{size_bytes // _BYTES_OF_UNIT[unit]}{unit}"
@@ -70,8 +70,10 @@ class Quantity:
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """What JSON Schema can express of the written value; it refuses nothing that `value_of`
-        takes. A `description` names what is allowed."""
+        """Return what JSON Schema can express of the written value.
+
+        It refuses nothing that `value_of` takes. A `description` names what is allowed.
+        """
         raise NotImplementedError
 
     def __get_pydantic_core_schema__(
@@ -117,7 +119,7 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Whether None is a duration of it, "never"."""
+    """Return whether None is a duration of it, "never"."""
     return isinstance(quantity, Duration) and quantity.never
 
 

@@ -23,7 +23,7 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A table with the defaults that follow from its own keys."""
+        """Return a table with the defaults that follow from its own keys."""
         return written
 
     def check(self) -> None:
@@ -31,10 +31,10 @@ class Section:
 
 
 def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
-    """The keys of a section in the order of the file, each with its type and its default."""
+    """Return the keys of a section in the order of the file, each with its type and its default."""
     return tuple(each for each in fields(section) if each.metadata.get("is_key", True))
 
 
 def keys_of(section: type[Section]) -> tuple[str, ...]:
-    """The names of a section's keys."""
+    """Return the names of a section's keys."""
     return tuple(each.name for each in fields_of(section))

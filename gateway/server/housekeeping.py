@@ -174,7 +174,7 @@ class Housekeeping:
     # -- the status
 
     def status(self) -> dict[str, Any]:
-        """The status's `disk`."""
+        """Return the status's `disk`."""
         rules = self.rules
         return {
             "total_bytes": self.disk.total_bytes,

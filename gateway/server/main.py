@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.access.authentication import Authenticator
+from gateway.access.certificates import CertificateError
 from gateway.access.decoys import load_key
+from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
 from gateway.hooks.dispatch import Hooks
 from gateway.server.control.requests import Control
@@ -19,9 +21,12 @@ from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
 from gateway.server.listeners.listening import Listening
 from gateway.server.reloading import ReadConfiguration, Reloading
+from gateway.server.rights import rules_of, users_known
 from gateway.server.starting import (
+    apply_rights,
     begin_run,
     broker_of,
+    give_bridge_its_sessions,
     identity_of,
     opened_of,
     store_of,
@@ -45,7 +50,8 @@ async def serve(
 
     Raises:
         DataDirectoryInUse: another broker has the data directory.
-        PasswordFileError: the password file cannot be used.
+        PasswordFileError, RulesFileError: the users, or the access rules, cannot be used.
+        CertificateError: a listener's certificate cannot be used.
         StoreFailed: a commit failed; nothing untrue has been sent.
         OSError: an address cannot be listened on.
     """
@@ -69,6 +75,7 @@ class Running:
         event_loop: EventLoop,
         identity: Identity,
         reload: ReadConfiguration | None,
+        rules: FileRules | None,
     ) -> None:
         self.event_loop = event_loop
         self.service = Service()
@@ -91,6 +98,8 @@ class Running:
             event_loop,
             self.system_topics,
             self.housekeeping,
+            self.listening.certificates,
+            rules,
         )
         self.control = Control(event_loop, self.status.current, self.reloading.reload)
         event_loop.answer_system_topics = self.system_topics.answer
@@ -103,7 +112,7 @@ class Running:
         """Recover the store, take up what the last run left, listen."""
         return_large_blocks()
         loop = asyncio.get_running_loop()
-        users = users_of(configuration)
+        users, rules = users_of(configuration), rules_of(configuration)
         store = store_of(configuration)
         opened = opened_of(store, configuration)
         boot = secrets.token_bytes(8)
@@ -111,15 +120,17 @@ class Running:
         broker = broker_of(configuration, opened, boot, authenticator)
         event_loop = EventLoop(broker, store, opened.recovered, configuration.limits, authenticator)
         identity = identity_of(configuration, opened, boot)
-        running = cls(configuration, event_loop, identity, reload)
+        running = cls(configuration, event_loop, identity, reload, rules)
         if configuration.hooks.module is not None:
             event_loop.hooks = Hooks(configuration.hooks.module, broker)
             event_loop.hooks.start()
         loop.set_exception_handler(running.end_on_mistake)
+        apply_rights(broker, users_known(configuration, users), rules)
         begin_run(event_loop, opened, identity)
+        give_bridge_its_sessions(broker, configuration)
         try:
             await running._listen(configuration)
-        except OSError:
+        except (OSError, CertificateError):
             await running.stop()
             raise
         if reload is not None:
@@ -133,6 +144,7 @@ class Running:
         await self.control.start(configuration.gateway)
         for listener in configuration.listeners:
             await self.listening.open(listener)
+        self.listening.certificates.start()
 
     async def until(self, stop: asyncio.Event) -> None:
         """Look after the broker until asked to stop or until the store fails."""
@@ -162,7 +174,7 @@ class Running:
         )
 
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """An exception left one of the loop's callbacks.
+        """Handle an exception that left one of the loop's callbacks.
 
         The network's own errors end a connection. Anything else there is ours: going on would mean
         acknowledging what a restart does not find.

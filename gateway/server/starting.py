@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import re
 from importlib.metadata import version
 
 from gateway.access.authentication import Authenticator
 from gateway.access.passwords import PasswordFile
+from gateway.access.rules import FileRules
 from gateway.configuration import Configuration, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
@@ -15,6 +17,7 @@ from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host import garbage
 from gateway.server.host.clock import WallClock
 from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.rights import bridge_user_of
 from gateway.server.status.status import Identity
 from gateway.space.inventory import disk_of
 from gateway.store.journal import FILE_BYTES
@@ -69,7 +72,42 @@ def broker_of(
     recorder = Recorder(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
-    return Broker(recovered.state, recorder, limits, authenticator.has_users, authenticator.methods)
+    # Where a certificate proves a user, a name without a proof is none anywhere.
+    authenticates = authenticator.has_users or any(
+        listener.proves_users for listener in configuration.listeners
+    )
+    return Broker(recovered.state, recorder, limits, authenticates, authenticator.methods)
+
+
+def apply_rights(broker: Broker, usernames: frozenset[str] | None, rules: FileRules | None) -> None:
+    """Let rules and users hold for what the last run left, before anything of it goes on.
+
+    Args:
+        broker: which has taken nothing up yet.
+        usernames: all users that there are; None: that is not known.
+        rules: None: everything is allowed.
+    """
+    broker.restrict(rules)
+    broker.know_users(usernames)
+    if rules is None and usernames is None:
+        return
+    name = "everything is allowed" if rules is None else rules.file.name
+    logger.info("access rules: %s", name)
+
+
+def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
+    """Let sessions of the bridge belong to its user: they may be older than the first users.
+
+    A session without a user is refused to a client that names one, and what the bridge has in
+    flight must not wait until an operator drops it.
+    """
+    user = bridge_user_of(configuration)
+    if user is None:
+        return
+    name = re.compile(re.escape(configuration.bridge.client_id) + "(-[0-9a-f]{8})?")
+    for session in list(broker.state.sessions.values()):
+        if session.username is None and name.fullmatch(session.client_id) is not None:
+            broker.give(session, user)
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
@@ -115,7 +153,7 @@ def _log_recovery(opened: Opened) -> None:
         logger.error("%s", damage)
     if opened.damage:
         logger.error(
-            "what can be read is kept; `oncegate audit` tells what is missing. A card that loses "
+            "what can be read is kept; `oncegate audit` lists what is missing. A card that loses "
             "what it had should be replaced"
         )
     recovered = opened.recovered

@@ -21,7 +21,7 @@ from gateway.session_log.segments.chain import Head
 from gateway.session_log.settings import ANSWER_SECONDS_MAX, REPORT_SECONDS
 from gateway.session_log.waiting import either_within, happened_within
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Record = dict[str, object]
 

@@ -9,7 +9,7 @@ import time
 
 from gateway.files.disk_errors import is_full
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Fault:
@@ -29,7 +29,7 @@ class Fault:
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
         if self.sentence is None or kind != self._kind:
-            _log.error("%s fails: %s", self._what, sentence)
+            logger.error("%s fails: %s", self._what, sentence)
         self.sentence, self._kind = sentence, kind
 
     def show(self, sentence: str) -> None:
@@ -41,7 +41,7 @@ class Fault:
     def end(self) -> None:
         """Show no fault, and log the end of one."""
         if self.sentence is not None:
-            _log.info("%s works again", self._what)
+            logger.info("%s works again", self._what)
         self.sentence = self.since_ms = None
 
     def begin_with(self, problem: OSError | sqlite3.Error) -> None:

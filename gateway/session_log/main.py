@@ -18,11 +18,11 @@ from gateway.session_log.settings import SessionLogSettings
 from gateway.session_log.upload.redaction import shown_target
 from gateway.session_log.upload.uploader import Uploader
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Another process exports to this data directory; the message says which."""
+    """Another process exports to this data directory; the message names it."""
 
 
 def _nothing() -> None:
@@ -46,7 +46,7 @@ async def serve(
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
     with _only_one(settings.log_dir):
-        _log.info("the session log goes to %s", shown_target(settings.target))
+        logger.info("the session log goes to %s", shown_target(settings.target))
         session_log = _SessionLog(settings, journal, alive)
         ready()
         await session_log.run(stop)
@@ -83,7 +83,7 @@ class _SessionLog:
         self._uploader.wake()
 
     def _make_room(self) -> None:
-        """The disk is full: what the target already has goes first."""
+        """Delete first, on a full disk, what the target already has."""
         self._uploader.prune_all()
 
     def _status(self) -> Record:

@@ -30,7 +30,7 @@ _THIS_THREAD: Final = 0
 # linux/ioprio.h has no function in the C library: ioprio_set and ioprio_get by machine.
 _CALLS: Final = {"x86_64": (251, 252), "aarch64": (30, 31), "armv7l": (314, 315)}
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def lower_priority() -> None:
@@ -47,11 +47,11 @@ def lower_priority() -> None:
         if io_priority_of(_THIS_THREAD) != (IO_CLASS_BEST_EFFORT, IO_LEVEL):
             _set_io_priority(IO_CLASS_BEST_EFFORT, IO_LEVEL)
     except OSError as problem:
-        _log.warning("the uploader cannot lower its priority: %s", problem)
+        logger.warning("the uploader cannot lower its priority: %s", problem)
 
 
 def io_priority_of(thread: int) -> tuple[int, int]:
-    """The class and the level of a thread's I/O priority; 0 is the calling thread.
+    """Return the class and level of a thread's I/O priority; 0 is the calling thread.
 
     Raises OSError.
     """

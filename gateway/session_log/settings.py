@@ -17,7 +17,7 @@ LINE_BYTES_MAX = 1 << 20
 is given by its hash."""
 
 PAGE_BYTES = 256 << 10
-"""Journal read at once: some 20 ms of work, so that reports and uploads go on in between."""
+"""Journal read at a time: some 20 ms of work, so that reports and uploads go on in between."""
 
 PAGE_BYTES_MAX = 64 << 20
 """A page grows up to this when nothing in it can be decoded, to reach what is behind the damage."""
@@ -95,7 +95,7 @@ SENTENCE_CHARACTERS_MAX = 300
 
 
 class SettingsError(ValueError):
-    """A setting is out of its range; the message names it and says what is allowed."""
+    """A setting is out of its range; the message names it and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)

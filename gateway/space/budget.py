@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 FREE_SHARE, FREE_BYTES_MAX = 32, 128 * MIB
 """`free_min` where nothing is configured: a 32nd of the file system, 128 MiB at the most. That is
-room for the database to grow by what 8 MiB of journal say, many times over."""
+room for the database to grow by what 8 MiB of journal hold, many times over."""
 
 LOG_SHARE = 2
 """`log_max`: half of the file system. The rest is for tables, outbox and journal."""
@@ -59,7 +59,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator has said, in bytes; None: as the file system is large."""
+    """What the operator has configured, in bytes; None: as the file system is large."""
 
     free_min: int | None = None
     log_max: int | None = None
@@ -138,7 +138,7 @@ def _beyond(in_order: list[Item], bytes_max: int, *kinds: Kind) -> dict[Item, No
 
 
 def _without_newest_segment(in_order: list[Item]) -> list[Item]:
-    """The next segment names it as the one before it."""
+    """Return the items without the newest segment, which the next will name as its previous one."""
     newest = max((item.last_sequence for item in in_order if item.kind == Kind.SEGMENT), default=0)
     return [
         item

@@ -28,7 +28,7 @@ class Disk:
     """A file system."""
 
     total_bytes: int
-    """0: it does not say."""
+    """0: the file system does not report it."""
     free_bytes: int
     """For us: not what is kept for the administrator."""
 
@@ -75,7 +75,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
-    """One item for a file or a whole folder; none where there is nothing."""
+    """Return one item for a file or a whole folder; none where there is nothing."""
     try:
         status = path.lstat()
         size_bytes = status.st_blocks * 512

@@ -5,8 +5,8 @@ stretch, never newer than the journal: the batch that is committed with it holds
 now. But whatever the journal behind the stretch refers to must be in the tables when the stretch
 counts as covered. The order makes a cut between two steps harmless:
 
-1. messages before the rows that refer to them, queue rows before the session row that says from
-   where to where the queue reaches (as it was when the stretch ended);
+1. messages before the rows that refer to them, queue rows before the session row with where
+   the queue begins and ends (as it was when the stretch ended);
 2. removals by key, then upserts: a packet identifier may have been freed and taken again;
 3. messages that lost a reference go last, and only when no row refers to them;
 4. the number of the last batch covered moves with the last step.
@@ -77,7 +77,7 @@ class Checkpoint:
         return self.is_finished
 
     def committed(self) -> None:
-        """The rows since the last commit are in the WAL."""
+        """Forget the rows since the last commit: they are in the WAL."""
         self._uncommitted.clear()
 
     def write_again(self) -> None:

@@ -108,7 +108,7 @@ class Checkpointing:
 
         Returns:
             The sessions it touched once its last row is written, else None. The commit that follows
-            ends the transaction, unless it lacks room: `is_under_way` tells afterwards. Then
+            ends the transaction, unless it lacks room: `is_under_way` shows that afterwards. Then
             `finish` makes it durable.
         """
         checkpoint = self._checkpoint
@@ -172,5 +172,5 @@ class Checkpointing:
         return covered
 
     def finished(self, covered: int) -> None:
-        """The tables cover the journal up to `covered`, whatever happens."""
+        """Note that the tables cover the journal up to `covered`, whatever happens."""
         self.covered = max(self.covered, covered)

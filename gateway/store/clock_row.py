@@ -1,6 +1,6 @@
 """Gateway time in the tables: one row of `meta`, written with each checkpoint.
 
-What the row says is as of the batch with which the checkpoint began; the journal behind it goes on
+The row is as of the batch with which the checkpoint began; the journal behind it goes on
 from there.
 """
 
@@ -22,18 +22,18 @@ def row_of(time: GatewayTime) -> str:
             "wall_ms": time.wall_ms,
             "clock": time.clock.word,
             "offset_ms": time.offset_ms,
-            "run": None if run is None else _outage_told(run),
-            "outages": [_outage_told(outage) for outage in time.outages],
+            "run": None if run is None else _written_outage(run),
+            "outages": [_written_outage(outage) for outage in time.outages],
         }
     )
 
 
-def _outage_told(outage: Outage) -> list[int]:
+def _written_outage(outage: Outage) -> list[int]:
     return [outage.before_ms, outage.before_message, outage.length_ms]
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Take up what a row says; return False, and leave all as it is, if it says nothing."""
+    """Take over what a row has; return False, and leave all as it is, if it is unreadable."""
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])

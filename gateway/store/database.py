@@ -28,7 +28,7 @@ BUSY_MILLISECONDS = 5_000
 """How long a reader waits where another process recovers the WAL."""
 
 WAL_PART_BYTES = 1024 * 1024
-"""Of the WAL, which a burst makes some ten MiB long, in memory at once."""
+"""Of the WAL, which a burst makes some ten MiB long, in memory at a time."""
 
 
 class DataDirectoryInUse(RuntimeError):
@@ -36,7 +36,7 @@ class DataDirectoryInUse(RuntimeError):
 
 
 class StoreUnavailable(OSError):
-    """The database cannot be used just now; that says nothing about what is in it."""
+    """The database cannot be used just now; that is no damage in it."""
 
 
 class UnreadableDatabase(RuntimeError):
@@ -44,10 +44,10 @@ class UnreadableDatabase(RuntimeError):
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Tell trouble around the database (full, read-only, locked) from damage in it.
+    """Distinguish faults around the database (full, read-only, locked) from damage in it.
 
     Raises:
-        StoreUnavailable: it was trouble; setting the file aside would lose what it holds.
+        StoreUnavailable: it was a fault around it; setting the file aside would lose what it holds.
     """
     if is_damage(error):
         return
@@ -88,7 +88,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """Open a writing connection: WAL, transactions begun by hand, fsyncs as well.
 
     A COMMIT is durable when the WAL is fsynced, which no client waits for: until then the journal
-    has what it says.
+    has what it covers.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -118,7 +118,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def rewrite_wal(path: Path) -> None:
-    """Make the WAL on the medium what the page cache says it is. Raises OSError.
+    """Make the WAL on the medium equal to that in the page cache. Raises OSError.
 
     After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
     medium never gets it. Tables that a start finds in such frames would be taken for durable, the
@@ -202,7 +202,7 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
             raise UnreadableDatabase(str(error)) from error
         return str(error)
     found = str(row[0])
-    # The check tells of pages that it could not read by the number of the error.
+    # The check reports pages that it could not read by the number of the error.
     if any(f"={code}" in found or f"code {code}" in found for code in READING_FAILED):
         raise UnreadableDatabase(found)
     return None if found == "ok" else found

@@ -33,7 +33,7 @@ BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 
 
 class OtherFormat(OSError):
-    """A format that cannot be used as it is; the message says which file, which, and the mend."""
+    """A format that cannot be used as it is; the message has the file, the format and the mend."""
 
 
 def newer(file: Path, found: str, understood: str) -> OtherFormat:

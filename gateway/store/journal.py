@@ -32,8 +32,8 @@ FILE_BYTES = 4 * 1024 * 1024
 """Length of a file, the unit in which the journal is dropped. Another file takes two fsyncs."""
 
 ROOM_BYTES = 64 * 1024
-"""A file that grows gets so much room at once: the file system writes a new length with each commit
-that needs one, which takes up to twice as long as one that does not."""
+"""A file that grows gets so much room at a time: the file system writes a new length with each
+commit that needs one, which takes up to twice as long as one that does not."""
 
 SMALL_FRAME_BYTES = ROOM_BYTES // 4
 """Larger frames get no room behind them: it would cost more than it saves."""
@@ -93,7 +93,7 @@ class Journal:
             return
         self._descriptor = open_private(file.path, os.O_RDWR)
         self._length = file.size_bytes
-        # Once more: if the last fsync of the broker before us failed, the page cache need not tell
+        # Once more: if the last fsync of the broker before us failed, the page cache need not show
         # what the disk has.
         newest = read_at(self._descriptor, end - start, start)
         # Zeros behind it: a frame that was torn there would look like damage once the next one,

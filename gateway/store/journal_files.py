@@ -2,7 +2,7 @@
 
 A file is a header and frames, one for each batch; docs/formats/journal.md has the bytes. The
 writer of a frame knew the salt of the file, which is drawn whenever a file is begun: what an
-earlier use of the file left behind it, and what a client made look like a frame, are told apart.
+earlier use of the file left behind it, and what a client made look like a frame, are distinguished.
 """
 
 import os
@@ -56,7 +56,7 @@ class JournalFile:
             head, is_readable = _head_of(self.path, attempts)
         except FileNotFoundError:
             return None
-        # A header that cannot be read now says nothing: the file is taken for the one it was.
+        # A header that cannot be read now is no evidence: the file is taken for the one it was.
         is_other = is_readable and (None if head is None else head[0]) != self.salt
         return None if is_other else contents
 
@@ -135,7 +135,7 @@ def boot_of(blob: bytes) -> str:
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
     """Return the files of a journal in the order of their events.
 
-    The header tells the order. A name may be that of an earlier use of the file: renaming is made
+    The header has the order. A name may be that of an earlier use of the file: renaming is made
     durable after the contents.
 
     Args:

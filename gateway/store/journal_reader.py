@@ -1,4 +1,4 @@
-"""The journal as another process reads it: in order, page by page, without disturbing anybody."""
+"""The journal as another process reads it: in order, page by page, beside a broker that runs."""
 
 import errno
 import logging
@@ -99,7 +99,7 @@ class JournalReader:
         try:
             descriptor = os.open(file.path, os.O_RDONLY)
         except FileNotFoundError:
-            return []  # dropped in this moment: exported, or told as missing
+            return []  # dropped in this moment: exported, or reported as missing
         try:
             start = HEADER_BYTES
             if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
@@ -140,7 +140,7 @@ class JournalReader:
         bytes_max: int,
         is_newest: bool,
     ) -> list[tuple[int, bytes]]:
-        """The blobs in `data`, which begins at `start`, with their places in the file."""
+        """Return the blobs in `data`, which begins at `start`, with their places in the file."""
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # Behind the newest blob there is nothing but what an earlier use left: not looked through.

@@ -1,7 +1,7 @@
 """The journal as a start reads it: from the checkpoint to its end, and what is wrong on the way.
 
-What cannot be read is tried again, then told, and never mistaken for the journal's end: behind a
-block that the medium does not give back there may be batches that were acknowledged.
+What cannot be read is tried again, then reported, and never mistaken for the journal's end: behind
+a block that the medium does not return there may be batches that were acknowledged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -113,9 +113,9 @@ class JournalReading:
         return first > last
 
     def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
-        """Say what cannot be read behind the newest blob, in its file and in those behind it.
+        """Report what cannot be read behind the newest blob, in its file and in those behind it.
 
-        What lies before it is a gap in the numbers, and told as that.
+        What lies before it is a gap in the numbers, and reported as that.
         """
         found: list[str] = []
         is_behind = self.end is None

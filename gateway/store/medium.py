@@ -1,4 +1,4 @@
-"""Reads files from a medium that fails: tries again, and says which bytes it does not give back.
+"""Reads files from a medium that fails: tries again, and names the bytes it does not return.
 
 A read may also be short without an error; only the end of a file ends it here.
 """
@@ -52,7 +52,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
         at: the offset of the first; `Contents.unreadable` counts from it.
         attempts: how often a block is tried that cannot be read.
 
-    Raises OSError for what says nothing about the medium.
+    Raises OSError for what is no fault of the medium.
     """
     try:
         return Contents(read_at(descriptor, count, at))
@@ -70,7 +70,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """The first bytes of the blocks of `count` bytes from `at` on, counted from there."""
+    """Return where blocks of `count` bytes from `at` on begin, counted from there."""
     return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
 
 

@@ -38,7 +38,7 @@ LEFT_TABLE = "journal_not_applied"
 
 
 def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
-    """Bring a database up to date; return what has to be said of it, as of damage.
+    """Bring a database up to date; return what has to be reported of it, as of damage.
 
     Args:
         connection: writing, in autocommit mode.
@@ -48,9 +48,9 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
         OSError, sqlite3.Error: nothing is lost; the next start begins again.
     """
     found = format_of(connection)
-    told: list[str] = []
+    reports: list[str] = []
     if found == str(FORMAT):
-        return told  # a start on a full disk must not have to write
+        return reports  # a start on a full disk must not have to write
     if found is not None:
         moved = "keep"
         if data_dir is not None and _has_journal(connection):
@@ -62,7 +62,7 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
             connection.execute("DROP TABLE journal")
         elif moved == "leave":
             connection.execute(f"ALTER TABLE journal RENAME TO {LEFT_TABLE}")
-            told.append(
+            reports.append(
                 "batches of an earlier format were not applied when a later version started: they "
                 f"are kept in the table {LEFT_TABLE}"
             )
@@ -72,7 +72,7 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
     database.migrate(connection)
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, str(FORMAT)))
     connection.execute("PRAGMA synchronous=NORMAL")
-    return told
+    return reports
 
 
 def _has_journal(connection: sqlite3.Connection) -> bool:

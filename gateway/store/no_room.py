@@ -1,4 +1,4 @@
-"""A full disk, told from a disk that fails: what lacked room may be written again later."""
+"""A full disk, as distinct from one that fails: what lacked room may be written again later."""
 
 import sqlite3
 
@@ -9,7 +9,7 @@ _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE
 
 
 class NoRoom(OSError):
-    """The disk is full. What was to be written is not durable and has not been told to anybody; the
+    """The disk is full. What was to be written is not durable and has not been reported; the
     same call may be made again."""
 
 
@@ -19,7 +19,7 @@ def no_room_of(error: OSError) -> NoRoom:
 
 
 def lacks_room(error: BaseException | None) -> bool:
-    """Return whether an error, or what led to it, says that the disk is full."""
+    """Return whether an error, or what led to it, means that the disk is full."""
     while error is not None:
         if isinstance(error, sqlite3.Error) and rows_lack_room(error):
             return True

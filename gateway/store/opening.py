@@ -174,7 +174,7 @@ class Opening:
                 raise
 
     def _replace(self, found: str) -> str:
-        """Set the damaged file aside, salvage its rows, and return the sentence that says so."""
+        """Set the damaged file aside, salvage its rows, and return the sentence that reports it."""
         # Saved first, then set aside, then replaced: a cut in between loses nothing.
         salvaged = self.path.with_name(database.SALVAGED_NAME)
         salvaged.unlink(missing_ok=True)

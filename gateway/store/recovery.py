@@ -1,7 +1,8 @@
 """From the disk back to the state: load the tables, then apply the journal behind them.
 
-Only what the core needs at once is loaded: sessions, subscriptions, identifiers, retained messages,
-wills. Contents of queued messages and of messages in flight stay on disk until a client wants them.
+Only what the core needs immediately is loaded: sessions, subscriptions, identifiers, retained
+messages, wills. Contents of queued messages and of messages in flight stay on disk until they are
+to be sent.
 """
 
 import sqlite3
@@ -106,7 +107,7 @@ def recover(
             recovered.replayed_bytes += len(content)
     replay.finish()
     if not state.time.time_ms:
-        # Neither the tables nor the journal say: no session was left later than now.
+        # Neither the tables nor the journal have it: no session was left later than now.
         state.time.time_ms = max((each.closed_ms for each in state.sessions.values()), default=0)
     _complete(connection, state)
     recovered.damage.extend(journal.damage)
@@ -153,7 +154,7 @@ def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
 def message_of(
     number: int, topic: str, payload: bytes, flags: int, properties: bytes | None
 ) -> Message:
-    """Return a message as its row tells it."""
+    """Return a message as its row has it."""
     message = Message(number, topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
     if properties is not None:
         message.expires_ms, message.forwarded = properties_in(properties)
@@ -201,7 +202,7 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _load_queues(state: State) -> None:
-    """Say where each queue lies on disk.
+    """Return where each queue lies on disk.
 
     A row may be missing at its front where the delivery was over before the checkpoint came to
     it: the journal behind the checkpoint takes that position off the queue.
@@ -239,12 +240,12 @@ def _complete(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
-    """PUBREL in the order of the PUBRECs [MQTT-4.6.0-4], PUBLISH in that of the queue."""
+    """Return a key that sorts PUBREL by PUBREC [MQTT-4.6.0-4], PUBLISH by place in the queue."""
     return -delivery.state, delivery.pubrec or delivery.position
 
 
 def _measure_queues(connection: sqlite3.Connection, state: State) -> None:
-    """Say how many bytes wait for each session, in one pass over the queues on disk."""
+    """Count how many bytes wait for each session, in one pass over the queues on disk."""
     for session in state.sessions.values():
         session.queued_bytes = sum(
             delivery.message.size_bytes()

@@ -16,14 +16,14 @@ migrations = Migrations("oncegate-broker")
 
 @migrations()
 def m001_journal_and_state(db: Database) -> None:
-    """The first schema."""
+    """Create the first schema."""
     for statement in _FIRST:
         db.execute(statement)
 
 
 @migrations()
 def m002_owners(db: Database) -> None:
-    """A session belongs to the user that its client named; NULL: it named none."""
+    """Add to a session the user that its client named; NULL: it named none."""
     db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
 
 

@@ -189,7 +189,7 @@ class Store:
         return self._checkpoints.finish()
 
     def checkpoint_finished(self, covered: int) -> None:
-        """The tables cover the journal up to `covered`, whatever happens."""
+        """Note that the tables cover the journal up to `covered`, whatever happens."""
         self._checkpoints.finished(covered)
 
     # -- what the journal need not keep
@@ -246,7 +246,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the connections; `clean` says that everything was committed."""
+        """Close the connections; `clean` means that everything was committed."""
         self._files.close()
         self.journal.close()
         if clean:

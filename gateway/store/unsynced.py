@@ -1,8 +1,8 @@
-"""What is written before it is fsynced: facts that no client waits for, within their turn.
+"""What is written before it is fsynced: facts that no client waits for, within their tick.
 
 They share a later fsync, up to `lazy_commit_delay` later. A process that is killed has lost nothing
-that it wrote, synced or not, so each turn writes them here; the journal itself has one frame under
-way at a time and nothing unsynced before it. Two files by turns: while a batch is being committed
+that it wrote, synced or not, so each tick writes them here; the journal itself has one frame under
+way at a time and nothing unsynced before it. Two files alternate: while a batch is being committed
 the next one is collected. Nothing here is ever fsynced, and each batch overwrites the one before
 the last::
 

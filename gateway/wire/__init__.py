@@ -2,7 +2,7 @@
 
 Why the room exists: whatever a peer sends, however it is cut into pieces, leaves here either as a
 packet that keeps every rule of the standard that can be checked on the packet alone, or as one
-``Malformed`` value that says what is wrong. What needs a session, a clock or a configuration
+``Malformed`` value that names what is wrong. What needs a session, a clock or a configuration
 (is this client id taken, is that topic alias known) is decided in ``gateway.core``.
 
 Pure: no clock, socket, file, asyncio, logging or randomness. Written so that mypyc compiles it

@@ -50,8 +50,7 @@ from gateway.wire.subscription_decoder import decode_subscribe, decode_unsubscri
 
 
 def decode_body(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """The packet whose body the reader stands before, all of it. The first byte has been
-    checked."""
+    """Decode the body that the reader stands before, all of it. The first byte was checked."""
     packet: Packet
     if kind == PINGREQ:
         packet = Pingreq()
@@ -95,7 +94,7 @@ def _properties(kind: int, reader: Reader, from_client: bool) -> Properties | No
 
 
 def _acknowledgement(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """packet identifier u16 | [reason code u8 | [properties]]"""
+    """Decode `packet identifier u16 | [reason code u8 | [properties]]`."""
     packet_id = reader.packet_id()
     reason_code = 0
     properties = None
@@ -109,7 +108,7 @@ def _acknowledgement(kind: int, reader: Reader, version: int, from_client: bool)
 
 
 def _disconnect(reader: Reader, version: int, from_client: bool) -> Packet:
-    """[reason code u8 | [properties]]"""
+    """Decode `[reason code u8 | [properties]]`."""
     reason_code = 0
     properties = None
     if version == MQTT_5_0 and not reader.at_end():
@@ -121,7 +120,7 @@ def _disconnect(reader: Reader, version: int, from_client: bool) -> Packet:
 
 
 def _auth(reader: Reader, from_client: bool) -> Packet:
-    """[reason code u8 | properties]"""
+    """Decode `[reason code u8 | properties]`."""
     reason_code = 0
     properties = None
     if not reader.at_end():
@@ -141,7 +140,7 @@ def _auth(reader: Reader, from_client: bool) -> Packet:
 
 
 def _connack(reader: Reader, version: int) -> Packet:
-    """0000000 | session present u1 | reason code u8 | properties"""
+    """Decode `0000000 | session present u1 | reason code u8 | properties`."""
     flags = reader.byte("acknowledge flags")
     reason_code = reader.byte("reason code")
     if version == MQTT_3_1:
@@ -166,7 +165,7 @@ def _connack(reader: Reader, version: int) -> Packet:
 
 
 def _suback(reader: Reader, version: int) -> Packet:
-    """packet identifier u16 | properties | reason code u8..."""
+    """Decode `packet identifier u16 | properties | reason code u8...`."""
     packet_id = reader.packet_id()
     properties = _properties(SUBACK, reader, False) if version == MQTT_5_0 else None
     allowed = allowed_reason_codes(SUBACK, False) if version == MQTT_5_0 else SUBACK_MQTT_3
@@ -174,7 +173,7 @@ def _suback(reader: Reader, version: int) -> Packet:
 
 
 def _unsuback(reader: Reader, version: int) -> Packet:
-    """packet identifier u16 | properties | reason code u8... (both MQTT 5.0 only)"""
+    """Decode `packet identifier u16 | properties | reason code u8...` (both MQTT 5.0 only)."""
     packet_id = reader.packet_id()
     if version != MQTT_5_0:
         return Unsuback(packet_id, [])

@@ -62,7 +62,7 @@ def decode_connect(reader: Reader) -> Connect:
 
 
 def check_authentication(reader: Reader, properties: Properties | None) -> None:
-    """Authentication data mean nothing without a method. [MQTT5-3.1.2.11.10] [MQTT5-3.15.2.2.2]"""
+    """Refuse authentication data without a method. [MQTT5-3.1.2.11.10] [MQTT5-3.15.2.2.2]"""
     if properties is None:
         return
     if properties.authentication_data is not None and properties.authentication_method is None:

@@ -32,7 +32,7 @@ class Decoder:
     `max_packet_size_bytes` counts the whole packet with its fixed header (before CONNECT,
     CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level; 0 is a server's start,
     where CONNECT is the only packet allowed and sets it.
-    `side` says which peer we are: a server reads what clients send. `allows_control_characters`:
+    `side` is our own: a server reads what clients send. `allows_control_characters`:
     in the topic of a PUBLISH; other names are a matter of the caller. `error` is None until the
     peer's first mistake.
     """
@@ -62,7 +62,7 @@ class Decoder:
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """The packets that are complete with these bytes."""
+        """Return the packets that are complete with these bytes."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -79,16 +79,16 @@ class Decoder:
         return packets
 
     def partial_bytes(self) -> int:
-        """How many bytes are kept of a packet whose end has not come."""
+        """Return how many bytes are kept of a packet whose end has not come."""
         return len(self._partial)
 
     def let_go(self) -> None:
-        """Forgets the start of a packet whose end will not come."""
+        """Forget the start of a packet whose end will not come."""
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
     def _read_packets(self, data: bytes, position: int, packets: list[Packet]) -> None:
-        """Reads all complete packets from `position` on and keeps what is left."""
+        """Read all complete packets from `position` on and keep what is left."""
         end = len(data)
         version = self.version
         while end - position >= 2:
@@ -156,9 +156,10 @@ class Decoder:
     def _read_shortened(
         self, data: bytes, position: int, start: int, stop: int, packets: list[Packet]
     ) -> None:
-        """A remaining length with needless bytes is allowed in MQTT 3, but a Publish that is
-        forwarded as it came must not hand it on: read the packet as if it had been written
-        shortly."""
+        """Read a packet as if its remaining length had been written without needless bytes.
+
+        MQTT 3 allows those, but a Publish that is forwarded as it came must not hand them on.
+        """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)
 
@@ -173,13 +174,13 @@ class Decoder:
         )
 
     def _keep(self, data: bytes, position: int) -> None:
-        """Keeps the start of a packet until the rest has come, if it can become one."""
+        """Keep the start of a packet until the rest has come, if it can become one."""
         check_first_byte(data[position], self.version, self._from_client)
         self._partial_size_bytes = self._declared_size_bytes(data, position)
         self._partial += data[position:]
 
     def _declared_size_bytes(self, data: bytes, position: int) -> int:
-        """The size of the packet that starts at `position`, 0 if its length is not complete."""
+        """Return the size of the packet at `position`, 0 if its length is incomplete."""
         remaining, start = long_remaining_length(
             data, position, len(data), self.version, self._from_client
         )
@@ -191,7 +192,7 @@ class Decoder:
         return size_bytes
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
-        """Adds to the packet that was kept; returns how many bytes of `data` that took."""
+        """Add to the packet that was kept; return how many bytes of `data` that took."""
         taken = 0
         while self._partial_size_bytes == 0:
             if taken == len(data):

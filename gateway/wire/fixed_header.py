@@ -35,7 +35,10 @@ _TLS_HANDSHAKE: Final = 0x16
 
 
 def check_first_byte(first: int, version: int, from_client: bool) -> None:
-    """Raises Malformed if no packet that starts so may come now. `version` 0: before CONNECT."""
+    """Check that a packet that starts so may come now. `version` 0: before CONNECT.
+
+    Raises Malformed.
+    """
     kind = first >> 4
     if version == 0:
         # [MQTT-3.1.0-1] [MQTT5-3.1.0-1]
@@ -111,8 +114,10 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
 def long_remaining_length(
     data: bytes, position: int, end: int, version: int, from_client: bool
 ) -> tuple[int, int]:
-    """Remaining length of the packet that starts at `position`, and where the length's field ends:
-    -1 if data[:end] ends before it does."""
+    """Return the remaining length of the packet at `position`, and where its field ends.
+
+    The end is -1 if data[:end] ends before it does.
+    """
     value = 0
     shift = 0
     index = position + 1

@@ -18,7 +18,7 @@ PACKET_ID_MAX: Final = 65_535
 CONNECT_PACKET_BYTES_MAX: Final = 524_288
 
 # A filter costs 4 bytes on the wire and some hundreds in memory: without a bound, one SUBSCRIBE
-# of 2 MiB would cost 100 MB. Ten thousand is more than any bridge subscribes to at once.
+# of 2 MiB would cost 100 MB. Ten thousand is more than any bridge subscribes to in one packet.
 FILTERS_PER_PACKET_MAX: Final = 10_000
 
 # The same for user properties (5 bytes on the wire): no known client sends more than a few dozen.
@@ -30,7 +30,7 @@ SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX: Final = 10_000
 
 # Topics that were checked once are not checked again. Sensors publish to the same few topics,
 # so a few thousand are enough; the bytes bound what a client that invents topics can make us keep
-# (the decoded text and the bookkeeping come on top: about 2 MB in all at these figures).
+# (the decoded text and the bookkeeping come on top: about 2 MB in all at these limits).
 TOPIC_CACHE_COUNT_MAX: Final = 8_192
 TOPIC_CACHE_BYTES_MAX: Final = 524_288
 # One long topic must not push out a hundred short ones.

@@ -1,9 +1,9 @@
 """What is wrong with the bytes of a peer: one value, made where the rule is checked.
 
-``Malformed`` is raised inside this room only, so that a parser ten calls deep can give up at
-once; the Decoder catches it and hands it out as a value. ``reason`` is one of REASONS (counters
-and the session log use it), ``detail`` is a sentence for people, ``reason_code`` is what MQTT
-5.0 answers.
+``Malformed`` is raised inside this room only, so that a parser ten calls deep can give up
+immediately; the Decoder catches it and hands it out as a value. ``reason`` is one of REASONS
+(counters and the session log use it), ``detail`` is a sentence for people, ``reason_code`` is what
+MQTT 5.0 answers.
 """
 
 from typing import Final
@@ -64,8 +64,8 @@ REASONS: Final = (
 )
 
 # The reason codes of MQTT 5.0 that a malformed packet is answered with. [MQTT5-2.4]
-MALFORMED_PACKET: Final = 0x81  # cannot be parsed as the standard says
-PROTOCOL_ERROR: Final = 0x82  # can be parsed, but says what is not allowed
+MALFORMED_PACKET: Final = 0x81  # cannot be parsed as the standard requires
+PROTOCOL_ERROR: Final = 0x82  # can be parsed, but has what is not allowed
 UNSUPPORTED_PROTOCOL_VERSION: Final = 0x84
 TOPIC_ALIAS_INVALID: Final = 0x94
 PACKET_TOO_LARGE_CODE: Final = 0x95

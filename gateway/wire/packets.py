@@ -1,7 +1,7 @@
 """The packets of MQTT as plain values. ``packet.kind`` is the standard's packet type, 1 to 15.
 
-A packet owes its reader what the standard calls its fields, already checked; it knows nothing of
-bytes, except that a Publish keeps the ones that can be sent on as they came. ``properties`` and
+A packet has what the standard calls its fields, already checked, and no bytes, except that a
+Publish keeps the ones that can be sent on as they came. ``properties`` and
 reason codes other than 0 exist in MQTT 5.0 only. Secrets never show in ``repr``.
 """
 

@@ -3,7 +3,7 @@
     length variable byte integer | (identifier variable byte integer | value)...
 
 A value is a byte, two or four bytes, a variable byte integer, a string, binary data or a pair of
-strings: the identifier says which. Raises Malformed.
+strings: the identifier decides which. Raises Malformed.
 """
 
 from typing import Final
@@ -52,7 +52,10 @@ _BINARY: Final = bits_of([p.CORRELATION_DATA, p.AUTHENTICATION_DATA])
 
 
 def read_properties(reader: Reader, allowed: int) -> Properties | None:
-    """The properties at the reader's position, or None if there are none. `allowed`: a bit set."""
+    """Read the properties at the reader's position, None if there are none.
+
+    `allowed` is a bit set.
+    """
     length = reader.variable_byte_integer("property length")
     if length == 0:
         return None

@@ -7,7 +7,7 @@ from gateway.wire.writing import BYTE, binary_field, string_field, variable_byte
 
 
 def encode_properties(properties: Properties | None) -> bytes:
-    """With the property length before them."""
+    """Return the properties with the property length before them."""
     if properties is None:
         # [MQTT5-2.2.2-1]
         return b"\x00"

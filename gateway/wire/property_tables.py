@@ -1,6 +1,6 @@
 """Which property may stand in which packet, in which direction, as bit sets: bit N is property N.
 
-[MQTT5-2.2.2.2] table 2-4, and the sections that say who may send what.
+[MQTT5-2.2.2.2] table 2-4, and the sections about who may send what.
 """
 
 from typing import Final
@@ -136,7 +136,7 @@ _FROM_SERVER: Final = {
 
 
 def allowed_properties(kind: int, from_client: bool) -> int:
-    """The set of properties that a packet of this kind may have, by who sent it."""
+    """Return the set of properties that a packet of this kind may have, by who sent it."""
     direction = _FROM_CLIENT if from_client else _FROM_SERVER
     return _FROM_EITHER.get(kind, 0) | direction.get(kind, 0)
 

@@ -32,7 +32,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     from_client: bool,
     allows_control_characters: bool,
 ) -> Publish:
-    """The packet at data[position:stop], whose remaining length begins to count at `start`."""
+    """Decode the packet at data[position:stop], whose remaining length counts from `start`."""
     first = data[position]
     qos = first >> 1 & 3
     if qos == 3 or (qos == 0 and first & 0x08):

@@ -1,7 +1,7 @@
 """Reading the fields of one packet, one after another, never beyond its end.
 
 A Reader stands inside a buffer between `position` and `stop`. Each method takes the name of the
-field for the sentence that says what is wrong with it, and raises Malformed. Everything except
+field for the sentence that names what is wrong with it, and raises Malformed. Everything except
 small PUBLISH packets and acknowledgements is read with it.
 """
 
@@ -10,7 +10,7 @@ from gateway.wire.malformed import Malformed
 
 
 def text_of(raw: bytes, where: str) -> str:
-    """The text of a UTF-8 field, checked as the standard says."""
+    """Return the text of a UTF-8 field, checked as the standard requires."""
     text = ""
     failed_at = -1
     try:
@@ -74,8 +74,10 @@ class Reader:
         return self.two_bytes(field) << 16 | self.two_bytes(field)
 
     def variable_byte_integer(self, field: str) -> int:
-        """One to four bytes, seven bits each, least significant first; bit 7: another one
-        follows."""
+        """Read one to four bytes, seven bits each, least significant first.
+
+        Bit 7 means that another one follows.
+        """
         first = self.byte(field)
         if first < 0x80:
             return first
@@ -124,7 +126,7 @@ class Reader:
         return text_of(self.binary(field), f"{field} of {self.packet_name}")
 
     def finish(self) -> None:
-        """Nothing may be left over."""
+        """Check that nothing is left over. Raises Malformed."""
         if self.position < self.stop:
             raise Malformed(
                 wrong.TRAILING_BYTES,

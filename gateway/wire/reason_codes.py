@@ -58,7 +58,7 @@ _MQTT_5: Final = {
 
 
 def allowed_reason_codes(kind: int, from_client: bool) -> frozenset[int]:
-    """What MQTT 5.0 lets this side put into a packet of this kind."""
+    """Return what MQTT 5.0 lets this side put into a packet of this kind."""
     if kind == DISCONNECT:
         return _DISCONNECT_FROM_CLIENT if from_client else _DISCONNECT_FROM_SERVER
     if kind == AUTH:

@@ -27,7 +27,7 @@ class TopicCache:
         self.size_bytes = 0
 
     def learn(self, field: bytes, allows_control_characters: bool) -> str:
-        """The text of a topic field that is not known yet; raises Malformed.
+        """Return the text of a topic field that is not known yet; raises Malformed.
 
         What has a control character is never known: it depends on the connection.
         """

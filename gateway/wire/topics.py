@@ -12,8 +12,10 @@ _CONTROL_CHARACTER: Final = re.compile("[\x01-\x1f\x7f-\x9f]")
 
 
 def has_control_character(text: str) -> bool:
-    """Whether a text has one of U+0001 to U+001F or U+007F to U+009F, which a server may refuse.
-    [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1"""
+    """Return whether a text has one of U+0001 to U+001F or U+007F to U+009F.
+
+    A server may refuse those. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
+    """
     # Nearly every text is printable, and no printable one has any.
     return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None
 
@@ -34,7 +36,7 @@ def _string_error(text: str, what: str) -> str | None:
 
 
 def validate_topic_name(topic: str) -> str | None:
-    """What is wrong with a topic that a message is published to; None if nothing is."""
+    """Return what is wrong with a topic that a message is published to; None if nothing is."""
     # [MQTT-3.3.2-2] [MQTT-4.7.1-1] [MQTT5-3.3.2-2] [MQTT5-4.7.0-1]
     if "+" in topic or "#" in topic:
         return "the topic name contains a wildcard: expected no '+' and no '#'"
@@ -42,7 +44,7 @@ def validate_topic_name(topic: str) -> str | None:
 
 
 def validate_topic_filter(topic_filter: str) -> str | None:
-    """What is wrong with a filter that is subscribed to; None if nothing is."""
+    """Return what is wrong with a filter that is subscribed to; None if nothing is."""
     error = _string_error(topic_filter, "topic filter")
     if error is not None:
         return error
@@ -60,12 +62,12 @@ def validate_topic_filter(topic_filter: str) -> str | None:
 
 
 def is_shared_filter(topic_filter: str) -> bool:
-    """Whether the filter has the form that MQTT 5.0 reserves for shared subscriptions."""
+    """Return whether the filter has the form that MQTT 5.0 reserves for shared subscriptions."""
     return topic_filter.startswith("$share/")
 
 
 def validate_shared_filter(topic_filter: str) -> str | None:
-    """What is wrong with a ``$share/NAME/FILTER`` of MQTT 5.0; None if nothing is."""
+    """Return what is wrong with a ``$share/NAME/FILTER`` of MQTT 5.0; None if nothing is."""
     parts = topic_filter.split("/", 2)
     # [MQTT5-4.8.2-1]
     if len(parts) < 3 or not parts[1]:
@@ -77,13 +79,15 @@ def validate_shared_filter(topic_filter: str) -> str | None:
 
 
 def level_count_of(topic: str) -> int:
-    """Levels of a topic name or filter; ``a//b`` has three."""
+    """Return the number of levels of a topic name or filter; ``a//b`` has three."""
     return topic.count("/") + 1
 
 
 def matches(topic_filter: str, topic: str) -> bool:
-    """Whether a valid filter matches a valid topic name. Shared filters: pass the part that
-    filters."""
+    """Return whether a valid filter matches a valid topic name.
+
+    Shared filters: pass the part that filters.
+    """
     if topic_filter == topic:
         return True
     # [MQTT-4.7.2-1] [MQTT5-4.7.2-1]

@@ -1,5 +1,4 @@
-"""What all packets have in common: they are values, and they say what they are without saying
-secrets."""
+"""What all packets have in common: they are values, and their text is without secrets."""
 
 from typing import Final
 
@@ -9,7 +8,7 @@ PAYLOAD_SHOWN_BYTES_MAX: Final = 32
 
 
 def topic_field_of(topic: str) -> bytes:
-    """A topic as it stands on the wire: length u16, UTF-8."""
+    """Return a topic as it stands on the wire: length u16, UTF-8."""
     raw = topic.encode("utf-8")
     assert len(raw) <= 65_535, f"topic of {len(raw)} bytes: at most 65535 fit into a packet"
     return len(raw).to_bytes(2, "big") + raw

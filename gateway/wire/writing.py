@@ -10,7 +10,7 @@ BYTE: Final = [bytes([value]) for value in range(256)]
 
 
 def variable_byte_integer(value: int) -> bytes:
-    """One to four bytes, seven bits each, least significant first. [MQTT-2.2.3]"""
+    """Encode as one to four bytes, seven bits each, least significant first. [MQTT-2.2.3]"""
     if value < 128:
         return BYTE[value]
     if value < 16_384:
@@ -34,7 +34,7 @@ def packet_id_field(packet_id: int) -> bytes:
 
 
 def binary_field(value: bytes) -> bytes:
-    """Length u16, then the bytes."""
+    """Encode as length u16, then the bytes."""
     assert len(value) <= STRING_BYTES_MAX, (
         f"field of {len(value)} bytes: at most {STRING_BYTES_MAX} fit behind a two-byte length"
     )
@@ -46,5 +46,5 @@ def string_field(value: str) -> bytes:
 
 
 def frame_of(first: int, body: bytes) -> bytes:
-    """A whole packet: first byte, remaining length, body."""
+    """Return a whole packet: first byte, remaining length, body."""
     return BYTE[first] + variable_byte_integer(len(body)) + body

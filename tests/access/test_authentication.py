@@ -1,5 +1,6 @@
 """The door of the room: users with either kind of entry, asked either way, known or not."""
 
+import asyncio
 import os
 import threading
 from pathlib import Path
@@ -94,18 +95,51 @@ async def test_who_has_no_keys_cannot_be_told_from_who_has(path: Path, username:
     assert other.salt != first.salt
 
 
-async def test_users_are_replaced_while_exchanges_are_under_way(path: Path) -> None:
+async def test_a_proof_of_a_password_that_was_changed_meanwhile_is_refused(path: Path) -> None:
     authenticator = Authenticator(PasswordFile.load(path), KEY)
     exchange = authenticator.begin("SCRAM-SHA-256")
     client = ScramClient("alice", "secret", "nonce")
     challenge = (await exchange.step(client.first())).data
     assert challenge is not None
-    assert not authenticator.replace_users(PasswordFile.load(path))
+    assert authenticator.replace_users(PasswordFile.load(path)) is None
     set_password(path, "alice", b"new", scram_iterations=ITERATIONS)
-    assert authenticator.replace_users(PasswordFile.load(path))
-    assert (await exchange.step(client.final(challenge))).reason_code == 0
+    assert authenticator.replace_users(PasswordFile.load(path)) == frozenset({"alice"})
+    assert (await exchange.step(client.final(challenge))).reason_code == 0x86
     assert (await outcome(authenticator, "alice", "secret"))[0] == 0x86
     assert (await outcome(authenticator, "alice", "new"))[0] == 0
+
+
+async def test_an_exchange_goes_on_where_another_user_was_replaced(path: Path) -> None:
+    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    exchange = authenticator.begin("SCRAM-SHA-256")
+    client = ScramClient("alice", "secret", "nonce")
+    challenge = (await exchange.step(client.first())).data
+    assert challenge is not None
+    assert remove_user(path, "argon")
+    assert authenticator.replace_users(PasswordFile.load(path)) == frozenset({"argon"})
+    assert (await exchange.step(client.final(challenge))).reason_code == 0
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
+    path: Path, is_removed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    verify = PasswordFile.verify
+
+    def slow(users: PasswordFile, username: str, password: bytes) -> bool:
+        found = verify(users, username, password)
+        if authenticator.users is users:
+            if is_removed:
+                remove_user(path, "argon")
+            else:
+                set_password(path, "argon", b"new")
+            authenticator.replace_users(PasswordFile.load(path))
+        return found
+
+    monkeypatch.setattr(PasswordFile, "verify", slow)
+    first = asyncio.create_task(authenticator.check_password("argon", b"secret"))
+    assert (await first).reason_code == 0x86
 
 
 def test_a_line_holds_one_entry_of_either_kind_and_the_other_kind_replaces_it(path: Path) -> None:
@@ -115,7 +149,7 @@ def test_a_line_holds_one_entry_of_either_kind_and_the_other_kind_replaces_it(pa
     assert PasswordFile.load(path).scram_keys_of("alice") is not None
     assert b"secret" not in path.read_bytes()
     assert remove_user(path, "alice")
-    assert PasswordFile.load(path).usernames == {"argon"}
+    assert PasswordFile.load(path).usernames == frozenset({"argon"})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from api.main import serve
 from api.settings import ApiSettings
-from tests.api.contract_broker import ContractBroker, running_broker
+from tests.api.contract_broker import ContractBroker
 
 DEADLINE_SECONDS = 10.0
 
@@ -42,7 +42,7 @@ def status_socket(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def broker(status_socket: Path) -> AsyncIterator[ContractBroker]:
-    async with running_broker(status_socket) as broker:
+    async with ContractBroker(status_socket) as broker:
         yield broker
 
 

@@ -13,7 +13,7 @@ from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
 from gateway.control.messages import LINE_BYTES_MAX, Refused
 from tests.api import recorded
-from tests.api.contract_broker import ContractBroker, running_broker
+from tests.api.contract_broker import ContractBroker
 
 STATUS: dict[str, object] = {"command": "status"}
 
@@ -71,9 +71,9 @@ async def test_a_socket_path_that_is_too_long_says_so(tmp_path: Path) -> None:
 async def test_a_restarted_broker_is_found_again_without_a_failed_question(
     asker: ControlSocket, status_socket: Path
 ) -> None:
-    async with running_broker(status_socket):
+    async with ContractBroker(status_socket):
         await asker.request(STATUS)
-    async with running_broker(status_socket):
+    async with ContractBroker(status_socket):
         assert await asker.request(STATUS) == recorded.status()
 
 
@@ -150,7 +150,7 @@ async def test_no_bytes_of_the_other_side_escape_as_another_kind_of_error(
     tmp_path_factory: pytest.TempPathFactory, answer: bytes
 ) -> None:
     path = tmp_path_factory.mktemp("socket") / "s"
-    async with running_broker(path) as broker:
+    async with ContractBroker(path) as broker:
         broker.instead = lambda _: answer.replace(b"\n", b"") + b"\n"
         asker = ControlSocket(path)
         with pytest.raises((BrokerProblem, Refused)):

@@ -9,7 +9,7 @@ from tests.api import recorded
 from tests.api.card_files import CardFiles
 from tests.api.chromium import Tab, open_tab
 from tests.api.conftest import serving
-from tests.api.contract_broker import ContractBroker, running_broker
+from tests.api.contract_broker import ContractBroker
 
 HOSTILE_IDS = (
     "<script>document.title='broken'</script>",
@@ -91,7 +91,7 @@ async def test_the_page_says_by_itself_that_the_gateway_went_down_and_came_back(
     await broker.stop()
     await tab.wait_until("document.title.startsWith('Gateway is down')")
     assert "gw-5f3a91c2" in await tab.evaluate("document.body.innerText")
-    async with running_broker(status_socket):
+    async with ContractBroker(status_socket):
         await tab.wait_until("document.title.startsWith('All is well')")
 
 

@@ -2,7 +2,8 @@
 
 import httpx
 
-from tests.api.contract_broker import ContractBroker, refusal
+from tests.api.contract_broker import ContractBroker
+from tests.peers.control_server import refusal
 
 
 async def test_a_limit_outside_the_contract_is_a_problem_that_names_it(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api import limits, wording
-from api.models.broker import Listener
+from api.models.broker import Certificate, Listener
 
 
 def plain(text: str) -> str:
@@ -118,6 +118,25 @@ def test_prose_of_ours_is_escaped_and_its_words_are_code() -> None:
         (Listener(protocol="mqtt", bind="::1", port=1883), "[::1]:1883"),
         (Listener(protocol="websocket", bind="::", port=8083), "[::]:8083 (websocket)"),
         (Listener(protocol="unix", path="/run/mqtt.sock"), "/run/mqtt.sock (unix)"),
+        (
+            Listener(
+                protocol="mqtts",
+                bind="::1",
+                port=8883,
+                certificate=Certificate(subject="gateway", not_after_ms=1, days_left=59),
+            ),
+            "[::1]:8883 (mqtts, certificate for 59 days)",
+        ),
+        (
+            Listener(
+                protocol="wss",
+                bind="::1",
+                port=8084,
+                path="/mqtt",
+                certificate=Certificate(subject="gateway", not_after_ms=1, days_left=-1),
+            ),
+            "[::1]:8084/mqtt (wss, certificate expired)",
+        ),
     ],
 )
 def test_a_listener_is_written_as_its_address(listener: Listener, words: str) -> None:

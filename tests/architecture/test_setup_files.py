@@ -71,9 +71,12 @@ def test_every_javascript_package_has_a_hash_and_no_download_address() -> None:
         assert "hasInstallScript" not in package, name
 
 
-@pytest.mark.parametrize("script", ["install-debian-packages", "find-python"])
+@pytest.mark.parametrize(
+    "script",
+    ["requirements/install-debian-packages", "requirements/find-python", "tests/machines/run"],
+)
 def test_the_set_up_scripts_are_sound(script: str) -> None:
-    path = ROOT / "requirements" / script
+    path = ROOT / script
     assert path.stat().st_mode & 0o111
     subprocess.run(["sh", "-n", path], check=True, timeout=10)
 
@@ -86,6 +89,38 @@ def test_the_python_that_is_found_can_make_an_environment() -> None:
         [outcome.stdout.strip(), "-V"], check=True, capture_output=True, text=True, timeout=60
     )
     assert re.match(r"Python 3\.1[1-3]\.", version.stdout)
+
+
+def test_a_second_python_is_the_newest_of_another_version(tmp_path: Path) -> None:
+    def python(name: str, version: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # It is asked for its version with `print`, and otherwise whether it is usable.
+        path.write_text(f"#!/bin/sh\ncase $2 in *print*) echo {version} ;; esac\n")
+        path.chmod(0o755)
+        return path
+
+    own = python("own", "3.13")
+    older = python("pyenv/versions/3.11.9/bin/python3", "3.11")
+    newer = python("pyenv/versions/3.12.4/bin/python3", "3.12")
+    python("pyenv/versions/3.13.1/bin/python3", "3.13")
+    environment = {"PATH": "/nonexistent", "PYENV_ROOT": str(tmp_path / "pyenv")}
+
+    def found() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["/bin/sh", ROOT / "requirements" / "find-python", "--beside", own],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
+        )
+
+    assert found().stdout.strip() == str(newer)
+    newer.unlink()
+    assert found().stdout.strip() == str(older)
+    older.unlink()
+    assert (found().returncode, found().stdout) == (1, "")
 
 
 def test_a_python_that_cannot_be_used_is_refused_in_one_line() -> None:

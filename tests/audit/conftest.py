@@ -1,5 +1,5 @@
 """The brokers and clients of the system tests."""
 
-from tests.system.fixtures import new_stage, pytest_runtest_makereport
+from tests.system.fixtures import new_stage, new_uploader, pytest_runtest_makereport
 
-__all__ = ["new_stage", "pytest_runtest_makereport"]
+__all__ = ["new_stage", "new_uploader", "pytest_runtest_makereport"]

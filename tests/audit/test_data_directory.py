@@ -1,6 +1,5 @@
 """A data directory: the journal of a real core and store, and its tables, as found on a disk."""
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,11 +7,9 @@ import pytest
 
 from gateway.audit.findings import Findings
 from gateway.audit.run import Audit
-from gateway.core import effects
-from gateway.core.rules import deliver
 from gateway.wire.packets import Publish, Pubrel
 from tests.core.harness import Harness
-from tests.store.test_wild_lives import Life
+from tests.store.test_wild_lives import lived
 
 STEPS = 300
 
@@ -25,13 +22,7 @@ def audit_of(data_dir: Path) -> Findings:
 def test_no_wild_life_with_cuts_and_takeovers_is_called_a_violation(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 3)
-    monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
-    life = Life(tmp_path, random.Random(seed))  # noqa: S311 - the same every time
-    for _ in range(STEPS):
-        life.step()
-    life.cut()
-    life.finish()
+    life = lived(tmp_path, seed, monkeypatch, STEPS)
     life.harness.close()
     findings = audit_of(tmp_path)
     wrong = [one for one in findings.exceptions if one.verdict == "violation"]

@@ -5,14 +5,14 @@ import asyncio
 import json
 import random
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.peers.resuming_client import Progress, Publisher, Subscriber
 from tests.system.broker_process import oncegate_command
-from tests.system.resuming_clients import Progress, Publisher, Subscriber
 from tests.system.session_log import Uploader
 from tests.system.stage import Stage
 
@@ -34,20 +34,6 @@ def run_audit(data_directory: Path, *more: str) -> tuple[int, dict[str, Any]]:
     )
     assert outcome.returncode in (0, 3, 4), outcome.stderr.decode()
     return outcome.returncode, json.loads(outcome.stdout)
-
-
-@pytest.fixture
-def new_uploader() -> Iterator[Callable[[Stage], Uploader]]:
-    uploaders: list[Uploader] = []
-
-    def start(stage: Stage) -> Uploader:
-        uploaders.append(Uploader(stage.broker.data_directory))
-        uploaders[-1].start()
-        return uploaders[-1]
-
-    yield start
-    for uploader in uploaders:
-        uploader.kill()
 
 
 def lose_segments(directory: Path) -> None:

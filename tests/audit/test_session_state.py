@@ -17,7 +17,7 @@ def test_marks_hold_each_number_once_across_pages() -> None:
 
 
 def test_a_session_leaves_to_others_what_waits_and_what_is_in_flight_at_qos_1() -> None:
-    session = SessionState(1, "client", durable=True, may_be_5=False, epoch=0)
+    session = SessionState(1, "client", persistent=True, may_be_5=False, epoch=0)
     waiting = Waiting(2, 12, 2, sequence=5, epoch=0)
     once, twice = (InFlight(qos, 10 + qos, qos, sequence=qos, epoch=0) for qos in (1, 2))
     session.queue.append(waiting)
@@ -26,6 +26,6 @@ def test_a_session_leaves_to_others_what_waits_and_what_is_in_flight_at_qos_1() 
 
 
 def test_behind_a_break_the_next_position_is_not_known() -> None:
-    session = SessionState(1, "client", durable=True, may_be_5=False, epoch=0)
+    session = SessionState(1, "client", persistent=True, may_be_5=False, epoch=0)
     session.lose_track()
     assert (session.next_position, session.entered_from) == (None, None)

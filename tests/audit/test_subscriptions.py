@@ -5,7 +5,7 @@ from gateway.audit.subscriptions import Subscriptions, group_of
 
 
 def session(number: int) -> SessionState:
-    return SessionState(number, f"client-{number}", durable=True, may_be_5=False, epoch=0)
+    return SessionState(number, f"client-{number}", persistent=True, may_be_5=False, epoch=0)
 
 
 def test_the_highest_qos_of_overlapping_filters_counts_and_each_shared_group_once() -> None:

@@ -2,30 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from gateway.bench.result import Result
 from gateway.bench.run import run
 from gateway.bench.scenario import Scenario
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
-from gateway.wire.packets import (
-    Connack,
-    Connect,
-    Packet,
-    Pingreq,
-    Pingresp,
-    Properties,
-    Puback,
-    Pubcomp,
-    Publish,
-    Pubrec,
-    Pubrel,
-    Suback,
-    Subscribe,
-)
+from gateway.wire.packets import Connack, Connect, Packet, Properties, Publish, Subscribe
+from tests.peers.scripted_broker import ScriptedBroker, ServerSide, answers_to
 
 # What leaves instead of one message, which is the so-many-th.
 Forward = Callable[[int, Publish], Iterable[Publish]]
@@ -41,85 +23,44 @@ def truthfully(_packet: Packet) -> list[Packet] | None:
     return None
 
 
-@dataclass
-class LyingBroker:
+class LyingBroker(ScriptedBroker):
     """Listens on `port` while it is entered. QoS 2 is forwarded at PUBLISH, which is early."""
 
-    forward: Forward = honestly
-    answer: Answer = truthfully
-    connack: Properties | None = None
-    close_after: int | None = None
-    port: int = 0
-    seen: list[Packet] = field(default_factory=list)
-    _forwarded: int = 0
-    _subscribers: list[tuple[asyncio.StreamWriter, int, set[str]]] = field(default_factory=list)
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(
+    def __init__(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        *,
+        forward: Forward = honestly,
+        answer: Answer = truthfully,
+        connack: Properties | None = None,
+        close_after: int | None = None,
     ) -> None:
-        self._server.close()
-        await self._server.wait_closed()
+        super().__init__()
+        self.seen: list[Packet] = []
+        self._forward = forward
+        self._answer = answer
+        self._connack = connack
+        self._close_after = close_after
+        self._forwarded = 0
+        self._subscribers: list[tuple[ServerSide, set[str]]] = []
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        decoder = Decoder(1 << 24)
-        try:
-            while data := await reader.read(1 << 16):
-                for packet in decoder.feed(data):
-                    self._take(packet, writer, decoder.version)
-                await writer.drain()
-        except (ConnectionError, asyncio.CancelledError):
-            # The test is over, or the load generator has had enough of us.
-            return
-        finally:
-            writer.close()
-
-    def _take(self, packet: Packet, writer: asyncio.StreamWriter, version: int) -> None:
+    def receive(self, packet: Packet, connection: ServerSide) -> None:
         if not isinstance(packet, Publish):
             self.seen.append(packet)
-        answers = self.answer(packet)
-        for answer in self._truth(packet) if answers is None else answers:
-            writer.write(encode(answer, version))
+        answers = self._answer(packet)
+        if answers is None and isinstance(packet, Connect):
+            answers = [Connack(False, 0, self._connack)]
+        connection.send(*(answers_to(packet) if answers is None else answers))
         if isinstance(packet, Subscribe):
             topics = {subscription.topic_filter for subscription in packet.subscriptions}
-            self._subscribers.append((writer, version, topics))
+            self._subscribers.append((connection, topics))
         elif isinstance(packet, Publish):
-            self._forward(packet)
-            if self._forwarded == self.close_after:
-                writer.close()
-
-    def _forward(self, message: Publish) -> None:
-        for sent in self.forward(self._forwarded, message):
-            for writer, version, topics in self._subscribers:
-                if message.topic in topics:
-                    writer.write(encode(sent, version))
-        self._forwarded += 1
-
-    def _truth(self, packet: Packet) -> list[Packet]:
-        answer: Packet | None = None
-        match packet:
-            case Connect():
-                answer = Connack(False, 0, self.connack)
-            case Subscribe():
-                answer = Suback(packet.packet_id, [s.qos for s in packet.subscriptions])
-            case Publish(qos=1):
-                answer = Puback(packet.packet_id)
-            case Publish(qos=2):
-                answer = Pubrec(packet.packet_id)
-            case Pubrec():
-                answer = Pubrel(packet.packet_id)
-            case Pubrel():
-                answer = Pubcomp(packet.packet_id)
-            case Pingreq():
-                answer = Pingresp()
-        return [] if answer is None else [answer]
+            for sent in self._forward(self._forwarded, packet):
+                for subscriber, topics in self._subscribers:
+                    if packet.topic in topics:
+                        subscriber.send(sent)
+            self._forwarded += 1
+            if self._forwarded == self._close_after:
+                connection.close()
 
 
 def copy_of(message: Publish, payload: bytes | None = None) -> Publish:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.hostile.attackers import BY_NAME
-from tests.benchmarks.hostile.besieged import BesiegedBroker, besieged
-from tests.benchmarks.hostile.honest import COME_BACK_SECONDS, Honest
-from tests.benchmarks.hostile.rows import failures_of_row
-from tests.benchmarks.hostile.siege import ROOT, Plan, besiege, besiege_running
+from tests.instruments.benchmarks.hostile.attackers import BY_NAME
+from tests.instruments.benchmarks.hostile.besieged import BesiegedBroker, besieged
+from tests.instruments.benchmarks.hostile.honest import Honest
+from tests.instruments.benchmarks.hostile.honest_clients import COME_BACK_SECONDS
+from tests.instruments.benchmarks.hostile.rows import failures_of_row
+from tests.instruments.benchmarks.hostile.siege import ROOT, Plan, besiege, besiege_running
 
 SHORT = Plan(calm=0.4, attack=0.5, settle=0.1, after=0.4)
 

@@ -17,12 +17,12 @@ def samples_of(*seconds: float) -> Samples:
 
 
 def test_percentiles_are_the_samples_that_so_many_stay_below() -> None:
-    figures = samples_of(*(index / 1000 for index in range(1000))).figures()
+    figures = samples_of(*(index / 1000 for index in range(1000))).percentiles_ms()
     assert figures == {"p50": 500.0, "p90": 900.0, "p99": 990.0, "p99.9": 999.0, "max": 999.0}
 
 
 def test_without_a_sample_there_are_no_figures() -> None:
-    assert Samples().figures() == {}
+    assert Samples().percentiles_ms() == {}
     assert Samples().curve_ms() == []
 
 
@@ -30,7 +30,7 @@ def test_too_many_samples_are_thinned_and_the_worst_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(latency, "SAMPLES_MAX", 64)
-    figures = samples_of(9.0, *(index / 10_000 for index in range(10_000))).figures()
+    figures = samples_of(9.0, *(index / 10_000 for index in range(10_000))).percentiles_ms()
     assert figures["max"] == 9000.0
     assert figures["p50"] == pytest.approx(500, abs=30)
 
@@ -42,7 +42,7 @@ def test_a_message_that_left_late_is_timed_from_its_planned_time() -> None:
     departures.leave(0, 100, 60.0)
     departures.arrive(98, 2, 61.0, samples)
     assert samples.curve_ms()[0] == (0.0, 1500.0)
-    assert samples.figures()["max"] == 2000.0
+    assert samples.percentiles_ms()["max"] == 2000.0
 
 
 def test_a_plan_says_how_many_are_due() -> None:
@@ -64,12 +64,12 @@ def test_every_so_many_messages_one_is_timed_from_when_it_left(step: int) -> Non
         if sequence >= 500:
             departures.arrive(sequence - 500, burst, 1000.0, samples)
     timed = [value for key, value in left.items() if key % step == 0]
-    assert samples.figures()["max"] <= 1000.0 * (1000.0 - min(timed))
-    assert math.isfinite(samples.figures()["p99"])
+    assert samples.percentiles_ms()["max"] <= 1000.0 * (1000.0 - min(timed))
+    assert math.isfinite(samples.percentiles_ms()["p99"])
 
 
 def test_samples_before_the_measurement_can_be_forgotten() -> None:
     samples = samples_of(5.0)
     samples.clear()
     empty: dict[str, Any] = {}
-    assert samples.figures() == empty
+    assert samples.percentiles_ms() == empty

@@ -64,11 +64,11 @@ def test_a_loop_that_waits_returns_ten_times_a_second_and_a_spinning_one_always(
     began = time.perf_counter()
     with Loop() as loop:
         loop.begin()
-        loop.turn()
+        loop.tick()
     assert time.perf_counter() - began >= IDLE_SECONDS / 2
     began = time.process_time()
     with Loop(spin=True) as loop:
         loop.begin()
         for _ in range(10):
-            loop.turn()
+            loop.tick()
     assert time.process_time() - began < IDLE_SECONDS

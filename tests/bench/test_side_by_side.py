@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.brokers import BROKERS, BenchmarkFailed
-from tests.benchmarks.contests import CONTESTS
-from tests.benchmarks.measuring import Meter, rate_of
-from tests.benchmarks.report import document_of
+from tests.instruments.benchmarks.brokers import BROKERS, BenchmarkFailed
+from tests.instruments.benchmarks.contests import CONTESTS
+from tests.instruments.benchmarks.measuring import Meter, rate_of
+from tests.instruments.benchmarks.report import document_of
 
 
 def run_of(*, persistent: bool = False) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.benchmarks import turns
+from tests.instruments.benchmarks import turns
 
 
 def test_the_ratio_is_the_median_of_the_rounds_and_not_of_the_rates() -> None:

@@ -62,12 +62,12 @@ class Wired:
         for piece in pieces:
             if piece:
                 self._peer.sendall(piece)
-                self._loop.turn()
+                self._loop.tick()
 
     def end(self) -> None:
         """Close the broker's side; the client reads the end."""
         self._peer.shutdown(socket.SHUT_WR)
-        self._loop.turn()
+        self._loop.tick()
 
     def written(self) -> bytes:
         parts = []

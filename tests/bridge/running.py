@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -16,25 +15,29 @@ from firmware_bridge.settings import BridgeSettings
 from gateway.keys.serial_line import Line
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.terminal import Terminal
+from tests.peers.control_server import ControlServer
 
 
-class ControlRoom:
-    """Answers on a control socket and keeps what the bridge tells."""
+class ControlRoom(ControlServer):
+    """Keeps what the bridge reports."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.observations: list[dict[str, Any]] = []
-        self.status: dict[str, Any] = {}
+        super().__init__(path)
         self._news = asyncio.Condition()
-        self._server: asyncio.Server | None = None
 
-    async def open(self) -> None:
-        self._server = await asyncio.start_unix_server(self._serve, self.path, limit=1 << 20)
+    @property
+    def observations(self) -> list[dict[str, Any]]:
+        return self.of("observe")
 
-    async def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self.path.unlink(missing_ok=True)
+    @property
+    def status(self) -> dict[str, Any]:
+        """The last of its reports."""
+        reports = [request for request in self.requests if request["command"] != "observe"]
+        return reports[-1]["status"] if reports else {}
+
+    async def stop(self) -> None:
+        await super().stop()
+        self.path.unlink(missing_ok=True)
 
     async def wait_until(self, condition: Callable[["ControlRoom"], bool]) -> None:
         async with asyncio.timeout(DEADLINE_SECONDS), self._news:
@@ -47,17 +50,9 @@ class ControlRoom:
         found = [port for port in self.status.get("ports", []) if port["name"] == name]
         return found[0] if found else {}
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            request = json.loads(line)
-            async with self._news:
-                if request["command"] == "observe":
-                    self.observations.append(request)
-                else:
-                    self.status = request["status"]
-                self._news.notify_all()
-            writer.write(b'{"ok":true,"result":{}}\n')
-        writer.close()
+    async def received(self) -> None:
+        async with self._news:
+            self._news.notify_all()
 
 
 def port_of(
@@ -103,15 +98,13 @@ def settings_of(
 @contextlib.asynccontextmanager
 async def running_bridge(settings: BridgeSettings) -> AsyncIterator[ControlRoom]:
     """The bridge until the block ends, then a clean stop."""
-    room = ControlRoom(settings.control_socket)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    await room.open()
-    stop = asyncio.Event()
-    serving = asyncio.create_task(main.serve(settings, stop))
-    try:
-        yield room
-    finally:
-        stop.set()
-        async with asyncio.timeout(DEADLINE_SECONDS):
-            await serving
-        await room.close()
+    async with ControlRoom(settings.control_socket) as room:
+        stop = asyncio.Event()
+        serving = asyncio.create_task(main.serve(settings, stop))
+        try:
+            yield room
+        finally:
+            stop.set()
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                await serving

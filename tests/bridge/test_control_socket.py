@@ -29,14 +29,12 @@ async def test_observations_wait_in_order_until_the_socket_is_there(tmp_path: Pa
     async with reporting(path) as control:
         control.observe("serial_port_found", "a", "/dev/a")
         control.observe("serial_port_lost", "a", "pulled out")
-        room = ControlRoom(path)
-        await room.open()
-        await room.wait_until(lambda room: len(room.observations) == 2)
-        assert [each["event"] for each in room.observations] == [
-            "serial_port_found",
-            "serial_port_lost",
-        ]
-        await room.close()
+        async with ControlRoom(path) as room:
+            await room.wait_until(lambda room: len(room.observations) == 2)
+            assert [each["event"] for each in room.observations] == [
+                "serial_port_found",
+                "serial_port_lost",
+            ]
 
 
 async def test_a_socket_that_answers_rubbish_is_asked_again(tmp_path: Path) -> None:

@@ -80,3 +80,39 @@ def test_a_board_keeps_only_what_its_memory_holds(monkeypatch: pytest.MonkeyPatc
     for _ in range(15):
         board.measure()
     assert (board.waiting, board.given_up) == (10, 5)
+
+
+async def test_a_link_of_a_running_simulator_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    async with simulated_board(link):
+        # It makes the link before it waits for the first time.
+        await asyncio.sleep(0)
+        terminal = link.readlink()
+        with pytest.raises(simulator.LinkTaken, match=f"process {os.getpid()} simulates a board"):
+            await simulator.serve(link, asyncio.Event())
+        assert link.readlink() == terminal
+    assert not link.is_symlink()
+
+
+async def test_a_link_that_a_killed_simulator_left_is_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "board"
+    link.symlink_to("/dev/pts/999999")
+    async with simulated_board(link):
+        # It makes the link before it waits for the first time.
+        await asyncio.sleep(0)
+        assert link.is_char_device()
+
+
+@pytest.mark.parametrize("what", ["a file", "a link to a port"])
+async def test_what_is_no_link_of_a_simulator_is_refused_and_stays(
+    what: str, tmp_path: Path
+) -> None:
+    link = tmp_path / "board"
+    if what == "a file":
+        link.write_text("mine")
+    else:
+        link.symlink_to("/dev/null")
+    before = link.lstat()
+    with pytest.raises(simulator.LinkTaken, match="name another"):
+        await simulator.serve(link, asyncio.Event())
+    assert link.lstat() == before

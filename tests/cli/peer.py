@@ -1,4 +1,8 @@
-"""A broker's side of the control socket that answers with what a test recorded."""
+"""A broker's side of the control socket that answers with what a test recorded.
+
+It answers on a thread, unlike `tests.peers.control_server`: the tests of commands have no event
+loop.
+"""
 
 import contextlib
 import json
@@ -8,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.peers.control_server import result
+
 Answer = Callable[[dict[str, Any]], bytes]
 
 
@@ -16,7 +22,7 @@ class Peer:
 
     def __init__(self, directory: Path) -> None:
         self.questions: list[dict[str, Any]] = []
-        self.answer: Answer = lambda question: good({})
+        self.answer: Answer = lambda question: result({})
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._server.bind(str(directory / "control.sock"))
         self._server.listen()
@@ -41,10 +47,6 @@ class Peer:
         self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
         self._thread.join()
-
-
-def good(result: object) -> bytes:
-    return json.dumps({"ok": True, "result": result}).encode() + b"\n"
 
 
 SESSION = {

@@ -36,6 +36,32 @@ def test_check_config_looks_into_the_password_file(tmp_path: Path) -> None:
     assert outcome.stderr.startswith("p: line 1: is not USER:HASH")
 
 
+def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Path) -> None:
+    def checked(**environment: str) -> tuple[int, str, str]:
+        outcome = oncegate("check-config", directory=tmp_path, **environment)
+        return outcome.returncode, outcome.stdout, outcome.stderr
+
+    assert "no rules file: every client may publish and subscribe to everything" in checked()[1]
+    (tmp_path / "r").write_text("allow user a publish\nx\n")
+    (tmp_path / "p").write_text("oops\n")
+    both = {"ONCEGATE_ACCESS_RULES_FILE": "r", "ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
+    code, _, problems = checked(**both)
+    assert code == 2
+    assert [line.split(": ")[:2] for line in problems.splitlines()] == [
+        ["p", "line 1"],
+        ["r", "line 1"],
+        ["r", "line 2"],
+    ]
+    (tmp_path / "r").write_text("allow user a publish t\n")
+    assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].endswith("r: 1 access rules\n")
+    (tmp_path / "p").write_text("")
+    network = {
+        "ONCEGATE_ACCESS_PASSWORD_FILE": "p",
+        "ONCEGATE_LISTENERS": '[{bind = "0.0.0.0", anonymous = false}]',
+    }
+    assert "no rules file: users have users/NAME/#" in checked(**network)[1]
+
+
 def test_the_command_prints_it_whatever_the_configuration_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

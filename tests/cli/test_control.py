@@ -14,7 +14,8 @@ from gateway.cli.control import ask
 from gateway.cli.failures import CommandFailed
 from gateway.cli.main import run
 from gateway.control.messages import LINE_BYTES_MAX
-from tests.cli.peer import Peer, good
+from tests.cli.peer import Peer
+from tests.peers.control_server import result
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_without_a_broker_the_mend_is_told(
 
 
 def test_the_arguments_of_a_command_are_sent_beside_it(peer: Peer, tmp_path: Path) -> None:
-    peer.answer = lambda question: good({"kicked": question["client_id"]})
+    peer.answer = lambda question: result({"kicked": question["client_id"]})
     assert ask(tmp_path / "control.sock", "kick", client_id="a\nb") == {"kicked": "a\nb"}
     assert peer.questions == [{"command": "kick", "client_id": "a\nb"}]
 

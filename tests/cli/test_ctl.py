@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from gateway.cli.main import run
-from tests.cli.peer import SESSION, Peer, good
+from tests.cli.peer import SESSION, Peer
+from tests.peers.control_server import result
 
 STATUS = {
     "gateway": "gw-1",
@@ -24,7 +25,7 @@ STATUS = {
 
 
 def test_status_shows_numbers_and_warnings(peer: Peer, capsys: pytest.CaptureFixture[str]) -> None:
-    peer.answer = lambda question: good(STATUS)
+    peer.answer = lambda question: result(STATUS)
     assert run(["ctl", "status"]) == 0
     shown = capsys.readouterr().out
     for text in ("the card is full", "gw-1", "mqtt 127.0.0.1:1883", "qos2 3", "7 suppressed"):
@@ -35,7 +36,7 @@ def test_status_shows_numbers_and_warnings(peer: Peer, capsys: pytest.CaptureFix
 def test_status_for_programs_is_the_answer_itself(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    peer.answer = lambda question: good(STATUS)
+    peer.answer = lambda question: result(STATUS)
     assert run(["ctl", "status", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == STATUS
 
@@ -43,8 +44,8 @@ def test_status_for_programs_is_the_answer_itself(
 def test_sessions_are_read_page_by_page(peer: Peer, capsys: pytest.CaptureFixture[str]) -> None:
     def answer(question: dict[str, Any]) -> bytes:
         if "after" in question:
-            return good({"sessions": [SESSION | {"client_id": "z"}], "next": None})
-        return good({"sessions": [SESSION], "next": "probe"})
+            return result({"sessions": [SESSION | {"client_id": "z"}], "next": None})
+        return result({"sessions": [SESSION], "next": "probe"})
 
     peer.answer = answer
     assert run(["ctl", "sessions", "--json"]) == 0
@@ -65,7 +66,7 @@ def test_kick_and_drop_name_the_client(
 def test_reload_says_what_changed_and_what_needs_a_restart(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    peer.answer = lambda question: good(
+    peer.answer = lambda question: result(
         {"changed": ["mqtt.max_inflight"], "needs_restart": ["listeners"]}
     )
     assert run(["ctl", "reload"]) == 0
@@ -80,6 +81,6 @@ def test_reload_says_what_changed_and_what_needs_a_restart(
 def test_what_acts_prints_the_answer_itself_for_programs(
     command: list[str], peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    peer.answer = lambda question: good({"changed": [], "command": question["command"]})
+    peer.answer = lambda question: result({"changed": [], "command": question["command"]})
     assert run(["ctl", *command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"changed": [], "command": command[0]}

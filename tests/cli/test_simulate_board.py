@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
+from tests.cli.command import oncegate
 
 DEADLINE_SECONDS = 30.0
 
@@ -44,11 +45,7 @@ def test_frames_come_out_of_the_link_and_sigterm_takes_the_link_away(
     board: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     link = tmp_path / "board"
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not link.is_symlink():
-        assert board.poll() is None, "it has ended"
-        assert time.monotonic() < deadline, "no link was made"
-        time.sleep(0.01)
+    until_there(link, board)
     terminal = os.open(link, os.O_RDWR | os.O_NOCTTY)
     try:
         assert len(frame_from(terminal)) > 10
@@ -57,6 +54,27 @@ def test_frames_come_out_of_the_link_and_sigterm_takes_the_link_away(
     board.send_signal(signal.SIGTERM)
     assert board.wait(DEADLINE_SECONDS) == 0
     assert not link.is_symlink()
+
+
+def until_there(link: Path, board: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not link.is_symlink():
+        assert board.poll() is None, "it has ended"
+        assert time.monotonic() < deadline, "no link was made"
+        time.sleep(0.01)
+
+
+def test_a_second_board_on_the_link_of_a_running_one_is_refused_in_one_line(
+    board: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    link = tmp_path / "board"
+    until_there(link, board)
+    terminal = link.readlink()
+    outcome = oncegate("simulate-board", link, directory=tmp_path)
+    assert outcome.returncode == 1
+    (line,) = outcome.stderr.splitlines()
+    assert f"process {board.pid} simulates a board on {link}: stop it" in line
+    assert link.readlink() == terminal
 
 
 @pytest.mark.parametrize("interval", ["5", "0s", "2d", "never"])

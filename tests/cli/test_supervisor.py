@@ -74,7 +74,7 @@ async def supervisor(said: list[str], births: Births) -> AsyncIterator[Superviso
 
 
 def child(name: str, directory: Path, program: str = PROGRAM) -> Child:
-    return Child(name, [sys.executable, "-c", program, str(directory), name], says_ready=True)
+    return Child(name, [sys.executable, "-c", program, str(directory), name], reports_ready=True)
 
 
 async def has_ended(pid: int) -> None:
@@ -148,7 +148,7 @@ from gateway.cli.supervisor import Child, Supervisor
 async def main():
     supervisor = Supervisor(os.environ, print)
     command = [sys.executable, "-c", {PROGRAM!r}, {str(tmp_path)!r}, "a"]
-    await supervisor.start(Child("a", command, says_ready=True))
+    await supervisor.start(Child("a", command, reports_ready=True))
     os.kill(os.getpid(), 9)
 asyncio.run(main())
 """

@@ -8,15 +8,16 @@ from rich.console import Console, RenderableType
 
 from gateway.cli.main import run
 from gateway.cli.tables import session_tables, sessions_table, status_table
-from tests.cli.peer import SESSION, Peer, good
+from tests.cli.peer import SESSION, Peer
+from tests.peers.control_server import result
 
 
 def test_a_client_id_can_neither_colour_the_terminal_nor_be_markup(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    peer.answer = lambda question: good({"sessions": [SESSION], "next": None})
+    peer.answer = lambda question: result({"sessions": [SESSION], "next": None})
     assert run(["ctl", "sessions"]) == 0
-    peer.answer = lambda question: good(SESSION)
+    peer.answer = lambda question: result(SESSION)
     assert run(["ctl", "session", "x"]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
@@ -44,6 +45,15 @@ def test_a_status_of_an_older_broker_has_gaps_and_no_error() -> None:
         ({"uptime_seconds": 90_061.9}, "up 1 d 01:01:01"),
         ({"listeners": [{"protocol": "mqtt", "bind": "::1", "port": 1883}]}, "mqtt [::1]:1883"),
         ({"listeners": [{"protocol": "unix", "path": "/run/x"}]}, "unix /run/x"),
+        (
+            {
+                "listeners": [
+                    {"protocol": "wss", "bind": "::1", "port": 1, "path": "/mqtt"}
+                    | {"certificate": {"days_left": 9}}
+                ]
+            },
+            "wss [::1]:1/mqtt (certificate for 9 days)",
+        ),
         ({"journal": {"commit_ms_mean": 1.5, "bytes": 7}}, "commit ms mean 1.5, bytes 7"),
         ({"disk": {"total_bytes": 8 << 20, "free_bytes": 3 << 20}}, "3 MiB of 8 free"),
         (

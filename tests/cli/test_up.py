@@ -12,7 +12,7 @@ import httpx
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
-from gateway.cli.up import environment_of
+from gateway.cli.up import environment_of, subscribing_command
 from gateway.configuration import load
 
 DEADLINE_SECONDS = 60
@@ -48,6 +48,37 @@ def test_as_services_nothing_is_simulated_and_no_default_is_a_developer_s() -> N
     told = load(None, environment_of(configuration, {}, as_services=True), {}, None)
     assert told.serial == ()
     assert told.session_log.seal_after == configuration.session_log.seal_after == 60.0
+
+
+PLAIN, ASKING = "{port = 1884}", "{port = 1885, anonymous = false}"
+WEBSOCKET = '{protocol = "websocket"}'
+
+
+@pytest.mark.parametrize(
+    ("listeners", "address"),
+    [
+        (f"[{PLAIN}]", "-h 127.0.0.1 -p 1884"),
+        (f"[{WEBSOCKET}, {PLAIN}]", "-h 127.0.0.1 -p 1884"),
+        (f"[{ASKING}]", "-h 127.0.0.1 -p 1885 -u USER -P PASSWORD"),
+        (f"[{ASKING}, {PLAIN}]", "-h 127.0.0.1 -p 1884"),
+        ('[{bind = "0.0.0.0", anonymous = false}]', "-h 127.0.0.1 -p 1883 -u USER -P PASSWORD"),
+    ],
+)
+def test_the_command_that_shows_readings_has_a_user_where_the_listener_asks_for_one(
+    listeners: str, address: str
+) -> None:
+    environment = {"ONCEGATE_LISTENERS": listeners, "ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
+    command = subscribing_command(load(None, environment, {}, None))
+    assert command == f"mosquitto_sub {address} -t 'sensors/#' -v"
+
+
+@pytest.mark.parametrize(("username", "user"), [(None, ""), ("b", " -u USER -P PASSWORD")])
+def test_readings_are_shown_by_the_broker_that_the_bridge_publishes_to(
+    username: str | None, user: str
+) -> None:
+    overrides = {"bridge.broker": "broker.example:1885", "bridge.username": username}
+    command = subscribing_command(load(None, {}, overrides, None))
+    assert command == f"mosquitto_sub -h broker.example -p 1885{user} -t 'sensors/#' -v"
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Configurations that are refused: the file, what its line names, and what it says is allowed."""
 
+TLS = "tls = {certificate = 'c', key = 'k', "
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
 
 
@@ -71,7 +72,28 @@ REFUSED = [
         "use one listener at /run/x",
         "not several",
     ),
-    ("[[listeners]]\ntls = {}", "[[listeners]] (1st): use", "TLS is not available in this version"),
+    ("[[listeners]]\ntls = 3", "(1st) tls = 3 ", "a table of keys and values"),
+    ("[[listeners]]\ntls = {certificate = 'c'}", "(1st) tls.key is missing", "every such table"),
+    ("[[listeners]]\n" + TLS + "x = 1}", "(1st) tls.x is not a key", "known are ca, cert"),
+    ("[[listeners]]\n" + TLS + "min_version = '1.0'}", 'min_version = "1.0"', '"1.2" or "1.3"'),
+    ("[[listeners]]\n" + TLS + "ca = 'a'}", "(1st) tls: use", '"required" or "optional" with ca'),
+    ("[[listeners]]\n" + TLS + "crl = 'a'}", "(1st) tls: use", "with crl"),
+    (
+        "[[listeners]]\n" + TLS + "client_certificates = 'required'}",
+        "(1st) tls: use ca",
+        "the authorities of clients' certificates",
+    ),
+    (
+        "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\n" + TLS[:-2] + "}",
+        "(1st): use no tls",
+        "do not leave this machine",
+    ),
+    ("[[listeners]]\n" + TLS[:-2] + "}", "without proxy_protocol or tls", "[bridge] broker"),
+    (
+        "[[listeners]]\nproxy_protocol_certificates = true",
+        "(1st): use proxy_protocol_certificates with proxy_protocol",
+        "a proxy that ends TLS itself",
+    ),
     ("[[listeners]]\npath = '/run/x'", "[[listeners]] (1st): use no path", 'protocol = "unix"'),
     ("[[listeners]]\nbind = '0.0.0.0'", "can be reached from the network", "allow_anonymous_netw"),
     ("[[listeners]]\nbind = '::'", "can be reached from the network", "anonymous = false"),

@@ -11,9 +11,12 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.configuration import Configuration, load
 from gateway.configuration.description import text_of
 from gateway.configuration.problems import section_at
+from gateway.configuration.tls import Tls
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+# A table within another has a part of its own.
+TABLES_WITHIN = {"### TLS at a listener": "tls"}
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
@@ -28,21 +31,27 @@ def documented() -> dict[tuple[str, str], str]:
     for line in PAGE.read_text().splitlines():
         if heading := re.match(r"## \[+(\w+)\]+$", line):
             section = heading[1]
-        elif line.startswith("## "):
-            section = ""
+        elif line.startswith(("## ", "### ")):
+            section = TABLES_WITHIN.get(line, "")
         elif section and (row := re.match(r"\| `(\w+)` \| (.*?) \|", line)):
             rows[section, row[1]] = row[2]
     return rows
 
 
 def modelled() -> dict[tuple[str, str], Field[Any]]:
-    return {
-        (section, key.name): key
-        for section in keys_of(Configuration)
-        for key in fields_of(section_at(section))
-    } | {
-        ("serial", key.name): key for protocol in PROTOCOLS.values() for key in fields_of(protocol)
-    }
+    return (
+        {
+            (section, key.name): key
+            for section in keys_of(Configuration)
+            for key in fields_of(section_at(section))
+        }
+        | {("tls", key.name): key for key in fields_of(Tls)}
+        | {
+            ("serial", key.name): key
+            for protocol in PROTOCOLS.values()
+            for key in fields_of(protocol)
+        }
+    )
 
 
 def test_every_key_stands_in_the_page_and_no_other() -> None:

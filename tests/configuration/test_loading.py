@@ -143,8 +143,48 @@ def test_a_variable_that_sets_nothing_is_refused_with_the_nearest() -> None:
         load(None, {"ONCEGATE_MQTT_MAX_INFLIHGT": "1"}, {}, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("ONCEGATE_SEED", "ONCEGATE_SERIAL"),
+        ("ONCEGATE_LISTENER", "ONCEGATE_LISTENERS"),
+        ("ONCEGATE_CONFIGURATION", "ONCEGATE_CONFIG"),
+        ("ONCEGATE_MQTT_PORT", "ONCEGATE_API_PORT"),
+        ("ONCEGATE_" + 200 * "X", "ONCEGATE_"),
+    ],
+)
+def test_any_other_name_that_begins_as_ours_is_refused_with_the_nearest(
+    name: str, nearest: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f'^{name} sets no key .* mean "{nearest}'):
+        load(None, {name: "1"}, {}, None)
+
+
 def test_variables_that_are_not_ours_are_left_alone() -> None:
-    load(None, {"ONCEGATE_SEED": "1", "ONCEGATE": "x", "PATH": "/bin"}, {}, None)
+    load(None, {"ONCEGATE": "x", "PATH": "/bin", "ONCEGATE_TEST_SEED": "1"}, {}, None)
+
+
+def test_mistakes_of_all_sources_are_reported_together(file: Path) -> None:
+    file.write_text("[mqtt]\nmax_inflight = -1\n[[serial]]\nname = 'a'\n[api]\nport = 1883\n")
+    environment = {"ONCEGATE_SEED": "1", "ONCEGATE_UPLOAD_TARGET": "x"}
+    with pytest.raises(ConfigurationError) as refusal:
+        load(file, environment, {"gateway.id": "A B"}, PROTOCOLS)
+    problems = refusal.value.problems
+    for part in ("SEED", "max_inflight", "path or usb", "target", "[gateway] id", "[api] port"):
+        assert sum(part in line for line in problems) == 1, part
+    assert len(problems) == 6
+
+
+def test_nothing_follows_from_what_could_not_be_read(file: Path) -> None:
+    file.write_text("[access\npassword_file = 'p'\n")
+    asking = {"ONCEGATE_LISTENERS": "[{anonymous = false}]"}
+    with pytest.raises(ConfigurationError) as refusal:
+        load(file, asking, {}, None)
+    (line,) = refusal.value.problems
+    assert "is not TOML" in line
+    with pytest.raises(ConfigurationError) as refusal:
+        load(None, {"ONCEGATE_LISTENERS": "oops"}, {"api.port": 1883, "listen": "x"}, None)
+    assert len(refusal.value.problems) == 2
 
 
 def test_a_mistake_on_the_command_line_says_so() -> None:

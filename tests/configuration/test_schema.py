@@ -15,7 +15,7 @@ from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.configuration.schema import schema
 from gateway.keys.section import keys_of
-from tests.configuration.refused import PORT, REFUSED
+from tests.configuration.refused import PORT, REFUSED, TLS
 
 ROOT = Path(__file__).resolve().parents[2]
 VALIDATOR = Draft202012Validator(schema(PROTOCOLS))
@@ -31,6 +31,11 @@ LEFT_TO_THE_LOADER = {
     "[mqtt]\nmax_packet_size = '128.5B'",
     "[[listeners]]\nprotocol = 'unix'\npath = 'x'\nport = 1",
     "[[listeners]]\norigins = ['*']",
+    "[[listeners]]\nproxy_protocol_certificates = true",
+    "[[listeners]]\n" + TLS + "ca = 'a'}",
+    "[[listeners]]\n" + TLS + "crl = 'a'}",
+    "[[listeners]]\n" + TLS + "client_certificates = 'required'}",
+    "[[listeners]]\n" + TLS[:-2] + "}",
     "[[listeners]]\nproxy_protocol = true\nallow_anonymous_network = true",
     "[[listeners]]\nproxy_protocol = true",
     "[[listeners]]\nprotocol = 'unix'\npath = '/run/x'\nproxy_protocol = true",

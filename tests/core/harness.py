@@ -22,10 +22,7 @@ from gateway.wire.packets import (
     Connect,
     Packet,
     Properties,
-    Puback,
-    Pubcomp,
     Publish,
-    Pubrec,
     Pubrel,
     Subscribe,
     Subscription,
@@ -282,46 +279,18 @@ def payloads(packets: list[Packet]) -> list[bytes]:
     return [packet.payload for packet in publishes(packets)]
 
 
-def send_many(harness: Harness, client: Client, count: int, qos: int = 1) -> None:
-    """Publish messages `0`, `1`, ... on topic `t`, QoS 2 with their PUBRELs, and commit."""
+def send_many(
+    harness: Harness, client: Client, count: int, qos: int = 1, *, topic: str = "t"
+) -> None:
+    """Publish messages `0`, `1`, ... on one topic, QoS 2 with their PUBRELs, and commit."""
     for number in range(count):
         packet_id = number % 60_000 + 1
-        client.send(Publish("t", b"%d" % number, qos, False, False, packet_id))
+        client.send(Publish(topic, b"%d" % number, qos, False, False, packet_id))
         if qos == 2:
             client.send(Pubrel(packet_id))
     harness.commit()
 
 
-def publish_many(harness: Harness, count: int, qos: int = 1) -> None:
+def publish_many(harness: Harness, count: int, qos: int = 1, *, topic: str = "t") -> None:
     """Publish like `send_many` as a client of its own."""
-    send_many(harness, harness.connect("publisher", clean=True), count, qos)
-
-
-def drain(harness: Harness, client: Client) -> list[Publish]:
-    """Acknowledge one at a time; return what came, in order."""
-    seen: list[Publish] = []
-    waiting = publishes(client.take())
-    while waiting:
-        packet = waiting.pop(0)
-        seen.append(packet)
-        client.send(Puback(packet.packet_id))
-        harness.commit()
-        waiting += publishes(client.take())
-    return seen
-
-
-def answer_all(harness: Harness, client: Client) -> list[bytes]:
-    """Acknowledge everything until nothing more comes; return the payloads in order."""
-    seen: list[bytes] = []
-    while packets := client.take():
-        for packet in packets:
-            if isinstance(packet, Publish):
-                seen.append(packet.payload)
-                if packet.qos == 1:
-                    client.send(Puback(packet.packet_id))
-                elif packet.qos == 2:
-                    client.send(Pubrec(packet.packet_id))
-            elif isinstance(packet, Pubrel):
-                client.send(Pubcomp(packet.packet_id))
-        harness.commit()
-    return seen
+    send_many(harness, harness.connect("publisher", clean=True), count, qos, topic=topic)

@@ -12,7 +12,7 @@ def picture_of(harness: Harness) -> Picture:
     state = harness.broker.state
     sessions: Picture = {}
     for client_id, session in sorted(state.sessions.items()):
-        if session.durable:
+        if session.persistent:
             sessions[client_id] = {
                 "number": session.number,
                 "expiry": session.expiry_seconds,

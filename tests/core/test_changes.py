@@ -1,7 +1,8 @@
 """What a checkpoint has to write: the net change since the last one."""
 
 from gateway.wire.packets import Publish, Pubrel
-from tests.core.harness import Harness, answer_all, send_many
+from tests.core.draining import answer_all
+from tests.core.harness import Harness, send_many
 
 
 def test_what_lived_and_died_between_two_checkpoints_never_becomes_a_row(

@@ -21,14 +21,8 @@ STEPS = pytest.mark.parametrize("step_ms", [-1_700_000_000_000, -MINUTE_MS, HOUR
 
 def keep(harness: Harness, topic: str, payload: bytes, expiry: int) -> None:
     """Have a retained message published and made durable."""
-    publish(
-        harness,
-        connect(harness, "p"),
-        topic,
-        payload,
-        retain=True,
-        message_expiry_interval_seconds=expiry,
-    )
+    left = {"message_expiry_interval_seconds": expiry}
+    publish(harness, connect(harness, "p"), topic, payload, retain=True, **left)
 
 
 def retained(harness: Harness, client_id: str = "auditor") -> dict[bytes, int | None]:
@@ -63,6 +57,14 @@ def back(harness: Harness) -> list[bytes]:
 
 def session(harness: Harness, client_id: str) -> Session | None:
     return harness.broker.state.sessions.get(client_id)
+
+
+def step_an_hour(harness: Harness) -> None:
+    """Have the clock step forward and be synchronised, and report it."""
+    harness.clock = ClockQuality.SYNCHRONISED
+    harness.time_ms += HOUR_MS
+    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
+    harness.commit()
 
 
 @pytest.mark.statement("MQTT5-3.3.2-6")
@@ -137,7 +139,7 @@ def test_a_message_counts_from_when_it_came_and_not_from_the_last_turn(harness: 
     assert back(harness) == [b"kept"]
 
 
-@pytest.mark.parametrize("step_ms", [-1_700_000_000_000, -MINUTE_MS, HOUR_MS, YEARS_MS])
+@STEPS
 def test_a_clock_that_is_not_synchronised_spends_nothing_over_a_restart(
     harness: Harness, step_ms: int
 ) -> None:
@@ -180,9 +182,8 @@ def test_time_switched_off_counts_when_the_clock_is_synchronised_later(harness: 
     harness.lose(connect(harness, "w", expiry=NEVER, will=will(delay=1_000)))
     harness.commit()
     watch = subscriber(harness, "watch", "w", 0)
-    harness.clock = (
-        ClockQuality.UNSYNCHRONISED
-    )  # off for an hour, and a clock that starts where it stopped
+    # Off for an hour, and a clock that starts where it stopped.
+    harness.clock = ClockQuality.UNSYNCHRONISED
     harness.cut()
     harness.advance(20)
     watch = subscriber(harness, "watch", "w", 0)
@@ -191,10 +192,7 @@ def test_time_switched_off_counts_when_the_clock_is_synchronised_later(harness: 
     harness.advance(0)
     assert session(harness, "c") is not None
     assert retained(harness)[b"kept"] in (7_179, 7_180)
-    harness.clock = ClockQuality.SYNCHRONISED
-    harness.time_ms += HOUR_MS
-    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
-    harness.commit()
+    step_an_hour(harness)
     harness.advance(0)
     assert session(harness, "c") is None, "what was carried over is an hour older"
     assert payloads(watch.take()) == [b"will"]
@@ -218,10 +216,7 @@ def test_time_switched_off_twice_is_known_together_and_spent_by_the_oldest(
     keep(harness, "r/2", b"second", 7_200)
     harness.cut()
     keep(harness, "r/3", b"third", 7_200)
-    harness.clock = ClockQuality.SYNCHRONISED
-    harness.time_ms += HOUR_MS  # which of both times it was, nothing says
-    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
-    harness.commit()
+    step_an_hour(harness)  # which of both times it was, nothing says
     harness.checkpoint()
     harness.cut()
     assert retained(harness) == {b"first": 3_600, b"second": 7_200, b"third": 7_200}
@@ -238,10 +233,7 @@ def test_rows_of_a_checkpoint_that_was_cut_do_not_make_a_message_older_than_its_
     harness.begin_checkpoint()
     harness.seal(checkpoint_chunks=chunks)
     harness.cut()
-    harness.clock = ClockQuality.SYNCHRONISED
-    harness.time_ms += HOUR_MS
-    harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
-    harness.commit()
+    step_an_hour(harness)
     assert retained(harness) == {b"first": 3_600, b"second": 7_200}
 
 
@@ -252,9 +244,7 @@ def test_a_clock_that_was_wrong_when_it_was_called_synchronised_spends_nothing_a
     for _ in range(3):
         harness.time_ms -= HOUR_MS
         harness.cut()
-        harness.time_ms += HOUR_MS
-        harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
-        harness.commit()
+        step_an_hour(harness)
         harness.cut()
     assert retained(harness)[b"kept"] in range(7_197, 7_201)
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import importlib
-import json
-import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -25,11 +23,10 @@ from gateway.wire.packets import (
     Subscription,
 )
 from tests.core.harness import Harness
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.peers.packet_client import PacketClient
 from tests.server.broker import Broker, running
-from tests.server.mqtt5_client import Mqtt5Client
-from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess
 
-DEADLINE_SECONDS = 10.0
 NAME = "hook_of_this_test"
 
 LISTENING = """
@@ -104,14 +101,14 @@ async def hooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         sys.setswitchinterval(interval)
 
 
-async def client_of(broker: Broker, client_id: str) -> Mqtt5Client:
-    client = await Mqtt5Client.open(broker.listeners[0]["port"])
+async def client_of(broker: Broker, client_id: str) -> PacketClient:
+    client = await PacketClient.open(broker.listeners[0]["port"])
     client.connect(None, method=None, client_id=client_id)
     assert isinstance(await client.receive(), Connack)
     return client
 
 
-async def ping(client: Mqtt5Client) -> None:
+async def ping(client: PacketClient) -> None:
     client.send(Pingreq())
     assert isinstance(await client.receive(), Pingresp)
 
@@ -276,44 +273,3 @@ async def test_only_what_is_durable_is_told(
         harness.close()
         sys.modules.pop(NAME, None)
         sys.setswitchinterval(interval)
-
-
-SENDING = """
-import json, os, socket
-from gateway.hooks import Connected, Observer, Published
-
-class Watch(Observer):
-    def __init__(self) -> None:
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-
-    def published(self, event: Published) -> None:
-        text = json.dumps([event.client_id, event.topic, event.payload.decode(), event.qos])
-        self.socket.sendto(text.encode(), os.environ["HOOK_SOCKET"])
-
-observer = Watch()
-"""
-
-
-@pytest.mark.slow
-async def test_a_process_finds_its_hook_by_pythonpath() -> None:
-    broker = BrokerProcess(f'[hooks]\nmodule = "{NAME}"')
-    (broker.directory / f"{NAME}.py").write_text(SENDING)
-    address = str(broker.directory / "hook")
-    environment = {"PYTHONPATH": str(broker.directory), "HOOK_SOCKET": address}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear, broker.notify_socket() as ready:
-        ear.bind(address)
-        ear.settimeout(DEADLINE_SECONDS)
-        ready.settimeout(START_DEADLINE_SECONDS)
-        try:
-            broker.spawn(environment | {"NOTIFY_SOCKET": str(ready.getsockname())})
-            while b"READY=1" not in await asyncio.to_thread(ready.recv, 4096):
-                assert broker.is_running, broker.standard_error()
-            async with await Mqtt5Client.open(broker.port) as client:
-                client.connect(None, method=None, client_id="c")
-                client.send(Publish("t", b"21", 1, False, False, 1))
-                heard = json.loads(await asyncio.to_thread(ear.recv, 4096))
-            assert heard == ["c", "t", "21", 1]
-            assert broker.ask("status")["hooks"]["problem"] is None
-            assert broker.stop() == 0
-        finally:
-            broker.remove()

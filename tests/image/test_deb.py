@@ -80,6 +80,7 @@ def test_the_package_holds_units_users_configuration_and_program(package: Packag
         "./usr/lib/tmpfiles.d/oncegate.conf",
         "./etc/oncegate/gateway.toml",
         "./usr/share/doc/oncegate/services.md",
+        "./usr/share/doc/oncegate/access.md",
         "./usr/share/man/man1/oncegate.1.gz",
         "./usr/share/man/man1/oncegate-ctl-status.1.gz",
         "./usr/share/bash-completion/completions/oncegate",

@@ -206,6 +206,8 @@ CASES = (
     doubt("not back to its publisher perhaps", {"fan_out"},
           [opened(1, protocol=5), subscribed(1), held(1), released(1), opened(4)]),
     doubt("the last batch is cut", {"fan_out"}, begin(held(1), released(1))),
+    ok("refused by access rules",
+       begin(held(1), released(1), dropped(1, "refused"), *life(2, 0))),
     ok("an ended session gets nothing more", begin(ended(2), held(1), released(1, matched=0))),
     violation("handed on and no session ended", "fan_out", subscribed(2, _SHARED), held(1),
               released(1, matched=2), queued(1, 0), queued(1, 1), opened(3), queued(1, 2)),

@@ -1,6 +1,7 @@
 """The broker as `gateway.server.main` runs it, in the test's own event loop."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from gateway.configuration import load
 from gateway.server.listeners.stream import MqttProtocol
 from gateway.server.main import Running
 from gateway.server.status.totals import Walk
-from tests.server.client import DEADLINE_SECONDS, Client
-from tests.system.mqtt_bytes import connect
+from tests.peers.connection import DEADLINE_SECONDS, Connection
+from tests.peers.packet_client import PacketClient
+from tests.peers.websocket_client import WebSocketClient
 
 
 class Broker:
@@ -18,7 +20,7 @@ class Broker:
 
     def __init__(self, running: Running) -> None:
         self.running = running
-        self._clients: list[Client] = []
+        self._clients: list[Connection] = []
 
     @property
     def listeners(self) -> list[dict[str, Any]]:
@@ -42,16 +44,28 @@ class Broker:
         sessions = self.running.event_loop.broker.state.sessions.values()
         return [each.connection.address for each in sessions if each.connection is not None]
 
-    async def open(self, index: int = 0) -> Client:
-        """A connection to the listener at `index` of `listeners`."""
-        shown = self.listeners[index]
-        if shown["protocol"] == "unix":
-            streams = await asyncio.open_unix_connection(shown["path"])
-        else:
-            streams = await asyncio.open_connection(shown["bind"], shown["port"])
-        client = Client(*streams)
+    async def open(self, index: int = 0, tls: ssl.SSLContext | None = None) -> WebSocketClient:
+        """A connection to the listener at `index` of `listeners`, with TLS or without."""
+        client = WebSocketClient(*await self._streams(index, tls))
         self._clients.append(client)
         return client
+
+    async def open_packets(self, version: int = 5) -> PacketClient:
+        """A client of packets at the first listener, which has sent nothing yet."""
+        client = PacketClient(*await self._streams(0), version)
+        self._clients.append(client)
+        return client
+
+    async def _streams(
+        self, index: int, tls: ssl.SSLContext | None = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        shown = self.listeners[index]
+        if shown["protocol"] == "unix":
+            return await asyncio.open_unix_connection(shown["path"])
+        name = None if tls is None else "gateway"
+        return await asyncio.open_connection(
+            shown["bind"], shown["port"], ssl=tls, server_hostname=name
+        )
 
     async def eventually(self, question: Callable[[], bool]) -> None:
         """Let the broker's loop go on until the answer is yes."""
@@ -95,11 +109,10 @@ async def running(
         await broker.running.stop()
 
 
-async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> Client:
+async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> WebSocketClient:
     """Connect; the client is in."""
     client = await broker.open()
-    client.send(connect(client_id, clean=clean))
-    assert (await client.packet())[3] == 0
+    assert await client.log_in(client_id, clean=clean) == 0
     return client
 
 

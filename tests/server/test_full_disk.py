@@ -9,10 +9,9 @@ import pytest
 
 from gateway.core.records.events import decode
 from gateway.store.journal_reader import JournalReader
-from tests.server.broker import Broker, running
-from tests.server.client import Client
+from tests.peers.mqtt_bytes import Kind, acknowledgement, publish, subscribe
+from tests.server.broker import Broker, log_in, running
 from tests.small_disk import SmallDisk, small_disk
-from tests.system.mqtt_bytes import Kind, acknowledgement, connect, publish, subscribe
 
 DISK_BYTES = 8 << 20
 SEGMENT = "gw-1.{boot}.{number:08d}.{first:012d}-{last:012d}.{hash}.jsonl.zst"
@@ -34,24 +33,17 @@ async def until_full(broker: Broker, *, full: bool) -> None:
     await broker.eventually(lambda: broker.status()["disk"]["full"] is full)
 
 
-async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> Client:
-    client = await broker.open()
-    client.send(connect(client_id, clean=clean))
-    assert (await client.packet())[3] == 0
-    return client
-
-
 async def with_queue(broker: Broker, count: int) -> None:
     """A subscriber that is away and has messages waiting."""
     subscriber = await log_in(broker, "s")
     subscriber.send(subscribe(1, ("t", 1)))
     await subscriber.packet()
-    subscriber.cut()
+    subscriber.abort()
     publisher = await log_in(broker, "p", clean=True)
     for number in range(count):
         publisher.send(publish("t", b"%d" % number, qos=1, packet_id=number + 1))
         await publisher.packet()
-    publisher.cut()
+    publisher.abort()
 
 
 async def test_at_no_bytes_free_what_waits_is_delivered_and_new_messages_wait_for_room(

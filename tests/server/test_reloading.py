@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from gateway.access.certificates import CertificateError
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.server.main import Running
 from gateway.server.reloading import changes_between
+from tests.access.authority import DAY, Authority
 
 
 def configured(**overrides: object) -> Configuration:
@@ -39,7 +41,8 @@ def test_changes_are_named_by_key_and_what_needs_a_start_by_section(tmp_path: Pa
 async def running(
     tmp_path: Path, read: Callable[[], Configuration], **overrides: object
 ) -> AsyncIterator[Running]:
-    first = configured(gateway__data_dir=tmp_path / "data", listeners=[{"port": 0}], **overrides)
+    overrides = {"listeners": [{"port": 0}]} | overrides
+    first = configured(gateway__data_dir=tmp_path / "data", **overrides)
     stop = asyncio.Event()
     broker = await Running.start(first, read)
     upkeep = asyncio.create_task(broker.until(stop))
@@ -69,6 +72,34 @@ async def test_limits_that_are_read_again_hold_immediately(tmp_path: Path) -> No
         assert event_loop.committer.limits is event_loop.batch_limits
         assert broker.housekeeping.limits.free_min == 1024 * 1024
         assert broker.reloading.reload()["changed"] == []
+
+
+async def test_certificates_are_read_again_and_what_cannot_be_used_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    authority = Authority(tmp_path / "ca")
+    certificate, key = authority.issue("gateway")
+    tls = {"certificate": str(certificate), "key": str(key)}
+    listeners = {"listeners": [{"port": 0}, {"port": 0, "tls": tls}]}
+
+    def read() -> Configuration:
+        return configured(gateway__data_dir=tmp_path / "data", mqtt__max_inflight=3, **listeners)
+
+    async with running(tmp_path, read, **listeners) as broker:
+        served = broker.listening.certificates.all[0]
+        assert broker.reloading.reload()["changed"] == ["mqtt.max_inflight"]
+        authority.issue("gateway", ends=70 * DAY)
+        assert broker.reloading.reload() == {"changed": ["listeners.tls"], "needs_restart": []}
+        before = served.loaded
+        broker.event_loop.limits.max_inflight = 7
+        key.chmod(0o644)
+        with pytest.raises(CertificateError, match="is a secret"):
+            broker.reloading.reload()
+        assert broker.event_loop.limits.max_inflight == 7, "of what is wrong nothing holds"
+        assert served.loaded is before
+        answer = await broker.control._answer(b'{"command":"reload"}')
+        assert answer["ok"] is False
+        assert "the configuration stays as it was: " in str(answer)
 
 
 async def test_a_mistake_in_the_file_leaves_everything_as_it_was_also_at_sighup(

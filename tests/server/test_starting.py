@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from gateway.access.rules import FileRules
+from gateway.access.rules_file import parse
 from gateway.configuration import Configuration, load
-from gateway.server.starting import JOURNAL_FILES, identity_of, opened_of, store_of, users_of
+from gateway.server.starting import (
+    JOURNAL_FILES,
+    apply_rights,
+    give_bridge_its_sessions,
+    identity_of,
+    opened_of,
+    store_of,
+    users_of,
+)
+from tests.core.harness import Harness
 
 
 def configured(data_dir: Path, **overrides: object) -> Configuration:
@@ -44,3 +55,32 @@ async def test_what_was_damaged_is_shown_in_one_line(
     assert identity.boot == "01" * 8
     assert identity.recovery == "new"
     store.close(clean=True)
+
+
+@pytest.mark.parametrize("username", ["bridge", None])
+def test_sessions_of_the_bridge_from_before_there_were_users_are_its_user_s(
+    tmp_path: Path, username: str | None
+) -> None:
+    harness = Harness(tmp_path / "data")
+    names = ["oncegate-bridge", "oncegate-bridge-0a1b2c3d", "oncegate-bridge-other", "other"]
+    for name in names:
+        harness.lose(harness.connect(name))
+    (tmp_path / "p").touch()
+    keys = {"access.password_file": tmp_path / "p", "bridge.username": username}
+    give_bridge_its_sessions(harness.broker, configured(tmp_path, **keys))
+    harness.commit()
+    harness.cut()
+    owners = [harness.session(name).username for name in names]
+    assert owners == [username, username, None, None]
+    harness.close()
+
+
+def test_rules_and_users_hold_before_anything_of_the_last_run_goes_on(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    rules = FileRules(parse(b"allow user anna publish t\n", "f"))
+    apply_rights(harness.broker, frozenset(), rules)
+    client = harness.connect("c")
+    assert client.closed, "a client without a user may do nothing, and so does not connect"
+    apply_rights(harness.broker, None, None)
+    assert not harness.connect("c").closed
+    harness.close()

@@ -1,7 +1,6 @@
 """Takeover of MQTT 5.0 clients on real sockets: amid delivery, of the deaf, and by many at once."""
 
 import asyncio
-import socket
 from contextlib import AsyncExitStack
 from random import Random
 
@@ -24,9 +23,10 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.peers.packet_client import PacketClient
 from tests.server.broker import Broker
 from tests.server.conftest import Start
-from tests.server.mqtt5_client import DEADLINE_SECONDS, Mqtt5Client
 
 TAKEN_OVER = 0x8E
 IN_FLIGHT_MAX = 50
@@ -49,7 +49,7 @@ def connect(client_id: str) -> Connect:
     return Connect(5, client_id, False, 0, None, None, None, properties)
 
 
-async def log_in(client: Mqtt5Client, client_id: str) -> bool:
+async def log_in(client: PacketClient, client_id: str) -> bool:
     """Connect; whether there was a session."""
     client.send(connect(client_id))
     connack = await client.receive()
@@ -58,14 +58,14 @@ async def log_in(client: Mqtt5Client, client_id: str) -> bool:
     return connack.session_present
 
 
-async def subscribe(client: Mqtt5Client, topic_filter: str) -> None:
+async def subscribe(client: PacketClient, topic_filter: str) -> None:
     client.send(Subscribe(1, [Subscription(topic_filter, 2)]))
     assert isinstance(await client.receive(), Suback)
 
 
 async def publish_all(port: int, payloads: list[bytes]) -> None:
     """Publish at QoS 1 to `t/1` and at QoS 2 to `t/2`, and take every step."""
-    async with await Mqtt5Client.open(port) as client:
+    async with await PacketClient.open(port) as client:
         await log_in(client, "publisher")
         left = [(payload, qos) for payload in payloads for qos in (1, 2)]
         free = list(range(1, IN_FLIGHT_MAX + 1))
@@ -89,7 +89,7 @@ class Device:
         self.repeated_count = 0
         self._exchanges: set[int] = set()
 
-    def take(self, client: Mqtt5Client, packet: Packet | None) -> None:
+    def take(self, client: PacketClient, packet: Packet | None) -> None:
         """Answer a packet."""
         if isinstance(packet, Pubrel):
             self._exchanges.discard(packet.packet_id)
@@ -126,8 +126,8 @@ async def test_a_takeover_amid_delivery_loses_nothing_doubles_nothing_and_keeps_
     takeovers = 0
     async with AsyncExitStack() as connections_made:
 
-        async def next_connection() -> Mqtt5Client:
-            return await connections_made.enter_async_context(await Mqtt5Client.open(port))
+        async def next_connection() -> PacketClient:
+            return await connections_made.enter_async_context(await PacketClient.open(port))
 
         client = await next_connection()
         assert not await log_in(client, "device")
@@ -154,15 +154,6 @@ async def test_a_takeover_amid_delivery_loses_nothing_doubles_nothing_and_keeps_
         await broker.eventually(lambda: not session_of(broker, "device").outbound)
 
 
-async def deaf(port: int) -> Mqtt5Client:
-    """A client in whose socket and buffer there is room for next to nothing."""
-    sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-    sock.setblocking(False)
-    await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
-    return Mqtt5Client(*await asyncio.open_connection(sock=sock, limit=4_096))
-
-
 @pytest.mark.statement("MQTT5-3.1.4-3", "MQTT5-4.4.0-1", "MQTT5-4.6.0-1")
 async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flow(
     start: Start, monkeypatch: pytest.MonkeyPatch
@@ -171,7 +162,9 @@ async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flo
     broker = await start({}, max_inflight=200, max_write_buffer="64KiB")
     port, device = port_of(broker), Device()
     payloads = [b"%d " % number + bytes(65_536) for number in range(100)]
-    async with await deaf(port) as first, await Mqtt5Client.open(port) as second:
+    # There is room for next to nothing in the first one's socket and buffer.
+    deaf = PacketClient.open(port, receive_buffer_bytes=4_096)
+    async with await deaf as first, await PacketClient.open(port) as second:
         await log_in(first, "device")
         await subscribe(first, "t/+")
         await publish_all(port, payloads)  # nothing waits for the deaf one
@@ -196,20 +189,20 @@ async def test_of_many_connects_at_once_one_connection_stays_and_gets_every_mess
     broker = await start({})
     port, device = port_of(broker), Device()
     payloads = [b"%d" % number for number in range(20)]
-    async with await Mqtt5Client.open(port) as client:
+    async with await PacketClient.open(port) as client:
         await log_in(client, "device")
         await subscribe(client, "t/+")
     await publish_all(port, payloads)
     async with AsyncExitStack() as connections_made, asyncio.timeout(DEADLINE_SECONDS):
         crowd = [
-            await connections_made.enter_async_context(await Mqtt5Client.open(port))
+            await connections_made.enter_async_context(await PacketClient.open(port))
             for _ in range(50)
         ]
         for client in crowd:
             client.send(connect("device"))
-        received: dict[Mqtt5Client, list[Packet | None]] = {client: [] for client in crowd}
+        received: dict[PacketClient, list[Packet | None]] = {client: [] for client in crowd}
 
-        async def listen(client: Mqtt5Client) -> None:
+        async def listen(client: PacketClient) -> None:
             """Answer nothing, to the end of the connection."""
             while (packet := await client.receive()) is not None:
                 received[client].append(packet)

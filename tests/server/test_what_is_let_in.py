@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from gateway.wire.decoder import Decoder
-from gateway.wire.encoder import encode
 from gateway.wire.packets import (
     Connack,
     Connect,
     Disconnect,
-    Packet,
     Puback,
     Pubcomp,
     Publish,
@@ -23,52 +20,37 @@ from gateway.wire.packets import (
     Subscription,
     Will,
 )
+from tests.peers.packet_client import PacketClient
 from tests.server.broker import Broker
-from tests.server.client import Client
 from tests.server.conftest import Start
 
 CONTROL = ["\x01", "\x1f", "\x7f", "\x80", "\x9f"]
 
 
-class Peer:
-    """A client that speaks packets."""
-
-    def __init__(self, client: Client, version: int) -> None:
-        self.client = client
-        self.version = version
-
-    def send(self, *packets: Packet) -> None:
-        self.client.send(b"".join(encode(packet, self.version) for packet in packets))
-
-    async def take(self) -> Packet:
-        (packet,) = Decoder(1 << 20, self.version, "client").feed(await self.client.packet())
-        return packet
-
-    async def end(self) -> int | None:
-        """Return the reason code of the DISCONNECT that ends the connection, None without one."""
-        rest = await self.client.rest()
-        packets = Decoder(1 << 20, self.version, "client").feed(rest)
-        for packet in packets:
-            if isinstance(packet, Disconnect):
-                return packet.reason_code
-        return None
-
-
 async def peer(
     broker: Broker, client_id: str = "c", version: int = 5, **values: Any
-) -> tuple[Peer, Connack]:
-    made = Peer(await broker.open(), version)
-    will = values.get("will")
-    made.send(Connect(version, client_id, True, 0, will, values.get("username"), None, None))
-    connack = await made.take()
+) -> tuple[PacketClient, Connack]:
+    client = await broker.open_packets(version)
+    will, username = values.get("will"), values.get("username")
+    clean = values.get("clean", True)
+    client.send(Connect(version, client_id, clean, 0, will, username, None, None))
+    connack = await client.receive()
     assert isinstance(connack, Connack)
-    return made, connack
+    return client, connack
 
 
 async def refused(broker: Broker, client_id: str = "c", version: int = 5, **values: Any) -> int:
-    made, connack = await peer(broker, client_id, version, **values)
-    assert await made.client.rest() == b""
+    client, connack = await peer(broker, client_id, version, **values)
+    assert await client.receive() is None
     return connack.reason_code
+
+
+async def end_of(client: PacketClient) -> int | None:
+    """The reason code of the DISCONNECT that ends the connection, behind whatever comes before."""
+    while (packet := await client.receive()) is not None:
+        if isinstance(packet, Disconnect):
+            return packet.reason_code
+    return None
 
 
 @pytest.mark.statement("MQTT5-3.2.2-9", "MQTT5-3.2.2-10", "MQTT5-3.2.2-12")
@@ -78,15 +60,15 @@ async def test_no_more_than_the_maximum_qos(start: Start) -> None:
     assert connack.properties is not None
     assert connack.properties.maximum_qos == 1
     client.send(Subscribe(1, [Subscription("t", 2), Subscription("u", 0)]))
-    assert await client.take() == Suback(1, [1, 0])
+    assert await client.receive() == Suback(1, [1, 0])
     client.send(Publish("x", b"", 1, False, False, 1))
-    assert await client.take() == Puback(1, 0x10)
+    assert await client.receive() == Puback(1, 0x10)
     client.send(Publish("t", b"", 2, False, False, 2))
-    assert await client.end() == 0x9B
+    assert await end_of(client) == 0x9B
     assert await refused(broker, will=Will("w", b"", 2, False)) == 0x9B
     old, _ = await peer(broker, "old", 4)
     old.send(Publish("t", b"", 2, False, False, 2))
-    assert await old.end() is None
+    assert await end_of(old) is None
     assert broker.errors["maximum_qos"] == 3
 
 
@@ -97,18 +79,18 @@ async def test_nothing_is_retained_where_it_is_switched_off(start: Start) -> Non
     assert connack.properties is not None
     assert connack.properties.retain_available is None
     client.send(Publish("t", b"before", 1, True, False, 1))
-    await client.take()
+    await client.receive()
     broker.running.event_loop.limits.retain_available = False
     client, connack = await peer(broker, "d")
     assert connack.properties is not None
     assert connack.properties.retain_available is False
     client.send(Subscribe(1, [Subscription("t", 1)]), Publish("t", b"plain", 0, False, False, 0))
-    assert await client.take() == Suback(1, [1])
-    packet = await client.take()
+    assert await client.receive() == Suback(1, [1])
+    packet = await client.receive()
     assert isinstance(packet, Publish)
     assert packet.payload == b"plain", "no retained message before it"
     client.send(Publish("t", b"", 0, True, False, 0))
-    assert await client.end() == 0x9A
+    assert await end_of(client) == 0x9A
     assert await refused(broker, will=Will("w", b"", 0, True)) == 0x9A
     assert "t" in broker.running.event_loop.broker.state.retained
 
@@ -117,21 +99,21 @@ async def test_a_payload_beyond_the_limit_is_refused_or_goes_nowhere(start: Star
     broker = await start({}, message_size_limit="100B")
     watch, _ = await peer(broker, "w")
     watch.send(Subscribe(1, [Subscription("t", 0)]))
-    await watch.take()
+    await watch.receive()
     for version in (4, 5):
         client, _ = await peer(broker, f"c{version}", version)
         code = 0x97 if version == 5 else 0
         client.send(Publish("t", b"x" * 101, 1, False, False, 1))
-        assert await client.take() == Puback(1, code)
+        assert await client.receive() == Puback(1, code)
         client.send(Publish("t", b"x" * 101, 2, False, False, 2))
-        assert await client.take() == Pubrec(2, code)
+        assert await client.receive() == Pubrec(2, code)
         if version == 4:
             client.send(Pubrel(2))
-            assert await client.take() == Pubcomp(2)
+            assert await client.receive() == Pubcomp(2)
         client.send(Publish("t", b"x" * 101, 0, False, False, 0))
         client.send(Publish("t", b"%d" % version * 100, 1, False, False, 3))
-        assert await client.take() == Puback(3)
-        packet = await watch.take()
+        assert await client.receive() == Puback(3)
+        packet = await watch.receive()
         assert isinstance(packet, Publish)
         assert packet.payload == b"%d" % version * 100
     assert broker.errors["message_size_limit"] == 6
@@ -164,11 +146,11 @@ async def test_control_characters_are_refused(start: Start, character: str) -> N
     assert await refused(broker, "c", will=Will(name, b"", 0, False)) == 0x90
     client, _ = await peer(broker)
     client.send(Subscribe(1, [Subscription(name, 0), Subscription("a b/é/\u00a0", 0)]))
-    assert await client.take() == Suback(1, [0x8F, 0])
+    assert await client.receive() == Suback(1, [0x8F, 0])
     client.send(Publish("a b/é/\u00a0", b"", 0, False, False, 0))
-    assert isinstance(await client.take(), Publish)
+    assert isinstance(await client.receive(), Publish)
     client.send(Publish(name, b"", 0, False, False, 0))
-    assert await client.end() == 0x81
+    assert await end_of(client) == 0x81
     assert broker.errors["control_character"] == 6
 
 
@@ -178,24 +160,19 @@ async def test_a_key_allows_control_characters_and_what_is_stored_with_them_goes
     broker = await start({}, allow_control_characters=True)
     name = "a\x01b"
     limits = broker.running.event_loop.limits
-    made = Peer(await broker.open(), 4)
-    made.send(Connect(4, name, False, 0, None, name, None, None))
-    await made.take()
+    made, _ = await peer(broker, name, 4, username=name, clean=False)
     made.send(Subscribe(1, [Subscription(name, 1)]), Publish(name, b"x", 1, True, False, 1))
-    answers = [await made.take() for _ in range(3)]
+    answers = [await made.receive() for _ in range(3)]
     assert Suback(1, [1]) in answers
     assert Puback(1) in answers
     made.send(Puback(1))
-    made.client.cut()
+    made.abort()
     limits.allow_control_characters = False
     await asyncio.sleep(0)
-    made = Peer(await broker.open(), 4)
-    made.send(Connect(4, name, False, 0, None, name, None, None))
-    connack = await made.take()
-    assert isinstance(connack, Connack)
+    made, connack = await peer(broker, name, 4, username=name, clean=False)
     assert (connack.session_present, connack.reason_code) == (True, 0)
     made.send(Subscribe(1, [Subscription(name, 1)]))
-    answers = [await made.take() for _ in range(2)]
+    answers = [await made.receive() for _ in range(2)]
     assert Suback(1, [1]) in answers
     (retained,) = [answer for answer in answers if isinstance(answer, Publish)]
     assert retained.topic == name
@@ -206,8 +183,8 @@ async def test_a_topic_that_was_let_in_once_is_refused_when_it_is_no_longer(star
     client, _ = await peer(broker)
     for _ in range(2):
         client.send(Publish("a\x01b", b"", 1, False, False, 1))
-        assert await client.take() == Puback(1, 0x10)
+        assert await client.receive() == Puback(1, 0x10)
     broker.running.event_loop.limits.allow_control_characters = False
     client, _ = await peer(broker, "d")
     client.send(Publish("a\x01b", b"", 1, False, False, 1))
-    assert await client.end() == 0x81
+    assert await end_of(client) == 0x81

@@ -36,7 +36,7 @@ class Broker:
             batch_number=1,
             next_sequence=after + 1,
         )
-        self.session = Session(7, "sensor-7", durable=True)
+        self.session = Session(7, "sensor-7", persistent=True)
         self.messages = 0
         self.clock = SYNCHRONISED
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.session_log.journals import Broker
-from tests.session_log.listener import listening
+from tests.session_log.listener import Listener
 from tests.session_log.stage import Stage, until
 
 
@@ -11,7 +11,7 @@ async def test_the_broker_receives_what_is_sealed_and_the_log_s_status(stage: St
     stage.with_settings(seal_after_seconds=0.05)
     broker = Broker()
     stage.journal.blobs = [broker.started(), broker.exchanges(3)]
-    async with listening(stage.settings.control_socket, broker.boot) as listener:
+    async with Listener(stage.settings.control_socket, broker.boot) as listener:
         async with stage.running():
             await until(lambda: listener.last_status().get("sent") not in (None, {}))
             await until(lambda: bool(listener.of("exported")))
@@ -42,7 +42,7 @@ async def test_the_broker_receives_what_is_sealed_and_the_log_s_status(stage: St
 async def test_a_seal_at_the_stop_is_still_reported(stage: Stage) -> None:
     broker = Broker()
     stage.journal.blobs = [broker.started()]
-    async with listening(stage.settings.control_socket, broker.boot) as listener:
+    async with Listener(stage.settings.control_socket, broker.boot) as listener:
         async with stage.running():
             await until(lambda: listener.last_status().get("open") == {"segment": 1, "events": 1})
             assert listener.of("exported") == []
@@ -54,7 +54,7 @@ async def test_a_broker_of_another_boot_is_not_asked_to_drop_anything(stage: Sta
     old = Broker(boot="old")
     stage.journal.blobs = [old.started()]
     new = Broker(boot="new", store="new")
-    async with listening(stage.settings.control_socket, new.boot) as listener, stage.running():
+    async with Listener(stage.settings.control_socket, new.boot) as listener, stage.running():
         await until(lambda: listener.last_status().get("last_sealed_sequence") == 1)
         assert listener.of("exported") == []
         stage.journal.blobs = [new.started(), new.exchanges(1)]
@@ -71,7 +71,7 @@ async def test_what_was_sealed_while_the_broker_was_away_is_reported_when_it_is_
     await stage.run_once()
     async with (
         stage.running(),
-        listening(stage.settings.control_socket, broker.boot) as listener,
+        Listener(stage.settings.control_socket, broker.boot) as listener,
     ):
         await until(lambda: bool(listener.of("exported")))
         assert listener.of("exported")[0]["sequence"] == 1
@@ -92,7 +92,7 @@ async def test_an_answer_that_is_none_is_logged_once_and_stops_nothing(
 ) -> None:
     broker = Broker()
     stage.journal.blobs = [broker.started()]
-    async with listening(stage.settings.control_socket, broker.boot) as listener:
+    async with Listener(stage.settings.control_socket, broker.boot) as listener:
         listener.refusal = refusal
         async with stage.running():
             await until(lambda: len(listener.of("status")) == 2)
@@ -106,7 +106,7 @@ async def test_a_failing_target_shows_in_the_status_until_it_is_back(stage: Stag
     )
     broker = Broker()
     stage.journal.blobs = [broker.started()]
-    async with listening(stage.settings.control_socket, broker.boot) as listener, stage.running():
+    async with Listener(stage.settings.control_socket, broker.boot) as listener, stage.running():
         await until(lambda: "mount the disk" in str(listener.last_status().get("error")))
         assert isinstance(listener.last_status()["failing_since_ms"], int)
         assert listener.last_status()["last_sealed_sequence"] == 1

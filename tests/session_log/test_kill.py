@@ -12,7 +12,7 @@ from pathlib import Path
 from gateway.session_log.segments.names import segments_in
 from tests.session_log.chains import check_chain
 from tests.session_log.journals import Broker, DiskJournal
-from tests.session_log.listener import Listener, listening
+from tests.session_log.listener import Listener
 from tests.session_log.stage import DEADLINE_SECONDS, segments_of, until
 
 KILLS = 15
@@ -70,7 +70,7 @@ async def test_a_process_killed_at_random_moments_leaves_a_log_without_gap_and_d
     print(f"seed {seed}")  # pytest shows it with a failure
     chance = random.Random(seed)  # noqa: S311
     sender = Sender(tmp_path, chance)
-    async with listening(tmp_path / "control.sock", sender.broker.boot) as listener:
+    async with Listener(tmp_path / "control.sock", sender.broker.boot) as listener:
         for _ in range(KILLS):
             process = await started(tmp_path)
             for _ in range(chance.randrange(4)):

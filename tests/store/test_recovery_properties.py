@@ -247,9 +247,9 @@ def test_the_journal_alone_tells_the_whole_state(story_steps: list[tuple[object,
                 replay.apply(Blob(blob))
             replay.finish()
             live = harness.broker.state
-            durable = {name for name, session in live.sessions.items() if session.durable}
-            assert set(state.sessions) == durable
-            for name in durable:
+            persistent = {name for name, session in live.sessions.items() if session.persistent}
+            assert set(state.sessions) == persistent
+            for name in persistent:
                 assert (
                     state.sessions[name].subscriptions.keys()
                     == live.sessions[name].subscriptions.keys()

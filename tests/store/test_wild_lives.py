@@ -231,17 +231,23 @@ class Life:
         raise AssertionError(f"not finished: {picture_of(harness)}")
 
 
+def lived(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch, steps: int = STEPS) -> Life:
+    """A life of so many steps that was cut and has finished, with queues that soon are on disk."""
+    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 3)
+    monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
+    life = Life(folder, random.Random(seed))  # noqa: S311 - the same every time
+    for _ in range(steps):
+        life.step()
+    life.cut()
+    life.finish()
+    return life
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_wild_life_keeps_what_was_committed_and_leaves_nothing(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 3)
-    monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
-    life = Life(tmp_path, random.Random(seed))  # noqa: S311 - the same every time
-    for _ in range(STEPS):
-        life.step()
-    life.cut()
-    life.finish()
+    life = lived(tmp_path, seed, monkeypatch)
     life.harness.checkpoint()
     rows = life.harness.rows()
     assert (rows["inbound"], rows["outbound"], rows["queue"]) == (0, 0, 0)

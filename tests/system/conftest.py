@@ -3,6 +3,7 @@
 from tests.system.fixtures import (
     gateway,
     new_stage,
+    new_uploader,
     pytest_runtest_makereport,
     shared_broker,
     stage,
@@ -11,6 +12,7 @@ from tests.system.fixtures import (
 __all__ = [
     "gateway",
     "new_stage",
+    "new_uploader",
     "pytest_runtest_makereport",
     "shared_broker",
     "stage",

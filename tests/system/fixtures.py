@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.system.broker_process import BrokerProcess
+from tests.system.session_log import Uploader
 from tests.system.stage import Stage
 from tests.system.whole_gateway import WholeGateway
 
@@ -98,3 +99,18 @@ def gateway() -> Iterator[WholeGateway]:
     finally:
         _gateways.remove(gateway)
         gateway.remove()
+
+
+@pytest.fixture
+def new_uploader() -> Iterator[Callable[[Stage], Uploader]]:
+    """Starts uploaders, which drop from the journal what they have sealed."""
+    uploaders: list[Uploader] = []
+
+    def start(stage: Stage) -> Uploader:
+        uploaders.append(Uploader(stage.broker.data_directory))
+        uploaders[-1].start()
+        return uploaders[-1]
+
+    yield start
+    for uploader in uploaders:
+        uploader.kill()

@@ -12,10 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import Kind, Received
-from tests.system.raw_client import RawClient
-from tests.system.resuming_clients import Progress, Publisher, ResumingClient, Subscriber, Tally
+from tests.peers import mqtt_bytes
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Received
+from tests.peers.resuming_client import Progress, Publisher, ResumingClient, Subscriber, Tally
 from tests.system.session_log import Uploader, deliveries_of
 from tests.system.warm_broker import WarmBroker
 
@@ -66,9 +66,9 @@ class Keeper(ResumingClient):
     def is_finished(self) -> bool:
         return self.is_stopping
 
-    async def resume(self, client: RawClient) -> None:
+    async def resume(self, client: ByteClient) -> None:
         self._asked.clear()
-        await client.send(mqtt_bytes.subscribe(1, (self.topic, 0)))
+        await client.send_all(mqtt_bytes.subscribe(1, (self.topic, 0)))
         await client.find(Kind.SUBACK)
         await client.ping()
         found = 0
@@ -82,13 +82,13 @@ class Keeper(ResumingClient):
         await client.unsubscribe(self.topic)
         await self._go_on(client)
 
-    async def _go_on(self, client: RawClient) -> None:
+    async def _go_on(self, client: ByteClient) -> None:
         self.sent += 1
         self._asked.append(self.sent)
         await client.publish(self.topic, b"%d" % self.sent, retain=True)
-        await client.send(mqtt_bytes.PINGREQ)
+        await client.send_all(mqtt_bytes.PINGREQ)
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         if packet.kind is Kind.PINGRESP:
             self.taken_up = self._asked.pop(0)
             await self._go_on(client)
@@ -111,12 +111,12 @@ class Acknowledger(ResumingClient):
     def is_finished(self) -> bool:
         return self.is_stopping
 
-    async def resume(self, client: RawClient) -> None:
+    async def resume(self, client: ByteClient) -> None:
         self._asked.clear()
         if not self.is_subscribed.is_set():
-            await client.send(mqtt_bytes.subscribe(1, ("load/+/1", 1)))
+            await client.send_all(mqtt_bytes.subscribe(1, ("load/+/1", 1)))
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         if packet.kind is Kind.SUBACK:
             self.is_subscribed.set()
         elif packet.kind is Kind.PINGRESP:
@@ -134,7 +134,7 @@ class Acknowledger(ResumingClient):
             self._counts["acknowledgements sent"] += 1
             self._asked.append(packet)
             await client.acknowledge(Kind.PUBACK, packet.packet_id)
-            await client.send(mqtt_bytes.PINGREQ)
+            await client.send_all(mqtt_bytes.PINGREQ)
 
 
 class Campaign:
@@ -234,13 +234,13 @@ class Campaign:
                 if publisher.published[qos]
             }
             # One more of each: what comes last is behind what was repeated.
-            client = await RawClient.open(self.broker.port)
+            client = await ByteClient.open(self.broker.port)
             async with client:
                 await client.connect("the-end", clean=True)
                 for qos in (1, 2):
                     self.progress.expected[f"load/end/{qos}"] = 1
                     await client.deliver(f"load/end/{qos}", b"1", qos=qos)
-        client = await RawClient.open(self.broker.port)
+        client = await ByteClient.open(self.broker.port)
         async with client:
             await client.connect(self.acknowledger.client_id, clean=True)
             await client.disconnect()

@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
+from tests.peers.byte_client import ByteClient
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.peers.mqtt_bytes import Kind, Will
 from tests.system.broker_process import BrokerProcess
-from tests.system.mqtt_bytes import Kind, Will
-from tests.system.raw_client import DEADLINE_SECONDS, RawClient
 
 
 class Stage:
@@ -17,17 +17,12 @@ class Stage:
     def __init__(self, broker: BrokerProcess, prefix: str) -> None:
         self.broker = broker
         self.prefix = prefix
-        self._clients: list[RawClient] = []
+        self._clients: list[ByteClient] = []
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -46,9 +41,9 @@ class Stage:
         """A client identifier that no other test uses."""
         return f"{self.prefix}{name}"
 
-    async def open(self, *, receive_buffer_bytes: int | None = None) -> RawClient:
+    async def open(self, *, receive_buffer_bytes: int | None = None) -> ByteClient:
         """A TCP connection without a CONNECT."""
-        client = await RawClient.open(self.broker.port, receive_buffer_bytes=receive_buffer_bytes)
+        client = await ByteClient.open(self.broker.port, receive_buffer_bytes=receive_buffer_bytes)
         self._clients.append(client)
         return client
 
@@ -61,7 +56,7 @@ class Stage:
         will: Will | None = None,
         level: int = 4,
         receive_buffer_bytes: int | None = None,
-    ) -> RawClient:
+    ) -> ByteClient:
         """A client that the broker has accepted."""
         client = await self.open(receive_buffer_bytes=receive_buffer_bytes)
         connack = await client.connect(

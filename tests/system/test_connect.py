@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.system import mqtt_bytes
+from tests.peers import mqtt_bytes
+from tests.peers.mqtt_bytes import Kind, Will, connect, packet, string
 from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess, oncegate_command
 from tests.system.fixtures import running_broker
-from tests.system.mqtt_bytes import Kind, Will, connect, packet, string
 from tests.system.stage import Stage
 
 
@@ -29,7 +29,7 @@ async def test_an_unsupported_protocol_level_is_refused_with_0x01_and_closed(
     stage: Stage, level: int
 ) -> None:
     client = await stage.open()
-    await client.send(connect(stage.client_id("a"), level=level))
+    await client.send_all(connect(stage.client_id("a"), level=level))
     assert [each.body for each in await client.expect_closed()] == [b"\x00\x01"]
 
 
@@ -37,7 +37,7 @@ async def test_an_unsupported_protocol_level_is_refused_with_0x01_and_closed(
 @pytest.mark.parametrize("name", ["mqtt", "MQTTX", "HTTP", ""])
 async def test_a_wrong_protocol_name_is_never_accepted(stage: Stage, name: str) -> None:
     client = await stage.open()
-    await client.send(connect(stage.client_id("a"), name=name))
+    await client.send_all(connect(stage.client_id("a"), name=name))
     assert all(each.return_code != 0 for each in await client.expect_closed())
 
 
@@ -65,7 +65,7 @@ async def test_clients_without_an_identifier_are_each_given_one_of_their_own(sta
 @pytest.mark.statement("MQTT-3.1.3-7", "MQTT-3.1.3-8", "MQTT-3.1.3-9", "MQTT-3.2.2-4")
 async def test_an_empty_identifier_with_clean_session_0_is_refused_with_0x02(stage: Stage) -> None:
     client = await stage.open()
-    await client.send(connect("", clean=False))
+    await client.send_all(connect("", clean=False))
     assert [each.body for each in await client.expect_closed()] == [b"\x00\x02"]
 
 
@@ -74,7 +74,7 @@ async def test_an_empty_identifier_of_mqtt_3_1_is_refused_with_0x02(
     stage: Stage, clean: bool
 ) -> None:
     client = await stage.open()
-    await client.send(connect("", clean=clean, level=3))
+    await client.send_all(connect("", clean=clean, level=3))
     assert [each.body for each in await client.expect_closed()] == [b"\x00\x02"]
 
 
@@ -95,7 +95,7 @@ async def test_a_first_packet_that_is_no_connect_closes_without_an_answer(
     stage: Stage, first: bytes
 ) -> None:
     client = await stage.open()
-    await client.send(first)
+    await client.send_all(first)
     assert await client.expect_closed() == []
 
 
@@ -106,7 +106,7 @@ async def test_a_second_connect_is_a_protocol_error_that_closes_and_publishes_th
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("will"), 1))
     client = await stage.client("twice", will=Will(stage.topic("will"), b"gone", qos=1))
-    await client.send(connect(stage.client_id("twice")))
+    await client.send_all(connect(stage.client_id("twice")))
     assert await client.expect_closed() == []
     assert (await watcher.take()).payload == b"gone"
 
@@ -116,7 +116,7 @@ async def test_what_follows_a_refused_connect_is_not_processed(stage: Stage) -> 
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("news"), 0))
     client = await stage.open()
-    await client.send(connect("", clean=False) + mqtt_bytes.publish(stage.topic("news"), b"no"))
+    await client.send_all(connect("", clean=False) + mqtt_bytes.publish(stage.topic("news"), b"no"))
     await client.expect_closed()
     await stage.deliver(stage.topic("news"), b"yes", qos=0)
     assert (await watcher.take()).payload == b"yes"
@@ -124,7 +124,7 @@ async def test_what_follows_a_refused_connect_is_not_processed(stage: Stage) -> 
 
 async def test_packets_sent_before_the_connack_is_awaited_are_processed(stage: Stage) -> None:
     client = await stage.open()
-    await client.send(
+    await client.send_all(
         connect(stage.client_id("hasty"))
         + mqtt_bytes.subscribe(1, (stage.topic("mine"), 1))
         + mqtt_bytes.publish(stage.topic("mine"), b"fast", qos=1, packet_id=2)
@@ -234,7 +234,7 @@ async def test_a_connect_against_the_standard_is_closed_without_a_connack(
     stage: Stage, wrong: bytes
 ) -> None:
     client = await stage.open()
-    await client.send(wrong)
+    await client.send_all(wrong)
     assert await client.expect_closed() == []
 
 

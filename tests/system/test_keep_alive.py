@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.system.mqtt_bytes import Will
+from tests.peers.mqtt_bytes import Will
 from tests.system.stage import Stage
 
 

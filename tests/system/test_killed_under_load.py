@@ -8,11 +8,11 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.system.resuming_clients import Progress, Publisher, Subscriber
+from tests.peers.resuming_client import Progress, Publisher, Subscriber
 from tests.system.session_log import Uploader, deliveries_of
 from tests.system.stage import Stage
 
@@ -36,21 +36,6 @@ def _subscribers_of(stage: Stage, source: random.Random, progress: Progress) -> 
         subscriber("lower", ("load/#", 1)),
         subscriber("often-away", ("load/#", 2), rest_seconds=2.0),
     ]
-
-
-@pytest.fixture
-def new_uploader() -> Iterator[Callable[[Stage], Uploader]]:
-    """Starts uploaders, which drop from the journal what they have sealed."""
-    uploaders: list[Uploader] = []
-
-    def start(stage: Stage) -> Uploader:
-        uploaders.append(Uploader(stage.broker.data_directory))
-        uploaders[-1].start()
-        return uploaders[-1]
-
-    yield start
-    for uploader in uploaders:
-        uploader.kill()
 
 
 async def _kill_again_and_again(stage: Stage, uploader: Uploader, source: random.Random) -> None:

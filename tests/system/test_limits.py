@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.system.mqtt_bytes import PINGREQ, Kind, Will, connect, publish
+from tests.peers.mqtt_bytes import PINGREQ, Kind, Will, connect, publish
 from tests.system.stage import Stage
 
 
@@ -159,7 +159,7 @@ async def test_an_oversize_packet_is_refused_at_its_header_and_not_after_its_bod
     stage: Stage,
 ) -> None:
     client = await stage.client("a")
-    await client.send(b"\x30\xff\xff\xff\x7f")
+    await client.send_all(b"\x30\xff\xff\xff\x7f")
     assert await client.expect_closed() == []
 
 
@@ -169,7 +169,7 @@ async def test_a_connection_beyond_max_connections_is_refused_and_a_freed_place_
     stage = new_stage("[mqtt]\nmax_connections = 3")
     clients = [await stage.client(name) for name in "abc"]
     refused = await stage.open()
-    await refused.send(connect(stage.client_id("d")))
+    await refused.send_all(connect(stage.client_id("d")))
     assert all(each.return_code == 3 for each in await refused.expect_closed())
     for client in clients:
         await client.ping()
@@ -187,7 +187,7 @@ async def test_connections_without_a_whole_connect_are_closed_after_connect_time
     began = time.monotonic()
     beginnings = [await stage.open() for _ in whole]
     for count, client in enumerate(beginnings):
-        await client.send(whole[:count])
+        await client.send_all(whole[:count])
     connected = await stage.client("a")
     for client in beginnings:
         assert await client.expect_closed() == []
@@ -208,7 +208,7 @@ async def test_bytes_that_drip_in_do_not_prolong_the_connect_timeout(
     for byte in connect(stage.client_id("dripping"), keep_alive_seconds=0)[:-2]:
         if time.monotonic() - began > 0.9:
             break
-        await dripping.send(bytes([byte]))
+        await dripping.send_all(bytes([byte]))
         waiting.append(await stage.open())
     assert await dripping.expect_closed() == []
     assert time.monotonic() - began <= 4.0
@@ -221,7 +221,7 @@ async def test_a_session_beyond_max_sessions_is_refused_and_those_that_exist_may
     for name in ("a", "b"):
         await (await stage.client(name, clean=False)).disconnect()
     refused = await stage.open()
-    await refused.send(connect(stage.client_id("c"), clean=False))
+    await refused.send_all(connect(stage.client_id("c"), clean=False))
     assert [each.body for each in await refused.expect_closed()] == [b"\x00\x03"]
     assert (await stage.client("a", clean=False)).session_present
 
@@ -280,7 +280,7 @@ async def test_ten_thousand_topic_levels_are_no_harm(stage: Stage) -> None:
 
 async def test_a_flood_of_pings_is_answered_without_disturbing_others(stage: Stage) -> None:
     flooding, calm = await stage.client("flooding"), await stage.client("calm")
-    await flooding.send(PINGREQ * 20_000)
+    await flooding.send_all(PINGREQ * 20_000)
     await calm.ping()
     for _ in range(20_000):
         await flooding.expect(Kind.PINGRESP)

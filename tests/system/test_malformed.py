@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import DISCONNECT, PINGREQ, Kind, connect, packet, publish, string
-from tests.system.raw_client import RawClient
+from tests.peers import mqtt_bytes
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import DISCONNECT, PINGREQ, Kind, connect, packet, publish, string
 from tests.system.stage import Stage
 
 WRONG_AFTER_CONNECT = [
@@ -88,7 +88,7 @@ async def test_a_malformed_packet_closes_its_connection_and_no_other(
     bystander = await stage.client("bystander")
     await bystander.subscribe((stage.topic("x"), 2))
     client = await stage.client("a")
-    await client.send(wrong)
+    await client.send_all(wrong)
     assert await client.expect_closed() == []
     await stage.deliver(stage.topic("x"), b"undisturbed")
     assert (await bystander.take()).payload == b"undisturbed"
@@ -100,7 +100,7 @@ async def test_what_came_before_a_malformed_packet_in_the_same_segment_is_proces
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("x"), 1))
     client = await stage.client("a")
-    await client.send(
+    await client.send_all(
         publish(stage.topic("x"), b"good", qos=1, packet_id=1)
         + packet(0, 0)
         + publish(stage.topic("x"), b"after the error", qos=1, packet_id=2)
@@ -115,7 +115,7 @@ async def test_what_follows_a_disconnect_is_not_processed(stage: Stage) -> None:
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("x"), 1))
     client = await stage.client("a")
-    await client.send(DISCONNECT + publish(stage.topic("x"), b"late", qos=1, packet_id=1))
+    await client.send_all(DISCONNECT + publish(stage.topic("x"), b"late", qos=1, packet_id=1))
     assert await client.expect_closed() == []
     await stage.deliver(stage.topic("x"), b"end", qos=1)
     assert (await watcher.take()).payload == b"end"
@@ -130,7 +130,7 @@ async def test_packets_split_at_every_byte_are_read_like_whole_ones(stage: Stage
         PINGREQ,
     )
     for byte in b"".join(packets):
-        await client.send(bytes([byte]))
+        await client.send_all(bytes([byte]))
     await client.expect(Kind.CONNACK)
     await client.find(Kind.SUBACK, 1)
     await client.find(Kind.PUBACK, 2)
@@ -146,9 +146,9 @@ async def test_random_bytes_on_a_hundred_connections_disturb_nobody(
     await bystander.subscribe((stage.topic("x"), 2))
     source = random.Random(20261121)  # noqa: S311
     for number in range(100):
-        client: RawClient = await stage.open()
+        client: ByteClient = await stage.open()
         prefix = connect(stage.client_id("a")) if number % 2 else b""
-        await client.send(prefix + source.randbytes(source.randrange(1, 400)))
+        await client.send_all(prefix + source.randbytes(source.randrange(1, 400)))
         client.cut()
     await stage.deliver(stage.topic("x"), b"undisturbed")
     assert (await bystander.take()).payload == b"undisturbed"
@@ -165,6 +165,6 @@ async def test_each_malformed_packet_is_counted_by_its_reason(
     assert sum((await stage.status())["errors"].values()) == 0
     for count, wrong in enumerate((packet(0, 0), publish("a/+", b"x"), publish("", b"x")), start=1):
         client = await stage.client("a")
-        await client.send(wrong)
+        await client.send_all(wrong)
         await client.expect_closed()
         await stage.eventually(partial(_counts_errors, count), f"{count} counted errors")

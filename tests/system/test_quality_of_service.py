@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.system.mqtt_bytes import Kind, acknowledgement, publish
+from tests.peers.mqtt_bytes import Kind, acknowledgement, publish
 from tests.system.stage import Stage
 
 table = pytest.mark.parametrize(
@@ -174,11 +174,11 @@ async def test_acknowledgements_come_in_the_order_of_the_messages(stage: Stage) 
     client = await stage.client("a")
     order = [9, 3, 7, 1, 8, 2, 65535, 40]
     for kind, qos in ((Kind.PUBACK, 1), (Kind.PUBREC, 2)):
-        await client.send(
+        await client.send_all(
             b"".join(publish(stage.topic("x"), b"", qos=qos, packet_id=each) for each in order)
         )
         assert [(await client.expect(kind)).packet_id for _ in order] == order
-    await client.send(b"".join(acknowledgement(Kind.PUBREL, each) for each in order))
+    await client.send_all(b"".join(acknowledgement(Kind.PUBREL, each) for each in order))
     assert [(await client.expect(Kind.PUBCOMP)).packet_id for _ in order] == order
 
 
@@ -189,7 +189,7 @@ async def test_pubrels_come_in_the_order_of_the_pubrecs(stage: Stage) -> None:
     await stage.deliver(stage.topic("x"), *[b"x"] * 5)
     packet_ids = [(await client.expect(Kind.PUBLISH)).packet_id for _ in range(5)]
     order = [packet_ids[index] for index in (0, 1, 2, 3, 4)]
-    await client.send(b"".join(acknowledgement(Kind.PUBREC, each) for each in order))
+    await client.send_all(b"".join(acknowledgement(Kind.PUBREC, each) for each in order))
     assert [(await client.expect(Kind.PUBREL)).packet_id for _ in order] == order
 
 

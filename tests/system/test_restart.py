@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.system.mqtt_bytes import Kind, Will
+from tests.peers.mqtt_bytes import Kind, Will
 from tests.system.stage import Stage
 
 either_end = pytest.mark.parametrize("how", ["terminated", "killed"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.system import mqtt_bytes
+from tests.peers import mqtt_bytes
 from tests.system.stage import Stage
 
 
@@ -97,7 +97,7 @@ async def test_a_leading_wildcard_brings_no_retained_dollar_topic(stage: Stage) 
     await stage.deliver(f"${stage.prefix}/x", b"hidden", retain=True)
     await stage.deliver(f"{stage.prefix}/x", b"shown", retain=True)
     client = await stage.client("a")
-    await client.send(mqtt_bytes.subscribe(1, ("+/x", 1)))
+    await client.send_all(mqtt_bytes.subscribe(1, ("+/x", 1)))
     await stage.deliver(stage.topic("x"), b"end", qos=1)
     assert b"hidden" not in await client.take_payloads_until(b"end")
 

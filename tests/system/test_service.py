@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.connection import DEADLINE_SECONDS
 from tests.system.broker_process import (
     STOP_DEADLINE_SECONDS,
     BrokerProcess,
     free_port,
     oncegate_command,
 )
-from tests.system.raw_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.system.mqtt_bytes import Kind
+from tests.peers.mqtt_bytes import Kind
 from tests.system.stage import Stage
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.system.mqtt_bytes import Kind
+from tests.peers.mqtt_bytes import Kind
 from tests.system.stage import Stage
 
 PAYLOAD = bytes(16_384)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import Kind, packet, string, subscribe
+from tests.peers import mqtt_bytes
+from tests.peers.mqtt_bytes import Kind, packet, string, subscribe
 from tests.system.stage import Stage
 
 
@@ -106,7 +106,7 @@ async def test_one_suback_answers_each_filter_in_order_with_the_same_packet_id(
 ) -> None:
     client = await stage.client("a")
     filters = [(stage.topic(f"{number}"), number % 3) for number in range(9)]
-    await client.send(subscribe(4321, *filters))
+    await client.send_all(subscribe(4321, *filters))
     suback = await client.expect(Kind.SUBACK, 4321)
     assert suback.granted == [0, 1, 2] * 3
 
@@ -167,9 +167,9 @@ async def test_a_misplaced_wildcard_closes_the_connection(
 ) -> None:
     client = await stage.client("a")
     if verb == "subscribe":
-        await client.send(subscribe(1, (wrong, 0)))
+        await client.send_all(subscribe(1, (wrong, 0)))
     else:
-        await client.send(mqtt_bytes.unsubscribe(1, wrong))
+        await client.send_all(mqtt_bytes.unsubscribe(1, wrong))
     assert await client.expect_closed() == []
 
 
@@ -224,7 +224,7 @@ async def test_a_malformed_subscribe_or_unsubscribe_closes_the_connection(
     stage: Stage, wrong: bytes
 ) -> None:
     client = await stage.client("a")
-    await client.send(wrong)
+    await client.send_all(wrong)
     assert await client.expect_closed() == []
 
 
@@ -232,7 +232,9 @@ async def test_a_malformed_subscribe_or_unsubscribe_closes_the_connection(
 async def test_unsubscribe_removes_exactly_the_filters_it_names(stage: Stage) -> None:
     client = await stage.client("a")
     await client.subscribe(*[(stage.topic(name), 1) for name in ("a", "b", "+/x", "c/#")])
-    await client.send(mqtt_bytes.unsubscribe(99, *map(stage.topic, ("a", "A", "b/x", "c/#", "+"))))
+    await client.send_all(
+        mqtt_bytes.unsubscribe(99, *map(stage.topic, ("a", "A", "b/x", "c/#", "+")))
+    )
     assert (await client.expect(Kind.UNSUBACK, 99)).body == b"\x00\x63"
     for name in ("a", "c/d", "b", "b/x"):
         await stage.deliver(stage.topic(name), name.encode(), qos=1)

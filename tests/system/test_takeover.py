@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.system.mqtt_bytes import Kind, Will
-from tests.system.raw_client import RawClient
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Will
 from tests.system.stage import Stage
 
 
@@ -89,7 +89,7 @@ async def test_a_persistent_takeover_goes_on_where_the_first_connection_was(stag
 
 async def test_a_client_taken_over_a_hundred_times_leaves_one_connection(stage: Stage) -> None:
     before = (await stage.status())["connections"]["open"]
-    last: RawClient | None = None
+    last: ByteClient | None = None
     for _ in range(100):
         last = await stage.client("a", clean=False)
     assert last is not None

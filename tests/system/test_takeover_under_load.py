@@ -14,9 +14,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.system.mqtt_bytes import Received
-from tests.system.raw_client import RawClient
-from tests.system.resuming_clients import Progress, Publisher, ResumingClient, Subscriber
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Received
+from tests.peers.resuming_client import Progress, Publisher, ResumingClient, Subscriber
 from tests.system.stage import Stage
 
 MESSAGES = 2_000
@@ -32,9 +32,9 @@ class TakesOver(ResumingClient):
     async def run(self) -> None:
         """Take over again and again until there is nothing more to do."""
         async with AsyncExitStack() as connections:
-            before: RawClient | None = None
+            before: ByteClient | None = None
             while not self.is_finished():
-                client = await connections.enter_async_context(await RawClient.open(self._port))
+                client = await connections.enter_async_context(await ByteClient.open(self._port))
                 connack = await client.connect(self.client_id, clean=False)
                 assert connack.return_code == 0
                 assert connack.session_present is self._has_session, self.client_id
@@ -47,7 +47,7 @@ class TakesOver(ResumingClient):
                 await self._work(client)
                 before = client
 
-    async def _work(self, client: RawClient) -> None:
+    async def _work(self, client: ByteClient) -> None:
         for _ in range(self._source.randint(*PACKETS_BEFORE_TAKEOVER)):
             if self.is_finished():
                 await client.ping()
@@ -58,7 +58,7 @@ class TakesOver(ResumingClient):
 class PublisherThatTakesOver(TakesOver, Publisher):
     """A publisher that sends again what was not acknowledged on any of its connections."""
 
-    async def receive(self, client: RawClient, packet: Received) -> None:
+    async def receive(self, client: ByteClient, packet: Received) -> None:
         if self.progress.published >= MESSAGES:
             self.stop()
         await super().receive(client, packet)

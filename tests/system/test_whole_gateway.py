@@ -8,8 +8,8 @@ import pytest
 
 from gateway.core.records.kinds import ClockQuality
 from gateway.server.host import clock
+from tests.peers.connection import DEADLINE_SECONDS
 from tests.system.published_ledger import begin_ledger, readings_of_ledger
-from tests.system.raw_client import DEADLINE_SECONDS
 from tests.system.whole_gateway import WholeGateway
 
 SECONDS_TO_FIRST_READING = 5.0

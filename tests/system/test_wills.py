@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.system import mqtt_bytes
-from tests.system.mqtt_bytes import Kind, Will, packet
-from tests.system.raw_client import RawClient
+from tests.peers import mqtt_bytes
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Will, packet
 from tests.system.stage import Stage
 
 
-async def _watcher_of(stage: Stage) -> RawClient:
+async def _watcher_of(stage: Stage) -> ByteClient:
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("will"), 2))
     return watcher
@@ -63,7 +63,7 @@ async def test_a_connection_closed_without_disconnect_publishes_the_will(stage: 
 async def test_a_protocol_error_publishes_the_will(stage: Stage, wrong: bytes) -> None:
     watcher = await _watcher_of(stage)
     client = await stage.client("a", will=Will(stage.topic("will"), b"gone"))
-    await client.send(wrong)
+    await client.send_all(wrong)
     await client.expect_closed()
     assert (await watcher.take()).payload == b"gone"
 
@@ -107,7 +107,7 @@ async def test_a_will_waits_for_an_absent_subscriber(stage: Stage) -> None:
     await watcher.disconnect()
     client = await stage.client("a", will=Will(stage.topic("will"), b"gone", qos=1))
     # A connection that breaks the protocol is closed by the broker itself, so its end is seen.
-    await client.send(packet(0, 0))
+    await client.send_all(packet(0, 0))
     await client.expect_closed()
     await stage.deliver(stage.topic("will"), b"end")
     watcher = await stage.client("watcher", clean=False)
@@ -130,7 +130,7 @@ async def test_a_client_may_receive_its_own_will_in_its_persistent_session(stage
     will = Will(stage.topic("will"), b"gone", qos=1)
     client = await stage.client("a", clean=False, will=will)
     await client.subscribe((stage.topic("will"), 1))
-    await client.send(packet(0, 0))
+    await client.send_all(packet(0, 0))
     await client.expect_closed()
     client = await stage.client("a", clean=False)
     assert (await client.take()).payload == b"gone"

@@ -84,6 +84,7 @@ class DropReason(Word):
     TOO_LARGE = 2
     EXPIRED = 3
     CONTENTS_LOST = 4
+    REFUSED = 5
 
 
 class WillClearReason(Word):
@@ -92,6 +93,7 @@ class WillClearReason(Word):
     DISCONNECT = 0
     PUBLISHED = 1
     REPLACED = 2
+    REFUSED = 3
 
 
 class Origin(Word):

@@ -98,7 +98,7 @@ LAYOUTS: Final[dict[int, RecordLayout]] = {
     RecordKind.BROKER_STOPPED.value: RecordLayout(BROKER_STOPPED_RECORD),
 }
 """By kind. A key (`KEY`) follows the fixed part of MESSAGE_QUEUED and DELIVERY_STARTED where their
-flags say so."""
+flags have it."""
 
 # --- a batch: one blob, one fsync
 BLOB_MAGIC: Final = b"OGJ2"

@@ -127,7 +127,7 @@ class Exchange(Record):
 @mypyc_attr(acyclic=True)
 class Place(Record):
     """A place in a queue is taken or left: MESSAGE_QUEUED, DELIVERY_STARTED (packet_id),
-    DELIVERED_AT_QOS0. `key` is that of the subscription, where the flags say that there is one."""
+    DELIVERED_AT_QOS0. `key` is that of the subscription, where the flags have it."""
 
     def __init__(
         self,

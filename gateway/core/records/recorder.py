@@ -61,7 +61,7 @@ class Recorder(Batch):
         self.state.expiry_changed(session, expiry_seconds)
 
     def session_owned(self, session: Session, username: str) -> None:
-        if session.durable:
+        if session.persistent:
             writer.write_owned(self.records, self._name(session), username)
         self.state.session_owned(session, username)
 
@@ -78,7 +78,7 @@ class Recorder(Batch):
     # -- receiving
 
     def message_held(self, held: Held) -> None:
-        if held.session.durable:
+        if held.session.persistent:
             writer.write_held(self.records, self._name(held.session), held.packet_id, held.message)
         self.state.message_held(held)
 
@@ -86,7 +86,7 @@ class Recorder(Batch):
         self._inbound(RecordKind.DUPLICATE_SUPPRESSED, held)
 
     def message_released(self, held: Held, matched: int) -> None:
-        if held.session.durable:
+        if held.session.persistent:
             number = self._name(held.session)
             writer.write_released(
                 self.records, number, held.packet_id, held.message.number, matched
@@ -98,14 +98,14 @@ class Recorder(Batch):
         self.state.message_released(held)
 
     def _inbound(self, kind: RecordKind, held: Held) -> None:
-        if held.session.durable:
+        if held.session.persistent:
             number = self._name(held.session)
             writer.write_exchange(self.records, kind, number, held.packet_id, held.message.number)
 
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """A message that was not held goes out: it is in the blob before anything refers to it."""
+        """Record a message that goes out without being held, before anything refers to it."""
         writer.write_published(self.records, self._name(session), message, origin, matched)
         if not message.qos:
             self.lazy = True
@@ -113,28 +113,28 @@ class Recorder(Batch):
     # -- delivering
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
-        if delivery.session.durable:
+        if delivery.session.persistent:
             writer.write_queued(self.records, self._name(delivery.session), delivery)
         self.state.message_queued(delivery, size_bytes)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        if delivery.session.durable:
+        if delivery.session.persistent:
             writer.write_started(self.records, self._name(delivery.session), delivery, packet_id)
         self.state.delivery_started(delivery, packet_id)
 
     def delivery_resent(self, delivery: Delivery, pubrel: bool) -> None:
-        if delivery.session.durable:
+        if delivery.session.persistent:
             number = self._name(delivery.session)
             message = delivery.message_number
             writer.write_resent(self.records, number, delivery.packet_id, message, pubrel)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        if delivery.session.durable:
+        if delivery.session.persistent:
             self._outbound(RecordKind.DELIVERY_RECEIVED, delivery)
         self.state.delivery_received(delivery)
 
     def delivery_completed(self, delivery: Delivery) -> None:
-        if delivery.session.durable:
+        if delivery.session.persistent:
             self._outbound(RecordKind.DELIVERY_COMPLETED, delivery)
             self.lazy = True
         self.state.delivery_completed(delivery)
@@ -145,7 +145,7 @@ class Recorder(Batch):
         writer.write_exchange(self.records, kind, number, packet_id, message)
 
     def delivered_at_qos0(self, delivery: Delivery) -> None:
-        if delivery.session.durable:
+        if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_delivered_at_qos0(
                 self.records, number, delivery.message_number, delivery.position
@@ -153,14 +153,14 @@ class Recorder(Batch):
         self.state.delivery_skipped(delivery)
 
     def message_dropped(self, session: Session, message_number: int, reason: DropReason) -> None:
-        """A message never entered a persistent session's queue."""
-        if session.durable:
+        """Record a message that never entered a persistent session's queue."""
+        if session.persistent:
             number = self._name(session)
             writer.write_dropped(self.records, number, message_number, reason, layout.NEVER_QUEUED)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """The front of the queue is dropped."""
-        if delivery.session.durable:
+        """Record that the front of the queue is dropped."""
+        if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(
                 self.records, number, delivery.message_number, reason, delivery.position

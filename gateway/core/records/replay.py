@@ -247,5 +247,5 @@ class Replay:
         """Discard clean sessions, and queue rows that a cut checkpoint left behind."""
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):
-            if not session.durable:
+            if not session.persistent:
                 self.state.session_ended(session)

@@ -157,7 +157,7 @@ def write_connected(
         layout.CONNECT_RECORD.pack(
             kind,
             session.number,
-            0 if session.durable else 1,
+            0 if session.persistent else 1,
             session.protocol,
             connection.keep_alive_seconds,
             session.expiry_seconds,

@@ -16,7 +16,7 @@ from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBREL
 from gateway.wire.packets import Pubrel
 
-NOBODY_KNOWS: Final = "unknown_packet_id"
+UNKNOWN_PACKET_ID: Final = "unknown_packet_id"
 REFUSED: Final = "refused_by_receiver"
 
 
@@ -30,10 +30,10 @@ class Acknowledging:
         self.statistics = core.statistics
 
     def receive_puback(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """PUBACK ends a QoS 1 delivery (section 4.3.2)."""
+        """End a QoS 1 delivery at PUBACK (section 4.3.2)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            self.statistics.count_error(NOBODY_KNOWS)
+            self.statistics.count_error(UNKNOWN_PACKET_ID)
             return None
         if delivery.qos != 1:
             return protocol_violation(
@@ -48,7 +48,7 @@ class Acknowledging:
 
     @staticmethod
     def _forget_unsent(session: Session, delivery: Delivery) -> None:
-        """The client acknowledged on this connection what it had received on the one before."""
+        """Remove from the unsent what the client had received on its connection before."""
         if session.unsent and delivery in session.unsent:
             session.unsent.remove(delivery)
 
@@ -60,11 +60,11 @@ class Acknowledging:
         reason_code: int,
         now: float,
     ) -> Violation | None:
-        """PUBREC is recorded, then answered with PUBREL (section 4.3.3)."""
+        """Record PUBREC, then answer with PUBREL (section 4.3.3)."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            # The client believes in an exchange that we have finished: let it finish as well.
-            self.statistics.count_error(NOBODY_KNOWS)
+            # For the client an exchange is open that is finished here: let it finish there as well.
+            self.statistics.count_error(UNKNOWN_PACKET_ID)
             if reason_code < 0x80:
                 unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
                 self.output.send(connection, unknown)
@@ -84,14 +84,14 @@ class Acknowledging:
             return None
         self.recorder.delivery_received(delivery)
         delivery.sent_at = now
-        self.output.acknowledge(connection, PUBREL, packet_id, session.durable)
+        self.output.acknowledge(connection, PUBREL, packet_id, session.persistent)
         return None
 
     def receive_pubcomp(self, session: Session, packet_id: int, now: float) -> Violation | None:
-        """PUBCOMP ends a QoS 2 delivery."""
+        """End a QoS 2 delivery at PUBCOMP."""
         delivery = session.outbound.get(packet_id)
         if delivery is None:
-            self.statistics.count_error(NOBODY_KNOWS)
+            self.statistics.count_error(UNKNOWN_PACKET_ID)
             return None
         if delivery.state is not DeliveryState.RECEIVED:
             return protocol_violation(

@@ -47,7 +47,7 @@ class Admission:
                 return violation
         limits = self.limits
         if packet.qos > limits.maximum_qos:
-            # [MQTT5-3.2.2-11] binds the client, which has been told
+            # [MQTT5-3.2.2-11] binds the client: CONNACK named the maximum
             return Violation(
                 "maximum_qos",
                 QOS_NOT_SUPPORTED,
@@ -93,17 +93,17 @@ class Admission:
         return Violation(
             "receive_maximum",
             RECEIVE_MAXIMUM_EXCEEDED,
-            f"more than {connection.receive_maximum_granted} QoS 1 and 2 messages at once, the "
+            f"more than {connection.receive_maximum_granted} QoS 1 and 2 messages at a time, the "
             "receive maximum in CONNACK",
         )
 
     def refusal_of(self, connection: Connection, packet: Publish, is_system: bool) -> int:
         """Return the reason code a message is refused with, 0 if it is not.
 
-        Before 5.0 there is no way to say so: the message is acknowledged and goes nowhere.
+        Before 5.0 there is no way to report it: the message is acknowledged and goes nowhere.
         """
         if is_system:
-            # [MQTT-4.7.2-1] $SYS is what the broker says, not a place to exchange messages
+            # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
             self.statistics.count_error("system_topic")
             self.statistics.publishes_refused += 1
             return NOT_AUTHORIZED
@@ -111,10 +111,10 @@ class Admission:
         if (
             self.permissions.restricted
             and session is not None
-            and self.permissions.refuses_publish(session, packet.topic)
+            and self.permissions.refuses_publish(session, packet.topic, packet.qos, packet.retain)
         ):
-            self.statistics.count_error(PUBLISH_REFUSED)
             self.statistics.publishes_refused += 1
+            self.statistics.deny(PUBLISH_REFUSED, session, packet.topic)
             return NOT_AUTHORIZED
         if len(packet.payload) > self.limits.message_size_limit_bytes:
             self.statistics.count_error("message_size_limit")
@@ -133,7 +133,7 @@ class Admission:
             self.statistics.publishes_refused += 1
             return PAYLOAD_FORMAT_INVALID
         if packet.retain and packet.qos and packet.payload:
-            # At QoS 0 there is no answer that could say so: it goes to its subscribers.
+            # At QoS 0 there is no answer that could report it: it goes to its subscribers.
             limit = self.retained_limit_reached(packet)
             if limit:
                 self.statistics.count_error(limit)
@@ -172,21 +172,21 @@ class Admission:
         """Return whether a message that its publisher's session does not hold is a fact."""
         if route.logged or message.retain:
             return True
-        if message.qos and (route.durable or session.durable):
+        if message.qos and (route.durable or session.persistent):
             return True
         # Granted QoS 0, it waits in a queue all the same.
         return route.persistent and self.limits.mqueue_store_qos0
 
     def record(self, session: Session, message: Message, route: Route) -> None:
         """Record a message that its publisher's session does not hold."""
-        self.recorder.message_published(session, message, Origin.CLIENT, route.count())
+        self.recorder.message_published(session, message, Origin.CLIENT, route.matched())
         if message.qos:
             message.batch = self.recorder.batch_number
 
     def record_again(self, session: Session, message: Message) -> Message:
         """Record a message that only a clean session still had, for another session to have.
 
-        What the journal says of it already may have gone from the disk with its last receiver.
+        What the journal has of it already may have gone from the disk with its last receiver.
         """
         again = message
         if message.batch >= 0:

@@ -92,7 +92,7 @@ class Admitting:
             return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
         self._set_will(session, packet)
         pending = self.disconnecting.end_is_pending(session.client_id)
-        if session.durable or pending or session.will is not None:
+        if session.persistent or pending or session.will is not None:
             self.output.withhold(connection, connack)
         else:
             self.output.push(connection, connack)
@@ -110,19 +110,18 @@ class Admitting:
         if permissions.refuses_connect(connection, packet.client_id):
             return CONNECT_REFUSED
         will = packet.will
-        if will is not None and permissions.refuses_will(connection, packet.client_id, will.topic):
+        if will is not None and permissions.refuses_will(
+            connection, packet.client_id, will.topic, will.qos, will.retain
+        ):
             return WILL_REFUSED
         return ""
 
     def _belongs_to_another(self, session: Session, connection: Connection) -> bool:
         """Return whether a session, and the messages that wait in it, are another user's.
 
-        One that has no owner yet, because there were no users when it was opened, goes to the
-        first who names it while its client is away.
+        One without a user is a client's without a user: it does not pass to the first who names it.
         """
-        if not self.core.authenticates or session.username == connection.username:
-            return False
-        return session.username is not None or session.connection is not None
+        return self.core.authenticates and session.username != connection.username
 
     def _grant(self, connection: Connection, packet: Connect) -> None:
         """Set what the client gets of what it asked for: keep-alive and session expiry."""
@@ -163,11 +162,10 @@ class Admitting:
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None
             self.recorder.session_owned(session, connection.username)
-            if self.permissions.restricted:
-                self.state.tree.forget_all_routes()
         if self.permissions.restricted and session.listener != connection.listener:
             self.state.tree.forget_all_routes()  # what it may receive may depend on it
         session.listener = connection.listener
+        self.permissions.forget(session)
         connection.session = session
         return session
 
@@ -235,7 +233,7 @@ class Admitting:
         """Return whether the client still counts as alive, and look again later if so."""
         silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
         due = connection.last_received + silence_seconds
-        if not connection.heard:
+        if not connection.reading:
             due = now + silence_seconds
         if due <= now:
             return False

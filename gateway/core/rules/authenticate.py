@@ -73,7 +73,7 @@ class Authenticating:
         )
 
     def receive_auth(self, connection: Connection, packet: Auth) -> Violation | None:
-        """AUTH continues an exchange, or begins re-authentication."""
+        """Continue an exchange at AUTH, or begin re-authentication."""
         properties = packet.properties
         method = None if properties is None else properties.authentication_method
         if connection.authentication_method is None or method != connection.authentication_method:
@@ -108,6 +108,10 @@ class Authenticating:
         if answer.reason_code:
             reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
             self.refusing.refuse(connection, answer.reason_code, reason, answer.detail)
+            return None
+        if connection.proven_user not in (None, answer.username):
+            detail = f"user {answer.username!r} with the certificate of {connection.proven_user!r}"
+            self.refusing.refuse(connection, NOT_AUTHORIZED, "not_authorized", detail)
             return None
         connection.connect = None
         connection.username = answer.username

@@ -48,7 +48,6 @@ class Connecting:
     ) -> Violation | None:
         """Check a CONNECT in the order of section 3.1.4, then let the client in."""
         self.take_terms(connection, packet)
-        properties = packet.properties
         if packet.protocol_level not in self.limits.protocol_versions:
             self.refusing.refuse(connection, UNSUPPORTED_PROTOCOL_VERSION, "protocol_versions")
             return None
@@ -74,8 +73,17 @@ class Connecting:
             if code:
                 self.refusing.refuse(connection, code, reason)
                 return None
+        return self._authenticate(connection, packet, now)
+
+    def _authenticate(
+        self, connection: Connection, packet: Connect, now: float
+    ) -> Violation | None:
         if connection.authentication_method is not None:
-            self.authenticating.begin_enhanced(connection, packet, properties)
+            self.authenticating.begin_enhanced(connection, packet, packet.properties)
+        elif connection.proven_user is not None:
+            # Whatever the packet names: as Mosquitto does with use_identity_as_username.
+            connection.username = connection.proven_user
+            return self.admitting.admit(connection, packet, None, now)
         elif packet.username is None:
             if connection.anonymous:
                 return self.admitting.admit(connection, packet, None, now)
@@ -127,7 +135,7 @@ class Connecting:
         )
 
     def take_terms(self, connection: Connection, packet: Connect) -> None:
-        """Take note of how the client wants to be spoken to: refusals keep to it as well."""
+        """Take over the protocol level and properties of a client: refusals depend on them."""
         connection.version = packet.protocol_level
         connection.username = packet.username
         if packet.properties is not None:

@@ -44,7 +44,7 @@ class Deliverer:
         frame if the next one may have it.
         """
         connection = session.connection
-        keeps = session.durable and self.limits.mqueue_store_qos0
+        keeps = session.persistent and self.limits.mqueue_store_qos0
         if connection is None or (keeps and session.queued_count):
             # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
             if keeps:
@@ -83,7 +83,7 @@ class Deliverer:
         return frame
 
     def _count_too_large(self, session: Session, message: Message) -> None:
-        """Dropped as if it had been delivered [MQTT5-3.1.2-25]."""
+        """Count a message that is dropped as if it had been delivered [MQTT5-3.1.2-25]."""
         self.statistics.drop(session, message.topic, DropReason.TOO_LARGE.word)
 
     def _drop_at_slow_reader(self, session: Session, message: Message) -> None:
@@ -146,7 +146,7 @@ class Deliverer:
         now: float,
     ) -> None:
         delivery.packet_id = session.free_packet_id()
-        is_fact = session.durable or message.batch > self.output.committed_batch
+        is_fact = session.persistent or message.batch > self.output.committed_batch
         leaves_with = NO_ALIAS
         if connection.topic_alias_maximum:
             leaves_with = self.output.leaves_with(connection, is_fact)
@@ -250,19 +250,19 @@ class Deliverer:
             self.pump(session, now)
 
     def _count_lost(self, session: Session, count: int) -> None:
-        """A damaged store lost rows of a queue."""
+        """Count rows of a queue that a damaged store lost."""
         session.queued_count -= count
         for _ in range(count):
             self.statistics.drop(session, None, DropReason.CONTENTS_LOST.word)
 
     def _drop_expired(self, delivery: Delivery) -> None:
-        """It waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
+        """Drop what waited longer than its message expiry interval [MQTT5-3.3.2-5]."""
         topic = None if delivery.message is None else delivery.message.topic
         self.statistics.drop(delivery.session, topic, DropReason.EXPIRED.word)
         self.recorder.waiting_dropped(delivery, DropReason.EXPIRED)
 
     def _drop_lost(self, delivery: Delivery) -> None:
-        """A damaged store lost the contents: nothing can be sent, and nothing may wait for it."""
+        """Drop a delivery whose contents a damaged store lost: nothing may wait for it."""
         self.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
         if delivery.state is DeliveryState.SENT:
             self.recorder.message_dropped(
@@ -273,7 +273,7 @@ class Deliverer:
             self.recorder.waiting_dropped(delivery, DropReason.CONTENTS_LOST)
 
     def evict(self, session: Session) -> None:
-        """A checkpoint is on disk: keep of the queue in memory only what is needed soon."""
+        """Keep of the queue in memory only what is needed soon: a checkpoint is on disk."""
         keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
         if not session.loading:
             session.evict(keep)
@@ -281,7 +281,7 @@ class Deliverer:
     # -- resuming
 
     def resume(self, session: Session, now: float) -> None:
-        """The client is back: resend what it has not acknowledged [MQTT-4.4.0-1], then go on."""
+        """Resend what a returned client has not acknowledged [MQTT-4.4.0-1], then go on."""
         connection = session.connection
         if connection is None:
             return

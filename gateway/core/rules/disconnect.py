@@ -1,8 +1,8 @@
 """Every end of a connection and of a session (sections 3.14, 4.1; 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
-However a connection ends, its will is published, at once or after its delay, unless a DISCONNECT
-said otherwise. A session ends with its connection, after its expiry interval, or when an operator
-or a clean start says so.
+However a connection ends, its will is published, immediately or after its delay, unless a
+DISCONNECT discards it. A session ends with its connection, after its expiry interval, or when an
+operator or a clean start ends it.
 """
 
 from typing import Final
@@ -39,7 +39,7 @@ DISCONNECT_CODES: Final = {
     CloseReason.SHUTDOWN: SERVER_SHUTTING_DOWN,
     CloseReason.PROTOCOL_ERROR: PROTOCOL_ERROR,
 }
-"""What a 5.0 client is told when the broker ends its connection (section 4.13)."""
+"""What a 5.0 client is sent when the broker ends its connection (section 4.13)."""
 
 
 class Disconnecting:
@@ -61,19 +61,20 @@ class Disconnecting:
         self.retained_replay = retained_replay
         self.limits = core.limits
         self.statistics = core.statistics
+        self.permissions = core.permissions
         self.timers = core.timers
         self.time = core.time
         self.ended: set[str] = set()
-        """Clients whose durable session ends in the batch that is being collected."""
+        """Clients whose persistent session ends in the batch that is being collected."""
         self.ended_sealed: set[str] = set()
         """The same, of the batch that is being committed."""
 
     def seal(self) -> None:
-        """The batch ends that is being made."""
+        """Note that the batch that is being made ends."""
         self.ended_sealed, self.ended = self.ended, set()
 
     def committed(self) -> None:
-        """It is durable."""
+        """Note that the sealed batch is durable."""
         self.ended_sealed = set()
 
     # -- connections
@@ -81,7 +82,7 @@ class Disconnecting:
     def receive_disconnect(
         self, connection: Connection, packet: Disconnect, now: float
     ) -> Violation | None:
-        """DISCONNECT discards the will, unless it says otherwise, and ends the connection."""
+        """Discard the will at DISCONNECT, unless a reason code keeps it, and end the connection."""
         session = connection.session
         properties = packet.properties
         is_recorded = False
@@ -104,7 +105,7 @@ class Disconnecting:
             if packet.reason_code == NORMAL:
                 self.recorder.will_cleared(session, WillClearReason.DISCONNECT)  # [MQTT-3.14.4-3]
         if is_recorded:
-            # The close tells the client that its will is gone and that its session stays for as
+            # The close shows the client that its will is gone and that its session stays for as
             # long as it asked: that has to be on disk by then.
             self.output.close_after_commit(connection)
         else:
@@ -166,7 +167,7 @@ class Disconnecting:
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
             self.end_session(
-                session, EndReason.EXPIRED if session.durable else EndReason.CLEAN_SESSION, now
+                session, EndReason.EXPIRED if session.persistent else EndReason.CLEAN_SESSION, now
             )
             return
         if session.will is not None:
@@ -208,7 +209,8 @@ class Disconnecting:
         self.recorder.state.work.spent += FILTER_UNITS * len(session.subscriptions)
         self.recorder.session_ended(session, reason)
         self.timers.forget_session(session)
-        if session.durable:
+        self.permissions.forget(session)
+        if session.persistent:
             self.ended.add(session.client_id)
 
     def end_is_pending(self, client_id: str) -> bool:
@@ -238,7 +240,7 @@ class Disconnecting:
         return min(float(session.expiry_seconds), longest)
 
     def expire(self, session: Session, now: float) -> None:
-        """An expiry timer came up: end the session unless its client came back since."""
+        """End a session whose expiry timer came up, unless its client came back since."""
         if now >= session.expiry_timer_due:
             session.expiry_timer_due = NO_TIMER
         expiry = self._expiry_of(session)

@@ -1,7 +1,7 @@
 """From one message to all its receivers: targets, shared subscriptions, the retained message."""
 
 from gateway.core.core import Core
-from gateway.core.records.kinds import Observation
+from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.permissions import RECEIVE_REFUSED
 from gateway.core.sessions.message import QOS, RETAIN, Message
@@ -22,11 +22,11 @@ class FanOut:
         self.permissions = core.permissions
 
     def deliver(self, publisher: Session, route: Route, message: Message, now: float) -> None:
-        """Give a message to everyone its topic reaches, and keep it if it says so."""
+        """Give a message to all sessions its topic reaches, and keep it if RETAIN is set."""
         if message.retain:
             self._retain(message)
         if route.refused:
-            self.statistics.count_error(RECEIVE_REFUSED, route.refused)
+            self._refuse(publisher, route, message)
         self.state.work.spent += DELIVERY_UNITS * len(route.targets)
         frame = b""
         for each in route.targets:
@@ -47,6 +47,15 @@ class FanOut:
                 frame = self.deliverer.deliver_qos0(target.session, message, flags, frame)
         for group in route.groups:
             self.deliver_shared(group, message, message.retain, None, now)
+
+    def _refuse(self, publisher: Session, route: Route, message: Message) -> None:
+        """Count, and record, for whom a message is not that is subscribed to its topic."""
+        self.statistics.count_error(RECEIVE_REFUSED, route.refused)
+        if not message.qos:
+            return
+        for target in route.refused_targets:
+            if not (target.no_local and target.session is publisher):
+                self.recorder.message_dropped(target.session, message.number, DropReason.REFUSED)
 
     def deliver_shared(
         self, group: Group, message: Message, retain: bool, but: Session | None, now: float

@@ -59,7 +59,7 @@ class FullDisk:
             return False
         if route.logged or packet.retain:
             return True
-        if packet.qos and (route.durable or session.durable):
+        if packet.qos and (route.durable or session.persistent):
             return True
         return route.persistent and self.limits.mqueue_store_qos0
 
@@ -85,8 +85,8 @@ class FullDisk:
     def refuses(self, packet: Connect, expiry_seconds: int) -> bool:
         """Return whether a CONNECT without a session would need the disk: for a session that
         outlives it, or for its will."""
-        is_durable = not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0
-        return is_durable or packet.will is not None
+        is_persistent = not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0
+        return is_persistent or packet.will is not None
 
     def take_waiting(self) -> list[tuple[Connection, list[Publish]]]:
         """Return what was put off, by connection, in the order in which it came."""

@@ -1,8 +1,9 @@
 """Who may connect, publish, subscribe and receive: a pure question each, asked in one place each.
 
 =========  ==========================================================================
-connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too
-publish    `Admission.refusal_of`, for each PUBLISH
+connect    `Admitting._refusal_of_access`, once the client is authenticated; its will too;
+           `Revoking.enforce`, of those that are connected, when rules or users have changed
+publish    `Admission.refusal_of`, for each PUBLISH; `Qos2Receive.receive_pubrel`, again
 will       `Publisher.publish_will`, when a will goes out: rules may have changed meanwhile
 subscribe  `Subscribing._refusal_of`, for each filter
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
@@ -11,7 +12,8 @@ receive    `TopicTree.route_of`, when a route is made, so that a message costs n
 =========  ==========================================================================
 
 All is allowed until `restrict` is called. What a client has in its queue it gets: whether it may
-receive a message is asked when the message is published.
+receive a message is asked when the message is published. A user that is gone may do nothing,
+whatever the rules say.
 """
 
 from collections.abc import Iterable
@@ -19,6 +21,7 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
 
@@ -28,6 +31,19 @@ PUBLISH_REFUSED: Final = "publish_not_authorized"
 SUBSCRIBE_REFUSED: Final = "subscribe_not_authorized"
 RECEIVE_REFUSED: Final = "receive_not_authorized"
 """How refusals are counted in the status's `errors`."""
+
+# Not Final: tests make it small enough to be reached.
+CLIENTS_MAX: int = 20_000
+"""Clients of which is kept what the rules say about them; beyond it they are asked about again."""
+
+ANSWERS_BYTES_MAX: int = 16 * 1024 * 1024
+"""Memory of the answers kept, of all clients: those of 80,000 topics that a client publishes to;
+beyond it they are asked for again."""
+
+ANSWER_BYTES: Final = 150
+"""What one costs beside its topic's text: its place in a dictionary."""
+
+REFUSED_SHIFT: Final = 6
 
 
 class Client:
@@ -40,6 +56,11 @@ class Client:
         """None: the client named no user, or there are no passwords to prove one."""
         self.listener = listener
         """Where its connection came in; empty for a session that was not resumed since a start."""
+        self.found: object = None
+        """What the rules keep with the client, to answer faster; None at first."""
+        self.answers: dict[str, int] = {}
+        """How it may publish to a topic: a bit for each QoS, with and without RETAIN; from
+        `REFUSED_SHIFT` on how it may not."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -50,11 +71,11 @@ class AccessRules:
         """Return whether an authenticated client is let in."""
         return True
 
-    def may_publish(self, client: Client, topic: str) -> bool:
+    def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
         """Return whether a client may publish to a topic, as a PUBLISH or as its will."""
         return True
 
-    def may_subscribe(self, client: Client, topic_filter: str) -> bool:
+    def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
         """Return whether a client may subscribe; `$share/<name>/` is not part of the filter."""
         return True
 
@@ -67,45 +88,98 @@ class Permissions:
     """The questions, as the rules of MQTT ask them: `restricted` first, which costs nothing."""
 
     def __init__(self, authenticates: bool) -> None:
-        """`authenticates`: there are passwords, so that user names are proven."""
+        """Begin without rules. `authenticates`: there are passwords: user names are proven."""
         self.restricted = False
-        """There are rules: an answer may be no."""
+        """There are rules, or users that are gone: an answer may be no."""
         self._authenticates = authenticates
+        self._has_rules = False
         self._rules = AccessRules()
+        self._gone: frozenset[str] = frozenset()
+        self._clients: dict[Session, Client] = {}
+        self._answers_bytes = 0
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Answer by these rules from now on; None: everything is allowed."""
-        self.restricted = rules is not None
+        self._has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
+        self._update()
+
+    def forbid(self, gone: frozenset[str]) -> None:
+        """Allow these users nothing from now on."""
+        self._gone = gone
+        self._update()
+
+    def _update(self) -> None:
+        self.restricted = self._has_rules or bool(self._gone)
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self._clients = {}
+        self._answers_bytes = 0
 
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
         """Return whether a client must not be let in."""
-        return not self._rules.may_connect(self._client_of_connection(connection, client_id))
+        client = self._client_of_connection(connection, client_id)
+        return client.username in self._gone or not self._rules.may_connect(client)
 
-    def refuses_will(self, connection: Connection, client_id: str, topic: str) -> bool:
+    def refuses_will(
+        self, connection: Connection, client_id: str, topic: str, qos: int, retain: bool
+    ) -> bool:
         """Return whether a client that connects must not publish its will."""
         client = self._client_of_connection(connection, client_id)
-        return not self._rules.may_publish(client, topic)
+        return not self._rules.may_publish(client, topic, qos, retain)
 
-    def refuses_publish(self, session: Session, topic: str) -> bool:
-        """Return whether a client must not publish to a topic."""
-        return not self._rules.may_publish(self._client_of(session), topic)
+    def refuses_publish(self, session: Session, topic: str, qos: int, retain: bool) -> bool:
+        """Return whether a client must not publish to a topic: asked once, and kept."""
+        client = self._clients.get(session)
+        if client is None:
+            client = self._client_of(session)
+        kind = 1 << (2 * qos + (1 if retain else 0))
+        answers = client.answers.get(topic, 0)
+        if answers & kind:
+            return False
+        if answers & kind << REFUSED_SHIFT:
+            return True
+        is_refused = client.username in self._gone or not self._rules.may_publish(
+            client, topic, qos, retain
+        )
+        self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
+        return is_refused
 
-    def refuses_subscribe(self, session: Session, topic_filter: str) -> bool:
+    def _keep(self, client: Client, topic: str, answers: int, answer: int) -> None:
+        if not answers:
+            self._answers_bytes += ANSWER_BYTES + text_bytes_of(topic)
+            if self._answers_bytes > ANSWERS_BYTES_MAX:
+                self._forget_all()
+                return
+        client.answers[topic] = answers | answer
+
+    def refuses_subscribe(self, session: Session, topic_filter: str, qos: int) -> bool:
         """Return whether a client must not subscribe to a filter."""
-        return not self._rules.may_subscribe(self._client_of(session), topic_filter)
+        return not self._rules.may_subscribe(self._client_of(session), topic_filter, qos)
 
     def refuses_receive(self, session: Session, topic: str) -> bool:
         """Return whether a client must not receive messages of a topic."""
-        return not self._rules.may_receive(self._client_of(session), topic)
+        client = self._client_of(session)
+        return client.username in self._gone or not self._rules.may_receive(client, topic)
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
         """Return the members of a shared subscription that must not receive a message."""
         return {session for session in members if self.refuses_receive(session, topic)}
 
+    def forget(self, session: Session) -> None:
+        """Ask about a session again: it ended, or has another user or listener."""
+        self._clients.pop(session, None)
+
     def _client_of(self, session: Session) -> Client:
-        username = session.username if self._authenticates else None
-        return Client(session.client_id, username, session.listener)
+        client = self._clients.get(session)
+        if client is None:
+            if len(self._clients) >= CLIENTS_MAX:
+                self._forget_all()
+            username = session.username if self._authenticates else None
+            client = Client(session.client_id, username, session.listener)
+            self._clients[session] = client
+        return client
 
     def _client_of_connection(self, connection: Connection, client_id: str) -> Client:
         username = connection.username if self._authenticates else None

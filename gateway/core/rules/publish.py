@@ -143,11 +143,14 @@ class Publisher:
         statistics.publish_bytes_sent += sent * len(packet.payload)
 
     def publish_will(self, session: Session, now: float) -> None:
-        """The connection ended without DISCONNECT [MQTT-3.1.2-8]."""
+        """Publish the will of a connection that ended without DISCONNECT [MQTT-3.1.2-8]."""
         will = session.will
         if will is None:
             return
-        if self.permissions.restricted and self.permissions.refuses_publish(session, will.topic):
+        permissions = self.permissions
+        if permissions.restricted and permissions.refuses_publish(
+            session, will.topic, will.qos, will.retain
+        ):
             self._drop_will(session, will)
             return
         number = self.state.next_message_number
@@ -166,17 +169,12 @@ class Publisher:
         self.recorder.will_cleared(session, WillClearReason.PUBLISHED)
         self.statistics.published(session, will.topic, will.payload, will.qos, will.retain, True)
         route = self.state.tree.route_of(will.topic)
-        self.recorder.message_published(session, message, Origin.WILL, route.count())
+        self.recorder.message_published(session, message, Origin.WILL, route.matched())
         message.batch = self.recorder.batch_number
         self.fan_out.deliver(session, route, message, now)
 
     def _drop_will(self, session: Session, will: Will) -> None:
         """Let a will go that its client may not publish any more: it has no other moment."""
-        self.statistics.count_error(WILL_REFUSED)
         self.statistics.publishes_refused += 1
-        self.statistics.note(
-            f"client {session.client_id!r}: will refused: {WILL_REFUSED}: {will.topic[:200]!r}",
-            session.client_id,
-        )
-        # To the session log it is a will that went out and reached no client.
-        self.recorder.will_cleared(session, WillClearReason.PUBLISHED)
+        self.statistics.deny(WILL_REFUSED, session, will.topic)
+        self.recorder.will_cleared(session, WillClearReason.REFUSED)

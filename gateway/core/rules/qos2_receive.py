@@ -9,8 +9,9 @@ from gateway.core.limits import HELD_BYTES_FREE, HELD_BYTES_MAX
 from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.rules.admission import Admission
 from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.permissions import PUBLISH_REFUSED
 from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.message import Held
+from gateway.core.sessions.message import Held, Message
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
@@ -36,6 +37,7 @@ class Qos2Receive:
         self.fan_out = fan_out
         self.limits = core.limits
         self.statistics = core.statistics
+        self.permissions = core.permissions
 
     def receive_publish(
         self, session: Session, connection: Connection, packet: Publish, now: float
@@ -111,9 +113,9 @@ class Qos2Receive:
         self.recorder.message_held(held)
         if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():
             answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)
-            self.output.send(connection, answer, session.durable)
+            self.output.send(connection, answer, session.persistent)
         else:
-            self.output.acknowledge(connection, PUBREC, packet.packet_id, session.durable)
+            self.output.acknowledge(connection, PUBREC, packet.packet_id, session.persistent)
 
     def receive_pubrel(
         self, session: Session, connection: Connection, packet_id: int, now: float
@@ -125,33 +127,46 @@ class Qos2Receive:
             self.output.send(connection, unknown)
             return
         message = held.message
-        if self.statistics.observe is not None:
+        is_refused = self._is_refused_since(session, message)
+        if self.statistics.observe is not None and not is_refused:
             self.statistics.published(
                 session, message.topic, message.payload, 2, message.retain, False
             )
         route = self.state.tree.route_of(message.topic)
         is_expired = self.frames.is_expired(message)
-        recorded = session.durable or (
-            not is_expired and self.admission.must_record(session, message, route)
-        )
-        if session.durable:
+        goes_out = not (is_expired or is_refused)
+        must_record = goes_out and self.admission.must_record(session, message, route)
+        recorded = session.persistent or must_record
+        if session.persistent:
             message.batch = self.recorder.batch_number
         elif recorded:
             self.admission.record(session, message, route)
-        self.recorder.message_released(held, 0 if is_expired else route.count())
+        if is_refused:
+            self.recorder.message_abandoned(held)
+        else:
+            self.recorder.message_released(held, 0 if is_expired else route.matched())
         if recorded:
             connection.received += 1
         else:
             connection.receiving = max(0, connection.receiving - 1)
         self.output.acknowledge(connection, PUBCOMP, packet_id, recorded)
-        if is_expired:
+        if goes_out:
+            self.fan_out.deliver(session, route, message, now)
+        elif is_refused:
+            self.statistics.deny(PUBLISH_REFUSED, session, message.topic)
+        else:
             # [MQTT5-3.3.2-5], [MQTT5-4.3.3-13] the exchange is completed all the same
             self.statistics.drop(None, message.topic, DropReason.EXPIRED.word)
-            return
-        self.fan_out.deliver(session, route, message, now)
+
+    def _is_refused_since(self, session: Session, message: Message) -> bool:
+        """Return whether access rules forbid what was held: they may have changed meanwhile."""
+        permissions = self.permissions
+        return permissions.restricted and permissions.refuses_publish(
+            session, message.topic, 2, message.retain
+        )
 
     def abandon(self, held: Held) -> None:
-        """`await_rel_timeout` has passed: the operator wants the identifier back."""
+        """Give up a held message, because `await_rel_timeout` passed, to free its identifier."""
         self.statistics.abandoned += 1
         self.statistics.note(
             f"client {held.session.client_id!r}: no PUBREL {held.packet_id} within "

@@ -102,11 +102,11 @@ class Receiving:
     def _make_room(self, now: float) -> None:
         """End connections whose packets do not come to an end, where all take too much."""
         while True:
-            victim = self.incoming.one_too_many(self.limits.max_packet_size_bytes)
-            if victim is None:
+            largest = self.incoming.one_too_many(self.limits.max_packet_size_bytes)
+            if largest is None:
                 return
             detail = "the rest of a packet is missing, and there is no room to wait for it"
-            self.end_for(victim, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
+            self.end_for(largest, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
 
     def go_on(self, connection: Connection, now: float) -> None:
         """Give a connection that is behind its next slice of work."""

@@ -26,13 +26,13 @@ class Restart:
             session.away_since = now - self.time.age_ms(session.closed_ms) / 1000
             self.disconnecting.schedule_expiry(session, now)
         for session in list(self.state.wills.values()):
-            if session.ended or not session.durable:
+            if session.ended or not session.persistent:
                 self.publisher.publish_will(session, now)
             else:
                 self.disconnecting.schedule_will(session, now)
 
     def count_time_switched_off(self, now: float) -> None:
-        """Sessions that were left before an outage are away for longer than their timers count."""
+        """Count the time switched off for sessions left before an outage: timers missed it."""
         for session in self.state.sessions.values():
             if session.connection is None:
                 session.away_since = now - self.time.age_ms(session.closed_ms) / 1000

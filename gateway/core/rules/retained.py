@@ -1,8 +1,8 @@
 """Retained messages for new subscriptions, in slices: a subscriber to `#` stalls no other.
 
 A connection has one list of filters whose retained messages are still wanted; asking again for one
-that waits adds nothing. What a durable session gets at QoS 1 or 2 enters its queue in the batch of
-its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
+that waits adds nothing. What a persistent session gets at QoS 1 or 2 enters its queue in the batch
+of its SUBACK, as far as there is room: a power cut must not take it back. Everything else is sent a
 slice at a time, as fast as the client reads.
 """
 
@@ -21,16 +21,16 @@ from gateway.core.topics.retained_walk import RetainedWalk
 from gateway.core.work import DELIVERY_UNITS, SLICE_UNITS
 
 SLICE_MESSAGES: int = 500
-"""Retained messages handled before the loop gets its turn: about a millisecond."""
+"""Retained messages handled before the next tick: about a millisecond."""
 
 FIRST_MESSAGES: int = 50
-"""Handled within the turn of the SUBSCRIBE: it may have one from each of many clients."""
+"""Handled within the tick of the SUBSCRIBE: it may have one from each of many clients."""
 
 SLICE_BYTES: Final = 1024 * 1024
-"""Retained bytes sent before the socket is written to, which may then say that it is full."""
+"""Retained bytes sent before the socket is written to, which may then report that it is full."""
 
 SLICE_LEVELS: Final = 2_000
-"""Topic levels looked at before the loop gets its turn, where few of them retain anything."""
+"""Topic levels looked at before the next tick, where few of them retain anything."""
 
 WAIT_SECONDS: Final = 0.05
 """How long a slice waits for a client whose queue or socket is full."""
@@ -41,7 +41,7 @@ class Replaying:
 
     def __init__(self) -> None:
         self.wanted: dict[str, Subscription] = {}
-        """Subscriptions whose turn will come, by filter."""
+        """Subscriptions that are still to be served, by filter."""
         self.current: Subscription | None = None
         self.walk: RetainedWalk | None = None
         self.found: list[Message] = []
@@ -66,11 +66,11 @@ class RetainedReplay:
         """A SUBSCRIBE for each connection that has had no SUBACK yet."""
 
     def find(self, session: Session, connection: Connection, asked: Asked) -> bool:
-        """Find what is retained for the queue of a durable session; return whether that is all.
+        """Find what is retained for the queue of a persistent session; return whether that is all.
 
         No more than its queue and its window have room for, and one: that one will be counted.
         """
-        if not session.durable:
+        if not session.persistent:
             return True
         room = self.limits.max_mqueue_len - session.queued_count
         count_max = room + connection.window_of(self.limits) + 1
@@ -118,7 +118,7 @@ class RetainedReplay:
         return True
 
     def want(self, connection: Connection, subscription: Subscription) -> None:
-        """A subscription was made: its retained messages are on their way."""
+        """Note that the retained messages of a new subscription are to be sent."""
         replaying = self.replays.get(connection)
         if replaying is None:
             replaying = Replaying()
@@ -132,14 +132,14 @@ class RetainedReplay:
             self._send_slice(connection, replaying, FIRST_MESSAGES, now)
 
     def resume(self, connection: Connection, now: float) -> None:
-        """The timer of a slice came up."""
+        """Send the next slice: its timer came up."""
         replaying = self.replays.get(connection)
         if replaying is not None:
             replaying.scheduled = False
             self._send_slice(connection, replaying, SLICE_MESSAGES, now)
 
     def forget(self, connection: Connection) -> None:
-        """A connection is closed: nothing is sent on it any more."""
+        """Forget a connection that is closed: nothing is sent on it any more."""
         self.replays.pop(connection, None)
         self.asked.pop(connection, None)
 
@@ -199,7 +199,7 @@ class RetainedReplay:
         if self._has_expired(message):
             return
         qos = min(message.qos, subscription.qos)
-        if (qos and session.durable) or self._is_refused(session, message):
+        if (qos and session.persistent) or self._is_refused(session, message):
             return
         flags = subscription.delivery_flags(qos, True)
         if not qos:

@@ -27,7 +27,7 @@ class Redistribution:
         self.effects = core.effects
 
     def begin(self, session: Session, now: float) -> None:
-        """A session is about to end."""
+        """Redistribute what a session that is about to end has in memory, and ask for the rest."""
         if not session.keys:
             return
         started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
@@ -46,7 +46,7 @@ class Redistribution:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """The store read what an ended session had on disk."""
+        """Redistribute what an ended session had on disk, which the store has read."""
         for delivery in request.started:
             delivery.message = contents.get(delivery.message_number)
         for delivery in (*request.started, *deliveries):
@@ -69,7 +69,7 @@ class Redistribution:
         group = self.state.tree.group_of(subscription)
         if group is None:
             return
-        if not session.durable:
+        if not session.persistent:
             message = self.admission.record_again(session, message)
         # It goes to the other when it is known to be gone from this one.
         message.batch = self.recorder.batch_number

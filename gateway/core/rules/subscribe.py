@@ -36,7 +36,7 @@ IF_NEW: Final = 1
 
 
 class Subscribing:
-    """What a client asks to be told."""
+    """What a client asks to receive."""
 
     def __init__(
         self, core: Core, retained_replay: RetainedReplay, system_messages: SystemMessages
@@ -63,7 +63,7 @@ class Subscribing:
     def go_on(self, session: Session, connection: Connection, now: float) -> Violation | None:
         """Give the SUBSCRIBE of a connection, if there is one, a slice of work.
 
-        What a durable session finds retained is in its queue in the batch of SUBACK, or before:
+        What a persistent session finds retained is in its queue in the batch of SUBACK, or before:
         where it is too much for one slice PUBLISH comes first, as section 3.8.4 permits.
         """
         replay = self.retained_replay
@@ -101,7 +101,7 @@ class Subscribing:
             topic_filter = asked.filters[asked.filters_done]
             asked.filters_done += 1
             work.spent += FILTER_UNITS + len(topic_filter) // 8
-            refusal = self._refusal_of(session, topic_filter)
+            refusal = self._refusal_of(session, asked.last[topic_filter])
             if refusal:
                 self._refuse(session, topic_filter, refusal)
                 asked.refused[topic_filter] = refusal
@@ -110,14 +110,10 @@ class Subscribing:
         return True
 
     def _refuse(self, session: Session, topic_filter: str, refusal: str) -> None:
-        self.statistics.count_error(refusal)
         if refusal == SUBSCRIBE_REFUSED:
-            self.statistics.note(
-                f"client {session.client_id!r}: subscription refused: {refusal}: "
-                f"{topic_filter[:200]!r}",
-                session.client_id,
-            )
+            self.statistics.deny(refusal, session, topic_filter)
             return
+        self.statistics.count_error(refusal)
         self.statistics.note(
             f"client {session.client_id!r}: subscription refused: {refusal} reached"
         )
@@ -127,7 +123,7 @@ class Subscribing:
     def _make(self, session: Session, asked: Asked, wanted: WantedSubscription) -> None:
         subscription = Subscription(wanted.topic_filter, options_of(wanted), asked.identifier)
         is_new = wanted.topic_filter not in session.subscriptions
-        if session.durable:
+        if session.persistent:
             self.recorder.subscribed(session, subscription)
         else:
             self.state.subscribed(session, subscription)
@@ -151,10 +147,11 @@ class Subscribing:
         suback = encode(Suback(asked.packet_id, codes), connection.version)
         return self._answer(session, connection, suback, "SUBACK")
 
-    def _refusal_of(self, session: Session, topic_filter: str) -> str:
+    def _refusal_of(self, session: Session, wanted: WantedSubscription) -> str:
+        topic_filter = wanted.topic_filter
         if self.permissions.restricted:
             _, filter_of_topics = split_shared(topic_filter)
-            if self.permissions.refuses_subscribe(session, filter_of_topics):
+            if self.permissions.refuses_subscribe(session, filter_of_topics, wanted.qos):
                 return SUBSCRIBE_REFUSED
         if topic_filter in session.subscriptions:
             return ""  # the limits may be smaller than they were when it was made
@@ -172,7 +169,7 @@ class Subscribing:
             tree.filters.wild_patterns + missing.wild_patterns > WILD_PATTERNS_MAX
         ):
             return "wild_patterns"
-        if self.limits.disk_full and session.durable:
+        if self.limits.disk_full and session.persistent:
             return DISK_FULL
         return ""
 
@@ -186,7 +183,7 @@ class Subscribing:
             codes.append(0 if existed else NO_SUBSCRIPTION_EXISTED)
             if existed:
                 self.state.work.spent += FILTER_UNITS
-                if session.durable:
+                if session.persistent:
                     self.recorder.unsubscribed(session, topic_filter)
                 else:
                     self.state.unsubscribed(session, topic_filter)
@@ -199,7 +196,7 @@ class Subscribing:
     ) -> Violation | None:
         if not connection.takes(data):
             return too_large(name, len(data), connection.maximum_packet_size_bytes)
-        self.output.send(connection, data, session.durable)
+        self.output.send(connection, data, session.persistent)
         return None
 
 

@@ -8,7 +8,7 @@ from gateway.wire.packets import Subscription as WantedSubscription
 
 
 class Found:
-    """A retained message that a durable session is to have in its queue."""
+    """A retained message that a persistent session is to have in its queue."""
 
     def __init__(self, subscription: Subscription, message: Message) -> None:
         self.subscription = subscription
@@ -18,7 +18,7 @@ class Found:
 class Asked:
     """What is done of a SUBSCRIBE, and what is left.
 
-    A filter that stands in it several times is subscribed to once, as the last one says: the
+    A filter that stands in it several times is subscribed to once, as the last one has it: the
     others would have been replaced in the same moment.
     """
 
@@ -34,7 +34,7 @@ class Asked:
         self.filters = list(self.last)
         self.filters_done = 0
         self.refused: dict[str, str] = {}
-        """Filters that are not subscribed to, and the names of the limits that say so."""
+        """Filters that are not subscribed to, and the names of the limits that refuse them."""
         self.wants_retained: list[Subscription] = []
         self.walk: RetainedWalk | None = None
         self.walks_done = 0

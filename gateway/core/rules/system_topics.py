@@ -1,8 +1,8 @@
 """What the broker publishes under `$SYS`: at QoS 0, to clients that are connected, never recorded.
 
-The values are the shell's; here is who gets them. They behave as retained messages do (a new
+The server supplies the values; here is who gets them. They behave as retained messages do (a new
 subscriber gets what holds now, with RETAIN set), but nothing of them is kept: not in the tree of
-retained messages, not in a queue, not in the journal. To a client that is away the next value says
+retained messages, not in a queue, not in the journal. To a client that is away the next value has
 all that this one did.
 """
 
@@ -28,11 +28,11 @@ class SystemMessages:
         self.permissions = core.permissions
 
     def request(self, session: Session, subscription: Subscription) -> None:
-        """A client subscribed below `$SYS` and wants to be told what holds now."""
+        """Note that a client that subscribed below `$SYS` is to get the present values."""
         self.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
     def answer(self, values: dict[str, bytes]) -> None:
-        """Tell those who asked what holds now, with RETAIN set [MQTT-3.3.1-8]."""
+        """Send those who asked the present values, with RETAIN set [MQTT-3.3.1-8]."""
         requests = self.effects.system_subscriptions
         self.effects.system_subscriptions = {}
         messages = [_message_of(topic, payload) for topic, payload in values.items()]
@@ -48,7 +48,7 @@ class SystemMessages:
                     self._send(session, message, subscription.delivery_flags(0, True))
 
     def publish(self, values: dict[str, bytes]) -> None:
-        """Tell all subscribers what has changed."""
+        """Send all subscribers what has changed."""
         for topic, payload in values.items():
             route = self.tree.route_of(topic)
             if not route.count():

@@ -42,6 +42,9 @@ class PutOff:
 class Connection:
     """One network connection as the core sees it: a decoder in, two lists of bytes out."""
 
+    proven_user: str | None = None
+    """The user that the client has proven to be before its CONNECT, by a certificate."""
+
     def __init__(  # noqa: PLR0915 - an attribute each
         self,
         address: str,
@@ -63,7 +66,7 @@ class Connection:
         self.session: Session | None = None
         self.version = 0
         self.keep_alive_seconds = 0
-        # What a 5.0 client allows us; the values stand for "no limit" where it said nothing.
+        # What a 5.0 client allows us; the values stand for "no limit" where it gave none.
         self.receive_maximum = 65_535
         self.receive_maximum_granted = 65_535
         self.receiving = 0
@@ -77,7 +80,7 @@ class Connection:
         self.authentication_method: str | None = None
         self.username: str | None = None
         self.checking = False
-        """The shell has a question about this client's credentials."""
+        """The event loop checks this client's credentials."""
         self.reauthenticating = False
         self.connect: Connect | None = None
         """The CONNECT that is being authenticated."""
@@ -100,12 +103,12 @@ class Connection:
         """False while the peer reads more slowly than we write."""
         self.unwritable_since = 0.0
         self.slow_reader_scheduled = False
-        self.heard = True
-        """False while we do not read from it: its silence is ours then."""
+        self.reading = True
+        """False while it is not read from: its keep-alive does not count then."""
         self.closing = False
         self.undecided: list[Packet] = []
         """Packets that came while the client's password was being checked, or that are too much
-        work to be handled at once."""
+        work to be handled immediately."""
         self.behind = False
         """It had its slice of work: what is left goes on when others have been served."""
         self.put_off = PutOff()
@@ -125,7 +128,7 @@ class Connection:
         return min(limits.window_of(), self.receive_maximum)
 
     def let_go(self) -> None:
-        """Drop what only an open connection needs: the shell may hold this one for a while yet."""
+        """Drop what only an open connection needs: the event loop may hold this one for a while."""
         self.decoder.let_go()
         self.connect = None
         self.undecided = []

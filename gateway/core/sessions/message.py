@@ -30,7 +30,7 @@ STATE_NAMES: Final = {
     DeliveryState.RECEIVED: "awaiting_pubcomp",
     DeliveryState.DONE: "done",
 }
-"""In the status, and in what is said about a packet that does not fit."""
+"""In the status, and in the report of a packet that does not fit."""
 
 # The flags of a delivery, in its row as well: QoS in bits 0 and 1, then these.
 QOS: Final = 3
@@ -81,7 +81,7 @@ class Message:
         """When it expires, in milliseconds of gateway time; 0: never."""
         self.has_place = False
         """Of a held message: it will be retained when it is released, whatever `max_retained` and
-        `max_retained_bytes` are by then, because its publisher has been told so."""
+        `max_retained_bytes` are by then, because its publisher has its acknowledgement."""
         self.stored = False
         """The message has a row of its own in the tables."""
         self.batch = -1

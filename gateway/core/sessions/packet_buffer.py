@@ -35,7 +35,7 @@ class PacketBuffer:
             self._parts.append(packets)
 
     def append_acknowledgement(self, first_byte: int, packet_id: int) -> None:
-        """Add a PUBACK, PUBREC, PUBREL or PUBCOMP that says no more than that."""
+        """Add a PUBACK, PUBREC, PUBREL or PUBCOMP that has no more than that."""
         writer = self._writer()
         writer.append(first_byte)
         writer.append(2)

@@ -68,10 +68,10 @@ class PacketIdentifiers(Generic[E]):
     def put(self, exchange: E) -> None:
         """Add an exchange at the end, in the place of one under the same identifier."""
         packet_id = exchange.packet_id
-        if self._met is not None and self._met.pop(packet_id, None) is not None:
-            self._count -= 1
         if 2 * self._count >= self._mask:
             self._grow()
+        if self._met is not None and self._met.pop(packet_id, None) is not None:
+            self._count -= 1
         before = self._slots[packet_id & self._mask]
         if before is None or before.packet_id == packet_id:
             self._slots[packet_id & self._mask] = exchange

@@ -19,21 +19,24 @@ NO_TIMER: Final = float("inf")
 
 
 class Session:
-    """A client's session. `durable`: it outlives its connection and the power."""
+    """A client's session. `persistent`: it outlives its connection and a power cut."""
+
+    denials = 0
+    """How often access rules forbade what its client did, since the start."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
-        self, number: int, client_id: str, durable: bool
+        self, number: int, client_id: str, persistent: bool
     ) -> None:
         self.number = number
         self.client_id = client_id
         self.client_id_bytes = client_id.encode()
-        self.durable = durable
+        self.persistent = persistent
         self.username: str | None = None
         """The user that it belongs to: no other may have it. None: its client named no user."""
         self.listener = ""
         """Where its last connection came in; empty until it is resumed after a start."""
         self.protocol = 4
-        self.expiry_seconds = EXPIRY_NEVER if durable else 0
+        self.expiry_seconds = EXPIRY_NEVER if persistent else 0
         """Session expiry interval; EXPIRY_NEVER: it does not expire."""
         self.ended = False
         self.connection: Connection | None = None
@@ -89,7 +92,7 @@ class Session:
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
         """Return whether a message would be sent now, behind nothing that waits."""
         if not qos:
-            waits = self.queued_count > 0 and self.durable and limits.mqueue_store_qos0
+            waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0
             return (
                 not waits
                 and connection.writable

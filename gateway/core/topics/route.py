@@ -50,7 +50,7 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member whose turn it is: fair among those that are readiest for a message.
+        """Return the member that is next: fair among those that are readiest for a message.
 
         Args:
             limits: of windows and queues.
@@ -97,16 +97,16 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
     if connection is not None and session.takes_at_once(connection, limits, qos):
         return Readiness.OPEN
     keeps = qos > 0
-    if not keeps and session.durable and limits.mqueue_store_qos0:
+    if not keeps and session.persistent and limits.mqueue_store_qos0:
         # A client that is here gets QoS 0 through the queue where something waits there already.
         keeps = connection is None or session.queued_count > 0
     if keeps and session.has_room(limits, size_bytes):
         if connection is not None:
             return Readiness.KEPT_HERE
-        return Readiness.KEPT_AWAY if session.durable else Readiness.NEVER
+        return Readiness.KEPT_AWAY if session.persistent else Readiness.NEVER
     if connection is not None:
         return Readiness.LOST_HERE
-    return Readiness.LOST_AWAY if session.durable else Readiness.NEVER
+    return Readiness.LOST_AWAY if session.persistent else Readiness.NEVER
 
 
 class Route:
@@ -121,12 +121,15 @@ class Route:
         self.durable = False
         """A session among them keeps QoS 1 and 2 messages over a power cut."""
         self.persistent = False
-        """A durable session is among them, whatever QoS it was granted."""
+        """A persistent session is among them, whatever QoS it was granted."""
         self.plain = True
         """No member has options, and none is refused: a QoS 0 PUBLISH may be sent on as the bytes
         it came in."""
         self.refused = 0
         """Sessions and groups that are subscribed, and may not receive what is published here."""
+        self.refused_targets: list[Target] = []
+        """Durable ones among them, which would have got QoS 1 and 2: for each the session log has
+        a record, so that no message seems to be missing."""
         self.is_system = is_system_topic(topic)
         """Clients may not publish to it."""
         self.logged = logged
@@ -135,6 +138,10 @@ class Route:
     def count(self) -> int:
         """Return how many sessions get a message."""
         return len(self.targets) + len(self.groups)
+
+    def matched(self) -> int:
+        """Return how many sessions a message matched: those that may not have it count."""
+        return self.count() + len(self.refused_targets)
 
 
 ROUTE_BYTES: Final = 600
@@ -152,7 +159,7 @@ def memory_bytes_of(route: Route) -> int:
     return (
         ROUTE_BYTES
         + text_bytes_of(route.topic)
-        + TARGET_BYTES * len(route.targets)
+        + TARGET_BYTES * (len(route.targets) + len(route.refused_targets))
         + 16 * len(route.groups)
         + IDENTIFIERS_BYTES * len(route.identifiers)
         + 8 * sum([len(identifiers) for identifiers in route.identifiers.values()])
@@ -176,9 +183,20 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
         route.identifiers[session] = identifiers
         route.plain = False
     route.targets.append(target)
-    if session.durable:
+    if session.persistent:
         route.persistent = True
         route.durable = route.durable or target.qos > 0
+
+
+def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
+    """Let a route know of a session that is subscribed and may not receive."""
+    route.refused += 1
+    target = _target_of(session, subscriptions)
+    for subscription in subscriptions:
+        target.no_local = target.no_local or subscription.no_local
+    if session.persistent and target.qos:
+        route.refused_targets.append(target)
+        route.durable = True
 
 
 def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:
@@ -192,6 +210,6 @@ def add_group(route: Route, group: Group) -> None:
     route.groups.append(group)
     route.plain = False
     for session, subscription in group.members.items():
-        if session.durable:
+        if session.persistent:
             route.persistent = True
             route.durable = route.durable or subscription.qos > 0

@@ -17,6 +17,7 @@ from gateway.core.topics.route import (
     Group,
     Route,
     add_group,
+    add_refused,
     add_target,
     is_system_topic,
     memory_bytes_of,
@@ -117,7 +118,7 @@ class TopicTree:
         return None if groups is None else groups.get(group_name)
 
     def route_of(self, topic: str) -> Route:
-        """Return everyone a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
+        """Return all sessions a topic reaches; overlapping filters count once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)
@@ -164,7 +165,7 @@ class TopicTree:
                         route.refused += 1
         for session, subscriptions in matching.items():
             if self.refuses is not None and self.refuses(session, topic):
-                route.refused += 1
+                add_refused(route, session, subscriptions)
             else:
                 add_target(route, session, subscriptions)
         if route.refused:

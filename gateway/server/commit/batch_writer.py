@@ -216,7 +216,7 @@ class BatchWriter:
         self._release(batch, written, done.result())
 
     def _release(self, batch: SealedBatch, written: set[Session] | None, seconds: float) -> None:
-        """The batch is durable: its bytes may leave."""
+        """Release the bytes of a batch that is durable."""
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, 0 if batch.blob is None else len(batch.blob))
         self.broker.committed(batch)
@@ -229,7 +229,7 @@ class BatchWriter:
     def _wait_for_room(
         self, error: NoRoom, batch: SealedBatch, written: set[Session] | None
     ) -> None:
-        """Nothing of the batch has been sent: it can be written a while later."""
+        """Wait for room: nothing of the batch has been sent, it can be written a while later."""
         if self.is_last:
             self.is_unwritten = self.is_stopped = True
             logger.error(
@@ -258,7 +258,7 @@ class BatchWriter:
     # -- the end
 
     def write_last(self) -> None:
-        """From now on a batch that finds no room is given up; one that waits is tried once more."""
+        """Give up from now on a batch that finds no room; one that waits is tried once more."""
         self.is_last = True
         if self._waiting is not None:
             self._write_again()

@@ -56,7 +56,7 @@ class Checkpoints:
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def rows_committed(self, sessions: set[Session]) -> None:
-        """All rows are committed: have them fsynced, and evict what they hold of `sessions`."""
+        """Have all committed rows fsynced, and evict what they hold of `sessions`."""
         if self.store.checkpoint_lacks_room:
             return
         self._finish()
@@ -85,7 +85,7 @@ class Checkpoints:
                 return
 
     def evict_no_more(self) -> None:
-        """The process is to end, and its memory with it."""
+        """Forget what could be evicted: the process is to end, and its memory with it."""
         self._evictable.clear()
 
     async def finished(self) -> None:

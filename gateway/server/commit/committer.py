@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer:
-    """Turns what the core has collected into commits, one at a time."""
+    """Commits what the core has collected, one batch at a time."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Committer:
             self.writer.write_part()
 
     def upkeep(self, journal_bytes_max: int) -> None:
-        """Once a second: checkpoints that are due, blobs to drop."""
+        """Check, once a second, for checkpoints that are due and blobs to drop."""
         if self.failure is not None:
             return
         self.journal_room.look(journal_bytes_max)

@@ -22,7 +22,7 @@ class JournalRoom:
         """How large the journal may be this time only, for want of room."""
 
     def exported(self, sequence: int) -> None:
-        """The session log is sealed up to `sequence`: those blobs may go."""
+        """Note that the session log is sealed up to `sequence`: those blobs may go."""
         self.store.exported_sequence = max(self.store.exported_sequence, sequence)
 
     def give_up(self, size_bytes: int) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable
 from heapq import nsmallest
 from typing import Any
 
+from gateway.access.certificates import CertificateError
 from gateway.access.passwords import PasswordFileError
+from gateway.access.rules_file import RulesFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
@@ -102,7 +104,12 @@ class Control:
             return {"ok": True, "result": result}
         except Refused as refused:
             return refusal_of(refused.code, str(refused))
-        except (ConfigurationError, PasswordFileError) as error:
+        except (
+            ConfigurationError,
+            PasswordFileError,
+            RulesFileError,
+            CertificateError,
+        ) as error:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
     def _command_of(
@@ -124,7 +131,7 @@ class Control:
             raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
         after = _text(request, "after", "")
         sessions = self._event_loop.broker.state.sessions
-        # One more than is shown: it tells whether there are more.
+        # One more than is shown: it shows whether there are more.
         names = nsmallest(limit + 1, (name for name in sessions if name > after))
         shown: list[dict[str, Any]] = []
         size_bytes = 0

@@ -1,1 +1,1 @@
-"""After everything that happened: what the core has to say leaves, and the next batch begins."""
+"""After everything that happened: what the core sends leaves, and the next batch begins."""

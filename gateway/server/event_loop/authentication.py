@@ -49,8 +49,13 @@ class Authentications:
         """How many exchanges are under way."""
         return len(self._waiting)
 
-    def replace_users(self, users: PasswordFile) -> bool:
-        """From the next question on, these are the users; whether anything is different."""
+    @property
+    def users(self) -> PasswordFile | None:
+        """The users of this moment; None: there are no passwords."""
+        return self._authenticator.users
+
+    def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
+        """Take these for the users: see `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
 
     def begin(self, request: AuthenticationRequest) -> None:
@@ -67,7 +72,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """A connection is gone, or its exchange is over."""
+        """Forget a connection that is gone, or whose exchange is over."""
         waiting = self._waiting.pop(connection, None)
         if waiting is not None:
             waiting.deadline.cancel()

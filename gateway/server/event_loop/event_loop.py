@@ -14,7 +14,7 @@ from gateway.core.broker import Broker
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
-from gateway.core.violation import PROTOCOL_ERROR, Violation
+from gateway.core.violation import Violation
 from gateway.hooks.dispatch import Hooks
 from gateway.server.commit.committer import Committer
 from gateway.server.event_loop.authentication import Authentications
@@ -114,7 +114,7 @@ class EventLoop:
         share: ConnectionShare | None,
         listener: str,
     ) -> Connection:
-        """A client connected at a listener, whose name access rules may depend on."""
+        """Take a client's connection to a listener, whose name access rules may depend on."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
@@ -122,7 +122,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """A client sent bytes: what is too much work for one slice goes on in `Reading`."""
+        """Take bytes that a client sent: too much work for one slice goes on in `Reading`."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
@@ -150,14 +150,13 @@ class EventLoop:
             self.committer.write_down()
             self._write_out()
 
-    def violate(self, channel: Channel, reason: str, detail: str) -> None:
-        """What a client sent around its packets is wrong: end the connection."""
-        violation = Violation(reason, PROTOCOL_ERROR, detail)
+    def violate(self, channel: Channel, violation: Violation) -> None:
+        """End a connection for what its client sent wrongly around its packets."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """A connection is gone: what had come before is handled first, a DISCONNECT perhaps."""
+        """End a lost connection, but handle first what had come before, a DISCONNECT perhaps."""
         if channel.is_behind() and channel.connection.is_open:
             channel.lost = True
             return
@@ -170,16 +169,16 @@ class EventLoop:
         self.schedule()
 
     def set_writable(self, channel: Channel, *, writable: bool) -> None:
-        """A socket's buffer filled up or has room again."""
+        """Pass on that a socket's buffer filled up or has room again."""
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
-    def set_heard(self, connection: Connection, *, heard: bool) -> None:
-        """A socket is read from again, or not for now."""
-        self.broker.set_heard(connection, heard, self._loop.time())
+    def set_reading(self, connection: Connection, *, reading: bool) -> None:
+        """Pass on that a socket is read from again, or not for now."""
+        self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """The configuration was read again: the core's limits have been set."""
+        """Take over the limits of a configuration that was read again; the core's are set."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -194,7 +193,7 @@ class EventLoop:
             self._loop.call_soon(self._tick)
 
     def _batch_released(self) -> None:
-        """A batch's bytes may leave. Within a tick that is what the tick does next."""
+        """Go on: a batch's bytes may leave. Within a tick that is what the tick does next."""
         if not self._committing or self.committer.wants_tick():
             self.schedule()
 
@@ -270,7 +269,7 @@ class EventLoop:
 
     def upkeep(self) -> None:
         """Do what is due once a second."""
-        log_notices(self.broker.statistics)
+        log_notices(self.broker.statistics, self._loop.time())
         self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
         self.committer.upkeep(self.batch_limits.max_journal)
         self.look_at_disk()
@@ -287,7 +286,7 @@ class EventLoop:
         if self._timer is not None:
             self._timer.cancel()
         self.authentications.stop()
-        log_notices(self.broker.statistics)
+        log_notices(self.broker.statistics, self._loop.time())
         await committer.drain()
         if committer.failure is None:
             self._tick()

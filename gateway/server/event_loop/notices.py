@@ -10,13 +10,23 @@ NOTICES_PER_SECOND_MAX = 10
 """Lines about misbehaving clients: a flood of them must not fill the journal on the card."""
 
 
-def log_notices(statistics: Statistics) -> None:
+DENIALS_PER_SECOND_MAX = 10
+"""The same, of what access rules forbade."""
+
+
+def log_notices(statistics: Statistics, now: float) -> None:
     """Log what the core has noted since the last call: once a second."""
+    for sentence, client_id in statistics.denials.take(now, DENIALS_PER_SECOND_MAX):
+        _log(sentence, client_id)
     notices, left_out = statistics.notices, statistics.notices_left_out
     statistics.notices, statistics.notices_left_out = [], 0
     for sentence, client_id in notices[:NOTICES_PER_SECOND_MAX]:
-        # Under systemd a field: journalctl CLIENT_ID=...
-        logger.warning("%s", sentence, extra={"CLIENT_ID": client_id} if client_id else None)
+        _log(sentence, client_id)
     left_out += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
     if left_out:
         logger.warning("%d more such events in this second; the counters have them", left_out)
+
+
+def _log(sentence: str, client_id: str) -> None:
+    # Under systemd a field: journalctl CLIENT_ID=...
+    logger.warning("%s", sentence, extra={"CLIENT_ID": client_id} if client_id else None)

@@ -55,7 +55,7 @@ class Reading:
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:
-        """A connection is gone."""
+        """Forget a connection that is gone."""
         self._overloaded.discard(channel)
         self._behind.pop(channel, None)
         self.unread_bytes -= channel.unread_counted
@@ -115,7 +115,7 @@ class Reading:
         self.unread_bytes += channel.unread_counted
 
     def fall_behind(self, channel: Channel) -> None:
-        """Others first: what is left of a client's packets has its slice after theirs."""
+        """Put off what is left of a client's packets: it has its slice after those of others."""
         if channel not in self._behind:
             channel.update_reading()
             if channel.overloaded:

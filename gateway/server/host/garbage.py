@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from typing import Final
 
 GARBAGE_OBJECTS: Final = 10_000
-"""Objects that may be made, above those that died, before cycles are looked for: a collection of
-as many takes 5 ms on a PC, and a busy broker's messages come and go below that number."""
+"""Objects that may be made, above those that were freed, before cycles are looked for: a collection
+of as many takes 5 ms on a PC, and a busy broker's messages come and go below that number."""
 
 NEVER: Final = 1_000_000_000
 
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """During a recovery: nothing it makes is garbage."""
+    """Switch garbage collection off during a recovery: nothing it makes is garbage."""
     gc.collect()
     gc.disable()
     try:
@@ -31,7 +31,7 @@ def ignored() -> Iterator[None]:
 
 
 def watch() -> None:
-    """From now on: look at what is new, once."""
+    """Let the collector look at new objects only, once each, from now on."""
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, NEVER, NEVER)
     if _set_aside not in gc.callbacks:

@@ -28,7 +28,7 @@ def closed_to_others() -> Iterator[None]:
 
 
 def inode_of(path: Path) -> int:
-    """Return what tells one file of this name from the next."""
+    """Return what distinguishes one file of this name from the next."""
     return path.lstat().st_ino
 
 

@@ -11,20 +11,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gateway.access.certificates import TlsFiles
 from gateway.configuration import Listener
 from gateway.core.sessions.connection import ConnectionShare
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host.unix_sockets import closed_to_others, inode_of, remove_stale
+from gateway.server.listeners.certificates import Certificates, CertificateWatch
 from gateway.server.listeners.handshake import PATH
+from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.policy import AdmissionPolicy
 from gateway.server.listeners.proxied import ProxiedProtocol
 from gateway.server.listeners.stream import MqttProtocol
+from gateway.server.listeners.tls import TlsLayer
 from gateway.server.listeners.websocket import WebSocketProtocol
 
 logger = logging.getLogger(__name__)
 
 BACKLOG = 1_024
 """Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
+
+SECURED = {"mqtt": "mqtts", "websocket": "wss"}
+"""What the protocols are called with TLS below them."""
 
 Factory = Callable[[], asyncio.Protocol]
 
@@ -34,31 +41,46 @@ class Listening:
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
+        self.certificates = CertificateWatch()
+        self._turns = HandshakeTurns()
         self._servers: list[asyncio.Server] = []
         self._files: list[tuple[Path, int]] = []
         self.shown: list[dict[str, Any]] = []
 
     async def open(self, listener: Listener) -> None:
-        """Accept connections. Raises OSError where that is not possible."""
-        factory = factory_of(self._event_loop, listener)
+        """Accept connections.
+
+        Raises:
+            OSError: that is not possible.
+            CertificateError: the listener's certificate cannot be used.
+        """
+        certificates = None
+        if listener.tls is not None:
+            certificates = self.certificates.add(tls_files_of(listener))
+        factory = factory_of(self._event_loop, listener, certificates, self._turns)
         if listener.protocol == "unix":
             assert listener.path is not None
             await self._open_unix(factory, listener.path)
         else:
-            await self._open_network(factory, listener)
+            await self._open_network(factory, listener, certificates)
 
-    async def _open_network(self, factory: Factory, listener: Listener) -> None:
+    async def _open_network(
+        self, factory: Factory, listener: Listener, certificates: Certificates | None
+    ) -> None:
         server = await asyncio.get_running_loop().create_server(
             factory, listener.bind, listener.port, backlog=BACKLOG
         )
         self._servers.append(server)
         for listening in server.sockets:
             bind, port = listening.getsockname()[:2]
-            shown = {"protocol": listener.protocol, "bind": bind, "port": port}
+            protocol = listener.protocol if certificates is None else SECURED[listener.protocol]
+            shown: dict[str, Any] = {"protocol": protocol, "bind": bind, "port": port}
             if listener.protocol == "websocket":
                 shown["path"] = PATH
+            if certificates is not None:
+                certificates.shown.append(shown)
             self.shown.append(shown)
-            logger.info("listening for %s on %s port %d", listener.protocol, bind, port)
+            logger.info("listening for %s on %s port %d", protocol, bind, port)
 
     async def _open_unix(self, factory: Factory, path: Path) -> None:
         remove_stale(path)
@@ -73,6 +95,7 @@ class Listening:
 
     def close(self) -> None:
         """Accept no connection any more, and remove our socket files."""
+        self.certificates.stop()
         for server in self._servers:
             server.close()
         for path, inode in self._files:
@@ -89,7 +112,28 @@ def name_of(listener: Listener) -> str:
     return f"{listener.bind}:{listener.port}"
 
 
-def factory_of(event_loop: EventLoop, listener: Listener) -> Factory:
+def tls_files_of(listener: Listener) -> TlsFiles:
+    """Return the files of a listener with TLS."""
+    tls = listener.tls
+    assert tls is not None
+    return TlsFiles(
+        certificate=tls.certificate,
+        key=tls.key,
+        ca=tls.ca,
+        crl=tls.crl,
+        client_certificates=tls.client_certificates,
+        username=tls.username,
+        min_version=tls.min_version,
+        alpn="http/1.1" if listener.protocol == "websocket" else "mqtt",
+    )
+
+
+def factory_of(
+    event_loop: EventLoop,
+    listener: Listener,
+    certificates: Certificates | None,
+    turns: HandshakeTurns,
+) -> Factory:
     """Return what makes the protocol of each connection of a listener."""
     share = None
     if listener.max_connections is not None:
@@ -102,5 +146,18 @@ def factory_of(event_loop: EventLoop, listener: Listener) -> Factory:
     )
     protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
     if listener.proxy_protocol:
-        return lambda: ProxiedProtocol(protocol(event_loop, policy))
+        takes_users = listener.proxy_protocol_certificates
+        return lambda: _proxied(protocol(event_loop, policy), certificates, turns, takes_users)
+    if certificates is not None:
+        return lambda: TlsLayer(protocol(event_loop, policy), certificates, turns)
     return lambda: protocol(event_loop, policy)
+
+
+def _proxied(
+    protocol: MqttProtocol,
+    certificates: Certificates | None,
+    turns: HandshakeTurns,
+    takes_users: bool,
+) -> ProxiedProtocol:
+    following = protocol if certificates is None else TlsLayer(protocol, certificates, turns)
+    return ProxiedProtocol(protocol, following, takes_users=takes_users)

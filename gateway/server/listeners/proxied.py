@@ -1,56 +1,76 @@
-"""A connection that a proxy makes for a client: the PROXY header first, then the protocol itself.
+"""A connection that a proxy makes for a client: the PROXY header first, then TLS or the protocol.
 
 The connection counts, and its CONNECT is awaited, from the first moment. Once the header has come
-the transport has the protocol itself, and nothing of this module is called any more.
+the transport has what follows it, and nothing of this module is called any more.
 """
 
 import asyncio
 from typing import cast
 
+from gateway.access.peer_names import NoUser, checked_user
 from gateway.server.listeners.proxy_header import ProxyHeaderError, header_of
 from gateway.server.listeners.stream import MqttProtocol
+from gateway.server.listeners.tls import TlsLayer
 
 
 class ProxiedProtocol(asyncio.Protocol):
-    """Reads the header for `protocol`, which has the transport afterwards."""
+    """Reads the header; `following` has the transport afterwards: TLS, or the protocol itself."""
 
-    def __init__(self, protocol: MqttProtocol) -> None:
+    def __init__(
+        self,
+        protocol: MqttProtocol,
+        following: MqttProtocol | TlsLayer,
+        *,
+        takes_users: bool = False,
+    ) -> None:
+        """`takes_users`: the proxy is believed whom a client's certificate named."""
         self._protocol = protocol
+        self._following = following
+        self._takes_users = takes_users
         self._received = b""
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The proxy connected."""
+        """Take over the transport: the proxy connected."""
         self._transport = cast(asyncio.Transport, transport)
-        self._protocol.connection_made(transport)
+        self._following.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: a part of the header, or all of it and what follows."""
+        """Take bytes that arrived: a part of the header, or all of it and what follows."""
         self._received += data
         try:
             header = header_of(self._received)
         except ProxyHeaderError as error:
-            self._received = b""
-            self._protocol.violate("proxy_header", str(error))
-            self._transport.pause_reading()
+            self._refuse(str(error))
             return
         if header is None:
             return
         if header.address is not None:
             self._protocol.connection.address = header.address
+        if self._takes_users and header.user is not None:
+            try:
+                self._protocol.connection.proven_user = checked_user(header.user)
+            except NoUser as error:
+                self._refuse(str(error))
+                return
         rest = self._received[header.length_bytes :]
-        self._transport.set_protocol(self._protocol)
+        self._transport.set_protocol(self._following)
         if rest:
-            self._protocol.data_received(rest)
+            self._following.data_received(rest)
+
+    def _refuse(self, detail: str) -> None:
+        self._received = b""
+        self._protocol.violate("proxy_header", detail)
+        self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone before its header was whole."""
-        self._protocol.connection_lost(exc)
+        """Pass on that the connection is gone before its header was whole."""
+        self._following.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The peer reads too slowly."""
-        self._protocol.pause_writing()
+        """Pass on that the peer reads too slowly."""
+        self._following.pause_writing()
 
     def resume_writing(self) -> None:
-        """The peer has caught up."""
-        self._protocol.resume_writing()
+        """Pass on that the peer has caught up."""
+        self._following.resume_writing()

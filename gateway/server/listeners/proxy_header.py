@@ -1,6 +1,7 @@
-"""The header of the PROXY protocol, version 2: the client that a proxy in front of us connects for.
+"""The header of the PROXY protocol: the client that a proxy in front of us connects for.
 
-A header (integers big-endian), sent once by the proxy before the first byte of its client::
+A header of version 2 (integers big-endian), sent once by the proxy before the first byte of its
+client::
 
     0D 0A 0D 0A 00 0D 0A 51 55 49 54 0A | version and command u8 | family and transport u8 |
     length u16 | addresses, then type-length-value fields: length bytes
@@ -9,17 +10,39 @@ A header (integers big-endian), sent once by the proxy before the first byte of 
                 IPv6: source 16, destination 16, source port u16, destination port u16
                 Unix: source 108, destination 108, ended by 0
 
-Source: proxy-protocol.txt of HAProxy, section 2.2. The fields behind the addresses are skipped, as
-that text allows. A process that may connect to such a listener can claim any address: it belongs on
-loopback, or behind a firewall that lets only the proxy through.
+    fields      type u8 | length u16 | value
+    0x20, SSL   client u8 (1: TLS, 2 or 4: with a certificate) | verify u32 (0: verified) | fields,
+                of which 0x22 is the common name of the certificate
+
+Of version 1 it is a line of text, at most 107 bytes::
+
+    PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n     (or TCP6, or UNKNOWN with anything)
+
+Source: proxy-protocol.txt of HAProxy, sections 2.1 and 2.2. Other fields are skipped, as that text
+allows. A process that may connect to such a listener can claim any address: it belongs on loopback,
+or behind a firewall that lets only the proxy through.
 """
 
 import ipaddress
 import struct
+from collections.abc import Mapping
 from typing import Final
 
 SIGNATURE: Final = b"\r\n\r\n\x00\r\nQUIT\n"
 FIXED_BYTES: Final = 16
+
+LINE_BEGIN: Final = b"PROXY "
+LINE_BYTES_MAX: Final = 107
+"""Of version 1, by its text."""
+
+_SSL_FIELD, _COMMON_NAME_FIELD = 0x20, 0x22
+_WITH_CERTIFICATE: Final = 0x02 | 0x04
+_VERIFIED: Final = 0
+_FIELD_BYTES, _SSL_BYTES = 3, 5
+_IN_LINES: Final[Mapping[bytes, type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address]]] = {
+    b"TCP4": ipaddress.IPv4Address,
+    b"TCP6": ipaddress.IPv6Address,
+}
 
 HEADER_BYTES_MAX: Final = 4_096
 """A header is below 300 bytes; one with the client's certificate in it may have some kilobytes."""
@@ -41,9 +64,11 @@ class ProxyHeaderError(Exception):
 class ProxyHeader:
     """A header: its length, and the client's address (None: it is the proxy's own connection)."""
 
-    def __init__(self, length_bytes: int, address: str | None) -> None:
+    def __init__(self, length_bytes: int, address: str | None, user: str | None = None) -> None:
         self.length_bytes = length_bytes
         self.address = address
+        self.user = user
+        """The common name of the client's certificate, which the proxy has verified."""
 
 
 def header_of(received: bytes) -> ProxyHeader | None:
@@ -51,11 +76,11 @@ def header_of(received: bytes) -> ProxyHeader | None:
 
     Raises ProxyHeaderError as soon as it can be none, whatever may still come.
     """
+    if received and LINE_BEGIN.startswith(received[: len(LINE_BEGIN)]):
+        return _line_of(received)
     start = received[: len(SIGNATURE)]
     if start != SIGNATURE[: len(start)]:
-        raise ProxyHeaderError(
-            f"expected a header of the PROXY protocol version 2, received {start!r}"
-        )
+        raise ProxyHeaderError(f"expected a header of the PROXY protocol, received {start!r}")
     if len(received) < FIXED_BYTES:
         return None
     command, family, length = struct.unpack_from(">BBH", received, len(SIGNATURE))
@@ -71,8 +96,60 @@ def header_of(received: bytes) -> ProxyHeader | None:
     if len(received) < total:
         return None
     # The proxy's own connection, a health check for example: its addresses mean nothing.
-    address = _address_of(family, received[FIXED_BYTES:total]) if command == PROXY else None
-    return ProxyHeader(total, address)
+    if command != PROXY:
+        return ProxyHeader(total, None)
+    data = received[FIXED_BYTES:total]
+    user = _user_in(data[ADDRESS_BYTES[family] :])
+    return ProxyHeader(total, _address_of(family, data), user)
+
+
+def _line_of(received: bytes) -> ProxyHeader | None:
+    """Return the header of version 1, or None while there is not all of it."""
+    end = received.find(b"\r\n", 0, LINE_BYTES_MAX)
+    if end < 0:
+        if len(received) >= LINE_BYTES_MAX:
+            raise ProxyHeaderError(f"a PROXY line of more than {LINE_BYTES_MAX} bytes")
+        return None
+    _, family, *words = received[:end].split(b" ")
+    if family == b"UNKNOWN":
+        return ProxyHeader(end + 2, None)
+    try:
+        source, _, port, _ = (word.decode("ascii") for word in words)
+        address = _IN_LINES[family](source)
+        number = int(port) if port.isdecimal() and len(port) <= 5 else -1
+        if not 0 <= number <= 65_535:
+            raise ValueError(port)
+    except (KeyError, ValueError):
+        raise ProxyHeaderError(f"PROXY line {received[:end]!r}, expected TCP4 or TCP6") from None
+    host = f"[{address}]" if address.version == 6 else str(address)
+    return ProxyHeader(end + 2, f"{host}:{number}")
+
+
+def _user_in(fields: bytes) -> str | None:
+    """Return the common name of a certificate that the proxy has verified."""
+    ssl = _field_in(fields, _SSL_FIELD)
+    if ssl is None or len(ssl) < _SSL_BYTES:
+        return None
+    client, verify = struct.unpack_from(">BI", ssl)
+    if not client & _WITH_CERTIFICATE or verify != _VERIFIED:
+        return None
+    name = _field_in(ssl[_SSL_BYTES:], _COMMON_NAME_FIELD)
+    try:
+        return None if name is None else name.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _field_in(fields: bytes, wanted: int) -> bytes | None:
+    """Return the value of the first field of a type; None without, or where they are cut off."""
+    position = 0
+    while position + _FIELD_BYTES <= len(fields):
+        kind, length = struct.unpack_from(">BH", fields, position)
+        position += _FIELD_BYTES
+        if kind == wanted and position + length <= len(fields):
+            return fields[position : position + length]
+        position += length
+    return None
 
 
 def _address_of(family: int, data: bytes) -> str | None:

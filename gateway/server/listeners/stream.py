@@ -9,6 +9,7 @@ from typing import cast
 
 from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.sessions.connection import ConnectionState
+from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.policy import AdmissionPolicy
@@ -31,7 +32,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """Ends a connection whose peer does not read what was sent last."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client connected."""
+        """Take over the transport of a client that connected."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
         address = text_of(transport.get_extra_info("peername"))
@@ -45,30 +46,30 @@ class MqttProtocol(asyncio.Protocol, Channel):
         )
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: let the core decide, once for everything in this read."""
+        """Pass bytes that arrived to the core, once for everything in this read."""
         self._event_loop.receive(self, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone, whichever side ended it."""
+        """Report that the connection is gone, whichever side ended it."""
         if self._cut is not None:
             self._cut.cancel()
         self._event_loop.lose(self)
 
     def pause_writing(self) -> None:
-        """The peer reads too slowly: nothing more is started for it, nothing more is read."""
+        """Start nothing more for a peer that reads too slowly, and read nothing more from it."""
         self._full = True
         self._event_loop.set_writable(self, writable=False)
         self.update_reading()
 
     def resume_writing(self) -> None:
-        """The peer has caught up."""
+        """Go on with a peer that has caught up."""
         self._full = False
         self._event_loop.set_writable(self, writable=True)
         self.update_reading()
 
-    def violate(self, reason: str, detail: str) -> None:
-        """What surrounds the packets is wrong: count it under `reason`, log it, close."""
-        self._event_loop.violate(self, reason, detail)
+    def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
+        """Count what is wrong around the packets under `reason`, log it, close."""
+        self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
         """Read from the socket only while what comes in can be worked on."""
@@ -79,7 +80,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.transport.resume_reading()
         elif not wanted and self.transport.is_reading():
             self.transport.pause_reading()
-        self._event_loop.set_heard(self.connection, heard=wanted)
+        self._event_loop.set_reading(self.connection, reading=wanted)
 
     def _can_take_more(self) -> bool:
         connection = self.connection

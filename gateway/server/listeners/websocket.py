@@ -2,7 +2,7 @@
 
 Frames and packets have nothing to do with each other: what frames carry is one stream of bytes
 [MQTT-6.0.0-2]. Payload goes on as it arrives, so that no frame is ever held, and everything that
-one read brought is one call of the core. wsproto knows the frames; the core knows nothing of them.
+one read brought is one call of the core. wsproto decodes the frames; the core has none of them.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ class FrameLimit(Extension):
         self.bytes_max = bytes_max
 
     def enabled(self) -> bool:
-        """Always."""
+        """Return True, always."""
         return True
 
     def offer(self) -> bool:
-        """Never: no client knows it."""
+        """Return False, always: no client knows it."""
         return False
 
     def frame_inbound_header(
@@ -71,7 +71,7 @@ class WebSocketProtocol(MqttProtocol):
     # -- in
 
     def data_received(self, data: bytes) -> None:
-        """Bytes arrived: of the handshake, or of frames."""
+        """Take bytes that arrived: of the handshake, or of frames."""
         if self._frames is None:
             self._shake_hands(data)
         elif self._frames.state in (WebSocketState.OPEN, WebSocketState.LOCAL_CLOSING):

@@ -18,7 +18,7 @@ def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
         "client_id": session.client_id,
         "session": session.number,
         "connected": connection is not None,
-        "clean": not session.durable,
+        "clean": not session.persistent,
         "protocol": session.protocol,
         "address": None if connection is None else connection.address,
         "connected_since_ms": None
@@ -39,6 +39,8 @@ def session_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
 def session_detail_of(session: Session, wall_clock: WallClock) -> dict[str, Any]:
     """Return a session with its subscriptions and what is in flight."""
     detail = session_of(session, wall_clock)
+    detail["username"] = session.username
+    detail["denials"] = session.denials
     detail["subscriptions"] = [
         {"filter": subscription.topic_filter, "qos": subscription.qos}
         for subscription in list(session.subscriptions.values())[:LISTED_MAX]

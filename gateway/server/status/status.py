@@ -65,7 +65,7 @@ class Status:
             "disk": self._disk(),
             "store": {"recovery": identity.recovery, "detail": identity.damage},
             "hooks": None if hooks is None else hooks.status(),
-            "warnings": _warnings_of(event_loop, identity),
+            "warnings": _warnings_of(event_loop, identity) + _warnings_about(self._listeners),
         }
 
     def _process(self) -> dict[str, Any]:
@@ -144,6 +144,12 @@ def _journal_of(event_loop: EventLoop) -> dict[str, Any]:
         "commit_ms_mean": round(metrics.mean_ms(), 3),
         "commit_ms_max": round(1000 * metrics.seconds_max, 3),
     }
+
+
+def _warnings_about(listeners: list[dict[str, Any]]) -> list[str]:
+    """Return what is wrong with certificates; of a listener with two addresses once."""
+    problems = [each["certificate"]["problem"] for each in listeners if "certificate" in each]
+    return [f"Certificate: {each}." for each in dict.fromkeys(problems) if each is not None]
 
 
 def _warnings_of(event_loop: EventLoop, identity: Identity) -> list[str]:

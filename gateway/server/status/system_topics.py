@@ -55,7 +55,7 @@ class SystemTopics:
             self._timer = None
 
     def answer(self) -> None:
-        """Clients have subscribed: send them what holds now."""
+        """Send clients that have subscribed the present values."""
         if self._interval_seconds is None:
             self._broker.effects.system_subscriptions.clear()
         else:

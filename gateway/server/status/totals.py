@@ -48,7 +48,7 @@ class Walk:
             session = left.pop()
             totals.sessions += 1
             totals.connected += session.connection is not None
-            totals.persistent += session.durable
+            totals.persistent += session.persistent
             totals.queued_messages += session.queued_count
             totals.queued_bytes += session.queued_bytes
             totals.inflight += len(session.outbound)

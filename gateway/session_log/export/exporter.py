@@ -42,7 +42,7 @@ from gateway.session_log.settings import (
 )
 from gateway.session_log.waiting import Backoff, happened_within
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Exporter:
@@ -97,7 +97,7 @@ class Exporter:
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """The broker may have another database now: look at what the journal holds again."""
+        """Look at what the journal holds again: the broker may have another database now."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -190,7 +190,7 @@ class Exporter:
         if blob.first_sequence > self._position:
             return
         await self._seal()
-        _log.warning(
+        logger.warning(
             "boot %s counts from sequence %d while %d is already exported: the broker's "
             "database was replaced or lost its end",
             blob.boot,
@@ -229,7 +229,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Whether these lines belong into the open segment."""
+        """Return whether these lines belong into the open segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)
@@ -239,7 +239,7 @@ class Exporter:
 
     def _opened(self, batch: JournalBatch, first_sequence: int) -> SegmentWriter:
         if first_sequence != self._position + 1:
-            _log.warning(
+            logger.warning(
                 "sequences %d to %d are not in the journal: the session log shows a gap",
                 self._position + 1,
                 first_sequence - 1,

@@ -23,7 +23,7 @@ def check_free_space(directory: Path, bytes_min: int | None) -> None:
 
 
 def is_on_disk_of(url: str, directory: Path) -> bool:
-    """Whether a target is a directory in the same file system: nothing is gained by filling it."""
+    """Return whether a target is a directory in the same file system: filling it gains nothing."""
     parts = urlsplit(url)
     if parts.scheme != "file":
         return False

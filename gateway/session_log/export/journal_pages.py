@@ -14,7 +14,7 @@ from gateway.core.records.events import JournalBatch, decode
 from gateway.session_log.segments.damage import keep_damaged
 from gateway.session_log.settings import DAMAGED_FILES_MAX, PAGE_BYTES, PAGE_BYTES_MAX
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 Taken = TypeVar("Taken")
 
@@ -38,11 +38,11 @@ class JournalPages:
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
-        """The next batches with events after ``sequence``; [] when there are none (yet)."""
+        """Return the next batches with events after ``sequence``; [] when there are none (yet)."""
         return self._page(sequence, self._batch_of)
 
     def headers_after(self, sequence: int) -> list[Blob]:
-        """The same blobs, their events not decoded: enough to see which boots wrote them."""
+        """Return the same blobs, events not decoded: enough to see which boots wrote them."""
         return self._page(sequence, self._header_of)
 
     def _page(self, sequence: int, taken: Callable[[bytes, int], Taken | None]) -> list[Taken]:
@@ -57,7 +57,7 @@ class JournalPages:
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """The blob's header, None where it is damaged or ends before ``sequence``."""
+        """Return the blob's header, None where it is damaged or ends before ``sequence``."""
         try:
             header = Blob(blob)
         except DamagedBlob as damage:
@@ -66,7 +66,7 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """The batch in a blob, None where it is damaged or ends before ``sequence``."""
+        """Return the batch in a blob, None where it is damaged or ends before ``sequence``."""
         if blob == self._latest[0] and self._latest[1] <= sequence:
             return None
         try:
@@ -86,7 +86,7 @@ class JournalPages:
         if len(self._seen_damaged) > DAMAGED_FILES_MAX:
             self._seen_damaged.popitem(last=False)
         keep_damaged(self._log_dir, f"journal-{digest}.blob", blob)
-        _log.error(
+        logger.error(
             "a blob of the journal is damaged and is kept as log/damaged/journal-%s.blob: %s; "
             "its events are missing from the session log",
             digest,

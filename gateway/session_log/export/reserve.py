@@ -15,7 +15,7 @@ from pathlib import Path
 from gateway.files.private import open_private
 from gateway.session_log.settings import RESERVE_BYTES_MAX, RESERVE_SHARE, RESERVE_STEP_BYTES
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Reserve:
@@ -37,7 +37,7 @@ class Reserve:
             finally:
                 os.close(descriptor)
         except OSError as problem:
-            _log.info("no reserve for a full disk could be made: %s", problem)
+            logger.info("no reserve for a full disk could be made: %s", problem)
 
     def give(self) -> bool:
         """Free a step of it; whether there was any left."""
@@ -48,7 +48,7 @@ class Reserve:
         return False
 
     def is_tight(self) -> bool:
-        """Whether so little is free that segments had better be small."""
+        """Return whether so little is free that segments had better be small."""
         disk = os.statvfs(self._path.parent)
         return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
 

@@ -26,7 +26,7 @@ from gateway.session_log.segments.newer_format import NewerFormat
 from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion, load_segment
 from gateway.session_log.settings import BOOTS_KEPT, CHAIN_TRIES_MAX, HEADS_KEPT
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 _FORMAT = "oncegate-log-chain"
 _VERSION = 1
@@ -95,7 +95,7 @@ class Chain:
             self._save()
 
     def advance(self, name: SegmentName) -> None:
-        """The segment was sealed. Raises `OSError`: it is sealed all the same."""
+        """Add a segment that was sealed. Raises `OSError`: it is sealed all the same."""
         self._add(name)
         self._save()
 
@@ -103,7 +103,7 @@ class Chain:
         return [name for name in segments_in(directory) if name.gateway == self._gateway]
 
     def _is_whole(self, name: SegmentName) -> bool:
-        """Whether a listed segment is, or was when the uploader moved it away in the meantime."""
+        """Return whether a listed segment is whole, or was when the uploader moved it meanwhile."""
         path = self._log_dir / "sealed" / str(name)
         try:
             load_segment(path)
@@ -124,7 +124,7 @@ class Chain:
             return True
         with suppress(FileNotFoundError):
             set_aside(self._log_dir, path)
-        _log.error(
+        logger.error(
             "segment %d was damaged after it was sealed and is in log/damaged: %s; "
             "its events are exported again as far as the journal has them",
             name.segment,
@@ -138,8 +138,8 @@ class Chain:
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
         elif name.segment == head.segment and name.sha256 != head.sha256:
-            _log.error(
-                "segment %d has sha256 %s, log/chain.json says %s: the file is believed",
+            logger.error(
+                "segment %d has sha256 %s, log/chain.json has %s: the file is taken as right",
                 name.segment,
                 name.sha256,
                 head.sha256,
@@ -164,7 +164,7 @@ class Chain:
             if is_newer or (isinstance(damage, OSError) and not self._is_given_up(damage)):
                 raise
             set_aside(self._log_dir, path)
-            _log.error(
+            logger.error(
                 "log/chain.json is damaged (%s) and is in log/damaged: the chain goes on from the "
                 "segments on this device, or begins again where there are none",
                 damage,
@@ -173,7 +173,7 @@ class Chain:
         self._heads, self.boots = heads, boots
 
     def _is_given_up(self, problem: OSError) -> bool:
-        """Whether the medium has failed so often that waiting does not mend it."""
+        """Return whether the medium has failed so often that waiting does not mend it."""
         self._unreadable_tries += 1
         return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
 
@@ -191,7 +191,7 @@ class Chain:
 
 
 def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
-    """The state in ``data``, two lines: JSON and its sha256.
+    """Return the state in ``data``, two lines: JSON and its sha256.
 
     Raises `NewerFormat`, and `ValueError`, `KeyError` or `TypeError` where it is anything else.
     """

@@ -13,7 +13,7 @@ from gateway.files.durable import make_folder, move_durably, replace_durably
 from gateway.session_log.segments.names import SegmentName, segment_name_of, segments_in
 from gateway.session_log.settings import DAMAGED_FILES_MAX
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 def set_aside(log_dir: Path, path: Path) -> None:
@@ -23,12 +23,12 @@ def set_aside(log_dir: Path, path: Path) -> None:
 
 
 def is_set_aside(log_dir: Path, path: Path) -> bool:
-    """Whether a file of this name was moved to log/damaged."""
+    """Return whether a file of this name was moved to log/damaged."""
     return (log_dir / "damaged" / path.name).exists()
 
 
 def segments_set_aside(log_dir: Path) -> list[SegmentName]:
-    """The segments in log/damaged, in the order of the chain."""
+    """Return the segments in log/damaged, in the order of the chain."""
     try:
         return segments_in(log_dir / "damaged")
     except FileNotFoundError:
@@ -53,5 +53,5 @@ def _directory_with_room(log_dir: Path) -> Path:
     files = sorted(others, key=lambda path: path.stat().st_mtime_ns)
     for path in files[: max(0, len(files) - DAMAGED_FILES_MAX + 1)]:
         path.unlink(missing_ok=True)
-        _log.warning("log/damaged is full: %s was removed", path.name)
+        logger.warning("log/damaged is full: %s was removed", path.name)
     return directory

@@ -1,4 +1,4 @@
-"""The name of a segment file, which says what is in it (docs/formats/session-log.md)::
+"""The name of a segment file, which states what is in it (docs/formats/session-log.md)::
 
 <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 """
@@ -32,7 +32,7 @@ class SegmentName:
 
 
 def segment_name_of(text: str) -> SegmentName | None:
-    """The parts of a file's name, None where it is no segment's name."""
+    """Return the parts of a file's name, None where it is no segment's name."""
     match = _NAME.fullmatch(text)
     if match is None:
         return None
@@ -49,7 +49,7 @@ def segment_name_of(text: str) -> SegmentName | None:
 
 
 def segments_in(directory: Path) -> list[SegmentName]:
-    """The segments of a directory in the order of the chain; other files are not looked at."""
+    """Return the segments of a directory in the order of the chain, without other files."""
     names = [segment_name_of(path.name) for path in directory.iterdir()]
     return sorted(
         (name for name in names if name is not None), key=lambda name: (name.segment, str(name))

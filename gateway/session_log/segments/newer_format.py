@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class NewerFormat(OSError):
-    """A file has a format of a later version; the message says which, and the mend."""
+    """A file has a format of a later version; the message names both and the mend."""
 
     def __init__(self, file: Path, found: object, understood: int) -> None:
         super().__init__(

@@ -34,7 +34,7 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class BadSignature(ValueError):
-    """A footer's signature does not hold for its segment; the message says why."""
+    """A footer's signature does not hold for its segment; the message names the reason."""
 
 
 @dataclass(frozen=True, slots=True)

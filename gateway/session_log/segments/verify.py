@@ -29,7 +29,7 @@ _WINDOW_LOG_MAX = 27
 
 
 class DamagedSegment(ValueError):
-    """A file is not the segment that its name promises; the message says in what."""
+    """A file is not the segment that its name states; the message names the difference."""
 
 
 class UnknownVersion(DamagedSegment):
@@ -46,7 +46,7 @@ class Segment:
 
 
 def load_segment(path: Path) -> Segment:
-    """The segment in a file. Raises `DamagedSegment`, `OSError`."""
+    """Read the segment in a file. Raises `DamagedSegment`, `OSError`."""
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -54,7 +54,7 @@ def load_segment(path: Path) -> Segment:
 
 
 def load_segment_bytes(path: Path) -> bytes:
-    """The file's bytes after a check against the sha256 in its name."""
+    """Read the file's bytes and check them against the sha256 in its name."""
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -64,12 +64,15 @@ def load_segment_bytes(path: Path) -> bytes:
         raise DamagedSegment(f"more than {FILE_BYTES_MAX} bytes")
     sha256 = hashlib.sha256(data).hexdigest()
     if sha256 != name.sha256:
-        raise DamagedSegment(f"sha256 is {sha256}, its name says {name.sha256}")
+        raise DamagedSegment(f"sha256 is {sha256}, its name has {name.sha256}")
     return data
 
 
 def segment_of(name: SegmentName, data: bytes) -> Segment:
-    """The segment in ``data``, checked line by line. Raises `DamagedSegment`, `UnknownVersion`."""
+    """Return the segment in ``data``, checked line by line.
+
+    Raises `DamagedSegment`, `UnknownVersion`.
+    """
     lines = _decompressed(data).split(b"\n")
     if lines.pop() != b"":
         raise DamagedSegment("the last line has no end")
@@ -91,7 +94,7 @@ def segment_of(name: SegmentName, data: bytes) -> Segment:
     for sequence, event in enumerate(events, name.first_sequence):
         _expect(f"event {sequence}", event, {"sequence": sequence})
     if name.first_sequence + len(events) - 1 != name.last_sequence:
-        raise DamagedSegment(f"{len(events)} events, its name says up to {name.last_sequence}")
+        raise DamagedSegment(f"{len(events)} events, its name has up to {name.last_sequence}")
     return Segment(name, header, events, _signer_of(name, footer, sha256))
 
 

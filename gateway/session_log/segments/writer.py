@@ -91,7 +91,7 @@ class SegmentWriter:
         return self.first_sequence + self.count
 
     def room(self, segment_bytes_max: int) -> int:
-        """Bytes of lines that still fit, the footer kept free."""
+        """Return the bytes of lines that still fit, the footer kept free."""
         return segment_bytes_max - FOOTER_BYTES_MAX - self._bytes
 
     def append(self, lines: bytes, count: int) -> None:

@@ -66,13 +66,13 @@ class ObjectStoreTarget:
             )
 
     def _has(self, name: str, data: bytes) -> bool:
-        """Whether these very bytes are there already: after a crash between PUT and log/sent."""
+        """Return whether these bytes are there already: after a crash between PUT and log/sent."""
         if self._size(name) != len(data):
             return False
         return bytes(obstore.get(self._store, name).bytes()) == data
 
     def _size(self, name: str) -> int | None:
-        """Bytes at the target; None where nothing is there or nothing may be seen."""
+        """Return the bytes at the target; None where nothing is there or nothing may be seen."""
         try:
             meta = obstore.head(self._store, name)
         except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError):
@@ -103,6 +103,6 @@ def _target_error(problem: Exception) -> TargetError:
 
 
 def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
-    """Many stores give the MD5 of a simple PUT as its ETag; others give anything."""
+    """Return whether an ETag is the MD5 of `data`, as many stores have it for a simple PUT."""
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return e_tag is not None and e_tag.strip('"').lower() == digest

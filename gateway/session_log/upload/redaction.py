@@ -16,13 +16,13 @@ _QUERY = re.compile(r"(https?://[^\s?\"']+)\?[^\s\"')]+")
 
 
 def shown_target(url: str) -> str:
-    """The URL without user, password, query and fragment."""
+    """Return the URL without user, password, query and fragment."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def shown_error(problem: BaseException) -> str:
-    """A library's message on one line, cut, without credentials."""
+    """Return a library's message on one line, cut, without credentials."""
     # What obstore adds after this is for its own developers.
     text = " ".join(str(problem).partition("Debug source:")[0].split()) or type(problem).__name__
     text = _QUERY.sub(r"\1?...", _USER_PART.sub("//", text))

@@ -18,7 +18,7 @@ from gateway.session_log.upload.redaction import shown_target
 from gateway.session_log.upload.target_error import TargetError
 
 MARKER_NAME = ".oncegate-target"
-"""A file that an operator makes in a directory to say that this one is meant, whatever disk it is
+"""A file that an operator makes in a directory to mark that this one is meant, whatever disk it is
 on."""
 
 
@@ -83,7 +83,7 @@ class DirectoryTarget:
 
 
 def target_of(url: str, data_dir: Path) -> Target:
-    """The target that a URL names. Raises `TargetError` where it names none."""
+    """Return the target that a URL names. Raises `TargetError` where it names none."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         path = Path(unquote(parts.path))

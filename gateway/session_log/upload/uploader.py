@@ -32,7 +32,7 @@ from gateway.session_log.upload.target_error import TargetError
 from gateway.session_log.upload.targets import Target, target_of
 from gateway.session_log.waiting import Backoff, either_within, happened_within
 
-_log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 NAMES_SHOWN = 3
 """Segments that are named in the status; the log names each."""
@@ -72,7 +72,7 @@ class Uploader:
         return self._sealed
 
     def wake(self) -> None:
-        """There is a new sealed segment."""
+        """Continue: there is a new sealed segment."""
         self._sealed = None
         self._work.set()
 
@@ -91,7 +91,7 @@ class Uploader:
                 async with asyncio.timeout(FAREWELL_SECONDS_MAX):
                     await self._upload_all(asyncio.Event())
             except TimeoutError:
-                _log.info("segments wait in log/sealed for the next start")
+                logger.info("segments wait in log/sealed for the next start")
 
     def prune_all(self) -> None:
         """Give up every sent segment: their target has them, and the disk is full."""
@@ -99,7 +99,7 @@ class Uploader:
             self._list_sent()
             self._prune(0)
         except OSError as problem:
-            _log.warning("log/sent could not be emptied: %s", problem)
+            logger.warning("log/sent could not be emptied: %s", problem)
 
     def _prune(self, bytes_keep: int) -> None:
         """Remove sent segments, oldest first, until what stays fits. Raises `OSError`."""
@@ -110,7 +110,7 @@ class Uploader:
             self._sent_bytes -= size
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
-        """One pass over log/sealed; False when it ended with a failure."""
+        """Make one pass over log/sealed; return False when it ended with a failure."""
         try:
             self._list_sent()
             for name in _listed(self._sealed_dir):
@@ -161,14 +161,14 @@ class Uploader:
         self._prune(self._settings.sent_bytes_keep)
 
     def _put_off(self, path: Path, reason: str) -> None:
-        """One segment that cannot be read must not keep all others on the device."""
+        """Put off one segment that cannot be read: it must not keep all others on the device."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)
         self._sealed = None
         self._damaged_backoff.reset()
         self._damaged_due = time.monotonic() + self._damaged_backoff.next_seconds()
-        _log.error(
+        logger.error(
             "%s cannot be read, waits in log/damaged and is tried again: %s", path.name, reason
         )
         self._show_damaged()
@@ -196,7 +196,7 @@ class Uploader:
             return
         await asyncio.to_thread(bring_back, log_dir, name)
         self._sealed = None
-        _log.info("%s can be read again and is uploaded", path.name)
+        logger.info("%s can be read again and is uploaded", path.name)
         await self._upload(name)
 
     def _show_damaged(self) -> None:

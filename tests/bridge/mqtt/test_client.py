@@ -24,19 +24,17 @@ from gateway.wire.packets import Disconnect, Packet, Pubcomp, Publish, Pubrec, P
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
 from tests.bridge.running import settings_of
-from tests.bridge.scripted_broker import ScriptedBroker
+from tests.bridge.silent_broker import SilentBroker
 
 
 @pytest.fixture
-async def broker() -> AsyncIterator[ScriptedBroker]:
-    broker = ScriptedBroker()
-    await broker.open()
-    yield broker
-    await broker.close()
+async def broker() -> AsyncIterator[SilentBroker]:
+    async with SilentBroker() as broker:
+        yield broker
 
 
 @pytest.fixture
-def settings(broker: ScriptedBroker, tmp_path: Path) -> BridgeSettings:
+def settings(broker: SilentBroker, tmp_path: Path) -> BridgeSettings:
     return settings_of(tmp_path, broker.port)
 
 
@@ -65,7 +63,7 @@ async def publishing(settings: BridgeSettings) -> AsyncIterator[Bench]:
         await bench.outbox.close()
 
 
-async def begun(broker: ScriptedBroker) -> None:
+async def begun(broker: SilentBroker) -> None:
     """A session under a name that no broker knows."""
     first = await broker.next_connect()
     assert (first.clean_start, first.protocol_level) == (False, 4)
@@ -80,7 +78,7 @@ def seen(packet: Packet) -> tuple[Any, ...]:
 
 
 async def test_place_1_a_packet_identifier_is_durable_before_its_first_byte_leaves(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         await begun(broker)
@@ -96,7 +94,7 @@ async def test_place_1_a_packet_identifier_is_durable_before_its_first_byte_leav
 
 
 async def test_place_1_gmqtts_own_publish_is_out_of_reach_of_the_bridge(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         client = BridgeClient("c", bench.outbox, clean_session=False)
@@ -105,7 +103,7 @@ async def test_place_1_gmqtts_own_publish_is_out_of_reach_of_the_bridge(
 
 
 async def test_place_2_a_new_reading_never_takes_the_identifier_of_an_unfinished_exchange(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         await begun(broker)
@@ -119,7 +117,7 @@ async def test_place_2_a_new_reading_never_takes_the_identifier_of_an_unfinished
 
 
 async def test_place_3_a_pubrel_waits_until_the_pubrec_is_durable(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         await begun(broker)
@@ -138,7 +136,7 @@ async def test_place_3_a_pubrel_waits_until_the_pubrec_is_durable(
 
 
 async def test_place_4_a_replayed_publish_carries_dup_and_everything_keeps_its_order(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         await begun(broker)
@@ -154,7 +152,7 @@ async def test_place_4_a_replayed_publish_carries_dup_and_everything_keeps_its_o
 
 
 async def test_place_5_without_a_session_every_reading_in_flight_goes_out_as_new(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         await begun(broker)
@@ -170,7 +168,7 @@ async def test_place_5_without_a_session_every_reading_in_flight_goes_out_as_new
 
 
 async def test_a_finished_exchange_leaves_nothing_behind(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         await begun(broker)
@@ -186,7 +184,7 @@ async def test_a_finished_exchange_leaves_nothing_behind(
 
 
 async def test_a_session_that_the_broker_has_lost_is_given_up_with_its_name(
-    broker: ScriptedBroker, settings: BridgeSettings
+    broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
         first = await broker.next_connect()
@@ -205,7 +203,7 @@ async def test_a_session_that_the_broker_has_lost_is_given_up_with_its_name(
 
 
 async def test_a_session_that_a_broker_has_under_a_new_name_is_not_taken(
-    broker: ScriptedBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
+    broker: SilentBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.session_present = True
     async with publishing(settings) as bench:
@@ -218,7 +216,7 @@ async def test_a_session_that_a_broker_has_under_a_new_name_is_not_taken(
 
 
 async def test_a_refusal_is_logged_once_and_tried_again(
-    broker: ScriptedBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
+    broker: SilentBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     broker.return_code = 5
@@ -232,7 +230,7 @@ async def test_a_refusal_is_logged_once_and_tried_again(
 
 
 async def test_a_broker_that_closes_without_an_answer_is_tried_again(
-    broker: ScriptedBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
+    broker: SilentBroker, settings: BridgeSettings, caplog: pytest.LogCaptureFixture
 ) -> None:
     attempts: asyncio.Queue[None] = asyncio.Queue()
 
@@ -248,7 +246,7 @@ async def test_a_broker_that_closes_without_an_answer_is_tried_again(
     assert caplog.text.count("no connection to the broker") == 1
 
 
-async def test_credentials_are_sent(broker: ScriptedBroker, tmp_path: Path) -> None:
+async def test_credentials_are_sent(broker: SilentBroker, tmp_path: Path) -> None:
     settings = settings_of(tmp_path, broker.port, username="bridge", password="secret")  # noqa: S106
     async with publishing(settings):
         connect = await broker.next_connect()
@@ -262,7 +260,7 @@ def test_the_methods_that_the_client_replaces_are_still_gmqtts() -> None:
         assert hasattr(OutboxStorage, name), f"gmqtt's storage has no {name} any more"
 
 
-async def _next_exchange_packet(broker: ScriptedBroker) -> Packet:
+async def _next_exchange_packet(broker: SilentBroker) -> Packet:
     while isinstance(packet := await broker.next_packet(), Disconnect):
         pass
     return packet

@@ -5,7 +5,7 @@ import contextlib
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 
-from tests.system.raw_client import DEADLINE_SECONDS
+from tests.peers.connection import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
 

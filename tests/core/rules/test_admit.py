@@ -156,15 +156,46 @@ def test_a_session_whose_client_is_away_is_not_given_to_another_user(
     assert payloads(connect_as(harness, "alice").take()) == [b"for alice alone"]
 
 
-def test_a_session_from_before_there_were_users_goes_to_the_first_who_names_it(
-    harness: Harness,
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_session_without_a_user_does_not_pass_to_the_first_who_names_it(
+    harness: Harness, clean: bool, cut: bool
 ) -> None:
-    harness.lose(connect(harness, "c"))
+    anonymous = subscriber(harness, "c", "t", 1)
+    assert connect_as(harness, "alice", clean=clean).take() == [Connack(False, 0x87)]
+    assert not anonymous.closed
+    harness.lose(anonymous)
+    publish(harness, connect(harness, "p"), "t", b"for nobody in particular")
+    if cut:
+        harness.cut()
+    assert connect_as(harness, "alice", clean=clean).take() == [Connack(False, 0x87)]
+    assert payloads(connect(harness, "c").take()) == [b"for nobody in particular"]
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_session_of_a_user_does_not_pass_to_a_client_that_names_none(
+    harness: Harness, clean: bool
+) -> None:
     alice = connect_as(harness, "alice")
-    assert connack_of(alice).session_present
-    harness.lose(alice)
+    subscribe(harness, alice, Subscription("t", 1))
+    for _ in range(2):
+        thief = harness.open_connection(5)
+        thief.send(Connect(5, "c", clean, 0, None, None, None))
+        harness.commit()
+        assert thief.take() == [Connack(False, 0x87)]
+        harness.lose(alice)
+    publish(harness, connect(harness, "p"), "t", b"for alice alone")
+    assert payloads(connect_as(harness, "alice").take()) == [b"for alice alone"]
+
+
+def test_a_session_that_the_operator_gives_to_a_user_is_that_user_s(harness: Harness) -> None:
+    harness.lose(connect(harness, "c"))
+    harness.broker.rules.core.authenticates = True
+    harness.broker.give(harness.session("c"), "alice")
+    harness.commit()
     harness.cut()
-    assert connack_of(connect_as(harness, "bob")) == Connack(False, 0x87)
+    assert connect_as(harness, "bob").take() == [Connack(False, 0x87)]
+    assert connack_of(connect_as(harness, "alice")).session_present
 
 
 def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:

@@ -243,3 +243,50 @@ def test_a_client_without_a_method_is_asked_for_nothing(harness: Harness) -> Non
     assert answered.authentication_method is None
     client.send(Publish("t", b"x", 0, False, False, 0))
     assert harness.broker.effects.take_logins() == []
+
+
+# -- a user that was proven before CONNECT
+
+
+@pytest.mark.parametrize(("username", "code"), [("cellar", 0), ("roof", 0x87), (None, 0x87)])
+def test_who_proves_a_user_twice_proves_the_same(
+    harness: Harness, username: str | None, code: int
+) -> None:
+    client = harness.open_connection(5)
+    client.connection.proven_user = "cellar"
+    asked_for = properties(authentication_method=METHOD, authentication_data=b"first")
+    client.send(Connect(5, "c", False, 0, None, None, None, asked_for))
+    request = asked(harness)
+    harness.broker.authenticated(
+        request.connection, AuthenticationAnswer(0, None, username), harness.now
+    )
+    harness.commit()
+    (connack,) = client.take()
+    assert isinstance(connack, Connack)
+    assert connack.reason_code == code
+
+
+@pytest.mark.parametrize("username", [None, "roof"])
+def test_a_proven_user_needs_no_password_and_is_the_session_s(
+    harness: Harness, username: str | None
+) -> None:
+    harness.broker.rules.core.authenticates = True
+    client = harness.open_connection(4, anonymous=False)
+    client.connection.proven_user = "cellar"
+    client.send(Connect(4, "c", True, 0, None, username, None if username is None else b"x"))
+    harness.commit()
+    assert client.take() == [Connack(False, 0)]
+    assert not harness.broker.effects.take_logins()
+    assert harness.session("c").username == "cellar"
+
+
+def test_a_proven_user_does_not_take_the_session_of_another(harness: Harness) -> None:
+    harness.broker.rules.core.authenticates = True
+    for user, code in (("cellar", 0), ("roof", 5), ("cellar", 0)):
+        client = harness.open_connection(4, anonymous=False)
+        client.connection.proven_user = user
+        client.send(Connect(4, "c", False, 0, None, None, None))
+        harness.commit()
+        (connack,) = client.take()
+        assert isinstance(connack, Connack)
+        assert connack.reason_code == code

@@ -22,7 +22,8 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
-from tests.core.harness import Harness, answer_all, drain, payloads, publish_many, publishes
+from tests.core.draining import answer_all, drain
+from tests.core.harness import Harness, payloads, publish_many, publishes
 from tests.core.mqtt5 import connect, end_of, properties, publish, subscribe, subscriber
 
 

@@ -1,99 +1,32 @@
-"""Who may connect, publish, subscribe and receive: every seam, through packets of both versions."""
+"""Who may connect, publish and subscribe: every seam, through packets of both versions."""
 
 from pathlib import Path
 
 import pytest
 
-from gateway.core.rules.permissions import AccessRules, Client
+from gateway.core.rules.permissions import Client
 from gateway.wire.packets import (
-    Connack,
     Connect,
-    Packet,
     Puback,
     Pubcomp,
-    Publish,
     Pubrec,
     Pubrel,
-    Suback,
-    Subscribe,
-    Subscription,
     Will,
 )
 from tests.core.harness import Client as Peer
-from tests.core.harness import Harness, payloads, publishes
+from tests.core.harness import Harness, publishes
+from tests.core.rules.permitting import (
+    NOT_AUTHORIZED,
+    Rules,
+    answered,
+    both_versions,
+    connack_of,
+    errors,
+    message,
+    subscribed,
+)
 
-NOT_AUTHORIZED = 0x87
 FAILURE = 0x80
-both_versions = pytest.mark.parametrize("version", [4, 5])
-
-
-class Rules(AccessRules):
-    """Forbids what a test names, as pairs of client identifier and topic or filter."""
-
-    def __init__(self) -> None:
-        self.connect: set[str] = set()
-        self.publish: set[tuple[str, str]] = set()
-        self.subscribe: set[tuple[str, str]] = set()
-        self.receive: set[tuple[str, str]] = set()
-        self.asked: list[tuple[str, str, str | None, str]] = []
-
-    def _ask(self, question: str, client: Client) -> None:
-        self.asked.append((question, client.client_id, client.username, client.listener))
-
-    def may_connect(self, client: Client) -> bool:
-        self._ask("connect", client)
-        return client.client_id not in self.connect
-
-    def may_publish(self, client: Client, topic: str) -> bool:
-        self._ask("publish", client)
-        return (client.client_id, topic) not in self.publish
-
-    def may_subscribe(self, client: Client, topic_filter: str) -> bool:
-        self._ask("subscribe", client)
-        return (client.client_id, topic_filter) not in self.subscribe
-
-    def may_receive(self, client: Client, topic: str) -> bool:
-        self._ask("receive", client)
-        return (client.client_id, topic) not in self.receive
-
-
-@pytest.fixture
-def rules(harness: Harness) -> Rules:
-    made = Rules()
-    harness.broker.restrict(made)
-    return made
-
-
-def errors(harness: Harness) -> dict[str, int]:
-    return harness.broker.statistics.errors
-
-
-def connack_of(
-    harness: Harness, version: int, client_id: str, will: Will | None = None
-) -> tuple[Peer, int]:
-    client = harness.open_connection(version)
-    client.send(Connect(version, client_id, True, 0, will, None, None))
-    harness.commit()
-    (connack,) = client.take()
-    assert isinstance(connack, Connack)
-    return client, connack.reason_code
-
-
-def answered(harness: Harness, client: Peer, *packets: Packet) -> list[Packet]:
-    client.send(*packets)
-    harness.commit()
-    return client.take()
-
-
-def subscribed(harness: Harness, client: Peer, *filters: str, qos: int = 2) -> list[int]:
-    wanted = [Subscription(topic_filter, qos) for topic_filter in filters]
-    (suback, *_) = answered(harness, client, Subscribe(1, wanted))
-    assert isinstance(suback, Suback)
-    return list(suback.reason_codes)
-
-
-def message(qos: int, topic: str = "t", *, retain: bool = False) -> Publish:
-    return Publish(topic, b"x", qos, retain, False, 1 if qos else 0)
 
 
 # -- connect
@@ -244,123 +177,6 @@ def test_a_shared_subscription_is_asked_about_without_its_group(
         NOT_AUTHORIZED,
         2,
     ]
-
-
-# -- receive
-
-
-@pytest.mark.parametrize("qos", [0, 1, 2])
-@pytest.mark.parametrize("clean", [True, False])
-def test_a_message_goes_to_those_only_who_may_receive_it(
-    harness: Harness, rules: Rules, qos: int, clean: bool
-) -> None:
-    refused = harness.subscriber("refused", "#", qos, clean=clean)
-    other = harness.subscriber("other", "#", qos, clean=clean)
-    publisher = harness.connect("publisher")
-    rules.receive.add(("refused", "t"))
-    answered(harness, publisher, message(qos), *([Pubrel(1)] if qos == 2 else []))
-    answered(harness, publisher, message(0, "free"))
-    assert [packet.topic for packet in publishes(other.take())] == ["t", "free"]
-    assert [packet.topic for packet in publishes(refused.take())] == ["free"]
-    assert errors(harness) == {"receive_not_authorized": 1}
-    assert harness.broker.statistics.dropped == {}
-
-
-def test_a_message_that_a_client_must_not_receive_does_not_enter_its_queue_while_it_is_away(
-    harness: Harness, rules: Rules
-) -> None:
-    away = harness.subscriber("away", "#", 1)
-    harness.lose(away)
-    rules.receive.add(("away", "t"))
-    answered(harness, harness.connect("publisher"), message(1))
-    assert harness.session("away").queued_count == 0
-
-
-def test_a_5_0_publisher_learns_that_no_client_may_receive_its_message(
-    harness: Harness, rules: Rules
-) -> None:
-    harness.subscriber("refused", "#", 1)
-    publisher = harness.connect("publisher", version=5)
-    publisher.take()
-    rules.receive.add(("refused", "t"))
-    (puback,) = answered(harness, publisher, message(1))
-    assert isinstance(puback, Puback)
-    assert puback.reason_code == 0x10, "no matching subscribers"
-
-
-@pytest.mark.parametrize("qos", [0, 1])
-def test_of_a_shared_subscription_a_member_gets_the_message_that_may_receive_it(
-    harness: Harness, rules: Rules, qos: int
-) -> None:
-    members = [harness.connect(name, version=5) for name in ("refused", "other")]
-    for member in members:
-        member.take()
-        subscribed(harness, member, "$share/group/#", qos=qos)
-    publisher = harness.connect("publisher")
-    rules.receive.add(("refused", "t"))
-    for _ in range(4):
-        answered(harness, publisher, message(qos))
-    assert [len(publishes(member.take())) for member in members] == [0, 4]
-
-
-def test_a_shared_subscription_of_which_no_member_may_receive_counts_as_refused(
-    harness: Harness, rules: Rules
-) -> None:
-    member = harness.connect("refused", version=5)
-    member.take()
-    subscribed(harness, member, "$share/group/#")
-    rules.receive.add(("refused", "t"))
-    answered(harness, harness.connect("publisher"), message(1))
-    assert errors(harness) == {"receive_not_authorized": 1}
-    assert harness.broker.statistics.dropped == {}
-
-
-@pytest.mark.parametrize("clean", [True, False])
-@pytest.mark.parametrize("qos", [0, 1])
-def test_what_is_retained_goes_to_a_new_subscriber_only_where_it_may_receive_it(
-    harness: Harness, rules: Rules, clean: bool, qos: int
-) -> None:
-    publisher = harness.connect("publisher")
-    answered(harness, publisher, message(qos, "t", retain=True), message(qos, "a", retain=True))
-    rules.receive.add(("c", "t"))
-    client = harness.connect("c", clean=clean)
-    client.take()
-    packets = answered(harness, client, Subscribe(1, [Subscription("#", qos)]))
-    assert [packet.topic for packet in publishes(packets)] == ["a"]
-    assert errors(harness) == {"receive_not_authorized": 1}
-
-
-def test_the_values_under_sys_go_to_those_only_who_may_receive_them(
-    harness: Harness, rules: Rules
-) -> None:
-    rules.receive.add(("refused", "$SYS/broker/uptime"))
-    clients = [harness.connect(name) for name in ("refused", "other")]
-    for client in clients:
-        client.take()
-        subscribed(harness, client, "$SYS/#")
-    harness.broker.answer_system_subscriptions(
-        {"$SYS/broker/uptime": b"1", "$SYS/broker/version": b"v"}
-    )
-    harness.flush()
-    assert [payloads(client.take()) for client in clients] == [[b"v"], [b"1", b"v"]]
-    harness.broker.publish_system_values({"$SYS/broker/uptime": b"2"})
-    harness.flush()
-    assert [payloads(client.take()) for client in clients] == [[], [b"2"]]
-
-
-def test_other_rules_hold_for_topics_that_were_published_to_before(harness: Harness) -> None:
-    watch = harness.subscriber("watch", "#", 0)
-    publisher = harness.connect("publisher")
-    answered(harness, publisher, message(0))
-    assert len(publishes(watch.take())) == 1
-    rules = Rules()
-    rules.receive.add(("watch", "t"))
-    harness.broker.restrict(rules)
-    answered(harness, publisher, message(0))
-    assert watch.take() == []
-    harness.broker.restrict(None)
-    answered(harness, publisher, message(0))
-    assert len(publishes(watch.take())) == 1
 
 
 # -- whom a question is about

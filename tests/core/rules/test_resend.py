@@ -12,7 +12,8 @@ from gateway.wire.packets import (
     Pubrec,
     Pubrel,
 )
-from tests.core.harness import Harness, drain, payloads, publish_many, publishes
+from tests.core.draining import drain
+from tests.core.harness import Harness, payloads, publish_many, publishes
 from tests.core.mqtt5 import connect, publish, subscriber
 
 

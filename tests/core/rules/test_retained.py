@@ -1,4 +1,4 @@
-"""Retained messages for a new subscriber cost others nothing, and durable sessions lose none."""
+"""Retained messages for a new subscriber cost others nothing, and persistent sessions lose none."""
 
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def test_a_slow_reader_is_not_given_more_than_it_reads(harness: Harness) -> None
     assert len(wait_for_all(harness, client)) == 2 * SLICE_MESSAGES
 
 
-def test_a_durable_session_has_its_retained_messages_in_the_batch_of_suback(
+def test_a_persistent_session_has_its_retained_messages_in_the_batch_of_suback(
     harness: Harness,
 ) -> None:
     retain_many(harness, SLICE_MESSAGES + 10, qos=1)

@@ -63,7 +63,7 @@ def test_many_filters_over_many_retained_messages_are_worked_on_in_slices(
     assert sorted(kinds, key=str) == [Pingresp, Suback]
 
 
-def test_what_a_durable_session_finds_in_slices_is_on_disk_before_suback(
+def test_what_a_persistent_session_finds_in_slices_is_on_disk_before_suback(
     tmp_path: Path,
 ) -> None:
     limits = Limits()

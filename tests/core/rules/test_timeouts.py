@@ -66,11 +66,11 @@ def test_the_silence_of_a_client_that_is_not_being_read_from_does_not_count(
     harness: Harness,
 ) -> None:
     client = harness.connect("c", keep_alive_seconds=10)
-    harness.broker.set_heard(client.connection, False, harness.now)
+    harness.broker.set_reading(client.connection, False, harness.now)
     harness.advance(14)
     harness.advance(14)
     assert not client.closed
-    harness.broker.set_heard(client.connection, True, harness.now)
+    harness.broker.set_reading(client.connection, True, harness.now)
     harness.advance(14)
     assert not client.closed
     harness.advance(2)

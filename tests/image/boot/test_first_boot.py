@@ -11,7 +11,7 @@ from tests.image.boot.machine import MQTT, PAGE, Machine, powered
 from tests.image.boot.sensor import READINGS_A_FRAME, Board
 from tests.image.boot.subscriber import Subscriber
 from tests.image.device.boot_partition import KEY
-from tests.image.device.test_imager import NETWORK_CONFIG, PSK, SSID, USER_DATA
+from tests.image.device.imager_files import NETWORK_CONFIG, PSK, SSID, USER_DATA
 
 pytestmark = pytest.mark.timeout(1800)
 

@@ -11,11 +11,10 @@ import pytest
 from gateway.core.state import State
 from gateway.store import journal
 from gateway.store.store import Store
-from tests.server.broker import Broker
-from tests.server.client import Client
+from tests.peers.mqtt_bytes import PINGREQ, publish, subscribe
+from tests.server.broker import Broker, log_in
 from tests.server.conftest import Start
 from tests.server.slow_disk import SlowDisk
-from tests.system.mqtt_bytes import PINGREQ, connect, publish, subscribe
 
 PINGRESP = b"\xd0\x00"
 
@@ -31,13 +30,6 @@ def found_after_a_kill(broker: Broker, folder: Path) -> State:
         return store.open([], 0.0).recovered.state
     finally:
         store.close(clean=False)
-
-
-async def log_in(broker: Broker, client_id: str) -> Client:
-    client = await broker.open()
-    client.send(connect(client_id, clean=False))
-    assert (await client.packet())[3] == 0
-    return client
 
 
 async def test_a_retained_message_at_qos_0_is_written_before_its_client_is_answered_anything(

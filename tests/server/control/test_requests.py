@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gateway.server.control import requests
+from tests.peers.mqtt_bytes import publish, subscribe
 from tests.server.broker import Broker, log_in
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import publish, subscribe
 
 
 async def ask(broker: Broker, line: bytes | dict[str, Any]) -> dict[str, Any]:

@@ -7,115 +7,25 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
-import gateway.server.event_loop.authentication as server_authentication
 from gateway.access.passwords import set_password
-from gateway.configuration import Configuration, load
-from gateway.core.sessions.connection import Connection, ConnectionState
-from gateway.server.listeners.stream import MqttProtocol
-from gateway.server.main import Running
+from gateway.core.sessions.connection import ConnectionState
 from gateway.wire.packets import (
     Auth,
     Connack,
     Connect,
     Disconnect,
     Pingreq,
-    Pingresp,
     Publish,
     Subscribe,
     Subscription,
-    Will,
 )
 from tests.access.scram_client import ScramClient
-from tests.server.mqtt5_client import DEADLINE_SECONDS, METHOD, Mqtt5Client, data_of, properties_of
-
-ITERATIONS = 4_096
-
-
-class Broker:
-    """A broker in this process with the users alice and bob, whose passwords are `secret`."""
-
-    def __init__(self, running: Running, passwords: Path) -> None:
-        self.running = running
-        self.passwords = passwords
-        self.port: int = running.listening.shown[0]["port"]
-
-    @property
-    def exchange_count(self) -> int:
-        return self.running.event_loop.authentications.exchange_count
-
-    @property
-    def errors(self) -> dict[str, int]:
-        return self.running.event_loop.broker.statistics.errors
-
-    def connections(self) -> list[Connection]:
-        return list(self.running.event_loop.channels)
-
-    def is_reading(self) -> bool:
-        (protocol,) = self.running.event_loop.channels.values()
-        assert isinstance(protocol, MqttProtocol)
-        return protocol.transport.is_reading()
-
-    async def open(self) -> Mqtt5Client:
-        return await Mqtt5Client.open(self.port)
-
-    async def quiet(self) -> None:
-        """Wait until every connection is gone and nothing of it is left."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while self.connections():
-            assert time.monotonic() < deadline, "a connection outlived its client"
-            await asyncio.sleep(0)
-        assert self.exchange_count == 0
-
-
-@pytest.fixture
-def passwords(tmp_path: Path) -> Path:
-    path = tmp_path / "passwords"
-    for username in ("alice", "bob"):
-        set_password(path, username, b"secret", scram_iterations=ITERATIONS)
-    return path
-
-
-@pytest_asyncio.fixture
-async def broker(
-    tmp_path: Path, passwords: Path, request: pytest.FixtureRequest
-) -> AsyncIterator[Broker]:
-    settings = {
-        "gateway.data_dir": tmp_path / "data",
-        "access.password_file": passwords,
-        "listeners": [{"port": 0, "anonymous": False}],
-        **getattr(request, "param", {}),
-    }
-
-    def configuration() -> Configuration:
-        return load(None, {}, settings, None)
-
-    stop = asyncio.Event()
-    running = await Running.start(configuration(), configuration)
-    ticking = asyncio.create_task(running.until(stop))
-    try:
-        yield Broker(running, passwords)
-    finally:
-        stop.set()
-        await ticking
-        await running.stop()
-        asyncio.get_running_loop().remove_signal_handler(signal.SIGHUP)
-    assert running.event_loop.committer.failure is None
-
-
-def alice(nonce: str = "n-alice") -> ScramClient:
-    return ScramClient("alice", "secret", nonce)
-
-
-async def is_alive(client: Mqtt5Client) -> bool:
-    client.send(Pingreq())
-    return isinstance(await client.receive(), Pingresp)
-
+from tests.peers.connection import DEADLINE_SECONDS
+from tests.peers.packet_client import METHOD, data_of, properties_of
+from tests.server.event_loop.authenticating import ITERATIONS, Broker, alice, is_alive
 
 # -- CONNECT
 
@@ -305,117 +215,6 @@ async def test_reading_pauses_for_a_check_and_goes_on_for_the_clients_answer(
         await client.challenge()
         assert [each.state for each in broker.connections()] == [ConnectionState.AWAITING_AUTH]
         assert broker.is_reading()
-
-
-# -- re-authentication
-
-
-async def test_a_client_reauthenticates_and_is_served_meanwhile(broker: Broker) -> None:
-    async with await broker.open() as client:
-        await client.log_in(alice())
-        for turn in range(3):
-            scram = alice(nonce=f"again-{turn}")
-            client.auth(0x19, scram.first())
-            challenge = await client.challenge()
-            assert await is_alive(client)
-            client.auth(0x18, scram.final(challenge))
-            success = await client.receive()
-            assert isinstance(success, Auth)
-            assert success.reason_code == 0
-            assert scram.trusts(data_of(success))
-            assert broker.exchange_count == 0
-
-
-@pytest.mark.statement("MQTT5-4.12.1-2")
-@pytest.mark.parametrize(("username", "password"), [("bob", "secret"), ("alice", "wrong")])
-async def test_reauthentication_as_another_user_or_without_the_password_ends_the_connection(
-    broker: Broker, username: str, password: str
-) -> None:
-    async with await broker.open() as watcher, await broker.open() as client:
-        await watcher.log_in(alice(), client_id="watcher")
-        watcher.send(Subscribe(1, [Subscription("gone", 0)]))
-        await watcher.receive()
-        scram = alice()
-        client.connect(scram.first(), will=Will("gone", b"c", 0, False))
-        client.auth(0x18, scram.final(await client.challenge()))
-        assert isinstance(await client.receive(), Connack)
-        again = ScramClient(username, password, "again")
-        client.auth(0x19, again.first())
-        client.auth(0x18, again.final(await client.challenge()))
-        assert await client.ending() == 0x87
-        will = await watcher.receive()
-        assert isinstance(will, Publish)
-        assert will.payload == b"c"
-    await broker.quiet()
-
-
-async def test_reauthentication_by_another_method_ends_the_connection(broker: Broker) -> None:
-    async with await broker.open() as client:
-        await client.log_in(alice())
-        client.auth(0x19, alice().first(), method="OTHER")
-        assert await client.ending() == 0x82
-
-
-async def test_an_answer_without_a_question_is_out_of_turn(broker: Broker) -> None:
-    async with await broker.open() as client:
-        await client.log_in(alice())
-        client.auth(0x18, alice().first())
-        assert await client.ending() == 0x82
-
-
-async def test_beginning_anew_in_the_middle_of_reauthentication_is_out_of_turn(
-    broker: Broker,
-) -> None:
-    async with await broker.open() as client:
-        await client.log_in(alice())
-        client.auth(0x19, alice().first())
-        await client.challenge()
-        client.auth(0x19, alice().first())
-        assert await client.ending() == 0x82
-    await broker.quiet()
-
-
-# -- bounds
-
-
-@pytest.mark.parametrize("broker", [{"mqtt.connect_timeout": "200ms"}], indirect=True)
-async def test_a_client_that_does_not_answer_is_let_go(broker: Broker) -> None:
-    async with await broker.open() as client:
-        client.connect(alice().first())
-        await client.challenge()
-        assert await client.ending() is None
-    await broker.quiet()
-    assert broker.errors == {"connect_timeout": 1}
-
-
-@pytest.mark.parametrize("broker", [{"mqtt.connect_timeout": "200ms"}], indirect=True)
-async def test_a_client_that_does_not_finish_reauthentication_is_let_go(broker: Broker) -> None:
-    async with await broker.open() as client:
-        await client.log_in(alice())
-        client.auth(0x19, alice().first())
-        await client.challenge()
-        assert await client.ending() == 0x87
-    await broker.quiet()
-
-
-async def test_exchanges_are_bounded_and_end_with_their_connections(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(server_authentication, "EXCHANGES_MAX", 2)
-    async with await broker.open() as first, await broker.open() as second:
-        for client in (first, second):
-            client.connect(alice().first())
-            await client.challenge()
-        assert broker.exchange_count == 2
-        async with await broker.open() as third:
-            third.connect(alice().first())
-            assert await third.ending() == 0x89
-        assert broker.errors == {"server_busy": 1}
-        first.finish()
-        assert await first.receive() is None
-        async with await broker.open() as fourth:
-            await fourth.log_in(alice())
-    await broker.quiet()
 
 
 # -- the users change

@@ -5,9 +5,9 @@ import socket
 import time
 
 from gateway.server.event_loop.event_loop import BURST_BYTES
+from tests.peers.mqtt_bytes import connect, publish, subscribe
 from tests.server.broker import protocols_of
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import connect, publish, subscribe
 
 READ_BYTES_MAX = 256 * 1024
 """What one read of asyncio or uvloop brings at the most."""

@@ -5,10 +5,10 @@ import dataclasses
 
 import pytest
 
+from tests.peers.mqtt_bytes import DISCONNECT, PINGREQ, Will, connect, publish, subscribe
 from tests.server.broker import log_in, protocols_of
 from tests.server.conftest import Start
 from tests.server.slow_disk import SlowDisk
-from tests.system.mqtt_bytes import DISCONNECT, PINGREQ, Will, connect, publish, subscribe
 
 READ_BYTES_MAX = 256 * 1024
 """What one read of asyncio or uvloop brings at the most."""
@@ -48,7 +48,7 @@ async def test_a_disconnect_that_came_before_the_connection_broke_is_believed(
     behind = protocols_of(broker)["c"].is_behind
     client.send(PINGREQ * PINGS + publish("last", b"word") + DISCONNECT)
     await broker.eventually(behind)
-    client.cut()
+    client.abort()
     await broker.eventually(lambda: "c" not in protocols_of(broker))
     assert (await watch.packet())[4:] == b"lastword"
     watch.send(PINGREQ)

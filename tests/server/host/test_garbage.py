@@ -4,9 +4,9 @@ import gc
 
 import pytest
 
+from tests.peers.mqtt_bytes import DISCONNECT, PINGREQ, publish, subscribe
 from tests.server.broker import Broker
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import DISCONNECT, PINGREQ, publish, subscribe
 
 MISTAKE = b"\xff\xff"
 
@@ -16,15 +16,15 @@ async def come_and_go(broker: Broker, protocol: str, goodbye: bytes) -> None:
     client = await broker.open(1)
     if protocol == "websocket":
         await client.connect_in_frames("client")
-        client.cut()
+        client.abort()
         return
-    await client.connect("client")
+    await client.log_in("client")
     client.send(subscribe(1, ("t", 1)) + publish("t", b"x", qos=1, packet_id=1) + PINGREQ)
     await client.read(5 + 4 + 2)
     client.send(goodbye)
     if goodbye:
         await client.rest()
-    client.cut()
+    client.abort()
 
 
 def cycles_of_ours() -> list[str]:

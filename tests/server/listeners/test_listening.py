@@ -8,9 +8,9 @@ import pytest
 
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
-from tests.server.client import BINARY, frame_of
+from tests.peers.mqtt_bytes import publish, subscribe
+from tests.peers.websocket_client import BINARY, frame_of
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import publish, subscribe
 
 PLAIN = {"protocol": "mqtt"}
 
@@ -33,7 +33,7 @@ async def test_clients_of_all_kinds_of_listeners_meet_on_one_topic(
     ]
     clients = [await broker.open(index) for index in (0, 1, 3)]
     for name, client in zip("abc", clients, strict=True):
-        assert await client.connect(name) == 0
+        assert await client.log_in(name) == 0
         client.send(subscribe(1, ("t", 0)))
         await client.packet()
     page = await broker.open(2)
@@ -68,7 +68,7 @@ async def test_the_socket_of_a_killed_broker_is_replaced(start: Start, path: Pat
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(str(path))
     broker = await start(PLAIN, {"protocol": "unix", "path": str(path)})
-    assert await (await broker.open(1)).connect("a") == 0
+    assert await (await broker.open(1)).log_in("a") == 0
 
 
 async def test_a_socket_at_which_a_process_listens_is_left_alone(start: Start, path: Path) -> None:
@@ -96,20 +96,20 @@ async def test_a_listeners_own_limit_refuses_at_connect_and_gives_a_freed_place(
 ) -> None:
     broker = await start({"protocol": protocol, "max_connections": 1}, PLAIN)
     first = await broker.open()
-    await (first.connect if protocol == "mqtt" else first.connect_in_frames)("a")
+    await (first.log_in if protocol == "mqtt" else first.connect_in_frames)("a")
     refused = await broker.open()
-    assert await (refused.connect if protocol == "mqtt" else refused.connect_in_frames)("b") == 3
+    assert await (refused.log_in if protocol == "mqtt" else refused.connect_in_frames)("b") == 3
     assert broker.errors == {"max_connections": 1}
-    assert await (await broker.open(1)).connect("c") == 0, "the other listener has places"
-    first.cut()
+    assert await (await broker.open(1)).log_in("c") == 0, "the other listener has places"
+    first.abort()
     await broker.eventually(lambda: len(broker.addresses()) == 1)
     late = await broker.open()
-    assert await (late.connect if protocol == "mqtt" else late.connect_in_frames)("d") == 0
+    assert await (late.log_in if protocol == "mqtt" else late.connect_in_frames)("d") == 0
 
 
 async def test_a_client_of_mqtt_5_is_told_0x88(start: Start) -> None:
     broker = await start({"max_connections": 1}, PLAIN)
-    assert await (await broker.open()).connect("a") == 0
+    assert await (await broker.open()).log_in("a") == 0
     refused = await broker.open()
     refused.send(encode(Connect(5, "b", True, 0, None, None, None), 5))
     assert (await refused.packet())[3] == 0x88
@@ -122,5 +122,5 @@ async def test_anonymous_clients_come_in_where_the_listener_allows_it(
     users = tmp_path / "users"
     users.write_text("")
     broker = await start(PLAIN, {"anonymous": False}, users=users)
-    assert await (await broker.open(0)).connect("a") == 0
-    assert await (await broker.open(1)).connect("b") == 5
+    assert await (await broker.open(0)).log_in("a") == 0
+    assert await (await broker.open(1)).log_in("b") == 5

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateway.server.listeners.proxy_header import SIGNATURE
+from tests.peers.mqtt_bytes import PINGREQ, connect
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import PINGREQ, connect
 
 PROXY: dict[str, Any] = {"proxy_protocol": True, "allow_anonymous_network": True}
 PLAIN = {"protocol": "mqtt"}
@@ -32,11 +32,41 @@ async def test_the_address_is_that_of_the_proxy_protocol_however_it_arrives(star
     assert await in_pieces.packet() == PINGRESP
 
 
+async def test_a_line_of_version_1_names_the_address_as_well(start: Start) -> None:
+    broker = await start({**PROXY}, PLAIN)
+    client = await broker.open()
+    client.send(b"PROXY TCP6 2001:db8::7 ::1 40000 1883\r\n" + connect("a"))
+    assert (await client.packet())[3] == 0
+    assert broker.addresses() == ["[2001:db8::7]:40000"]
+
+
+@pytest.mark.parametrize(
+    ("believed", "name", "code", "user"),
+    [(True, b"cellar", 0, "cellar"), (False, b"cellar", 0, None), (True, b"a\nb", None, None)],
+)
+async def test_a_proxy_is_believed_whom_a_certificate_named_where_the_listener_says_so(
+    start: Start, believed: bool, name: bytes, code: int | None, user: str | None
+) -> None:
+    broker = await start({**PROXY, "proxy_protocol_certificates": believed}, PLAIN)
+    proven = b"\x03\0\0\0\0" + struct.pack(">BH", 0x22, len(name)) + name
+    proven = struct.pack(">BH", 0x20, len(proven)) + proven
+    client = await broker.open()
+    addresses = PROXIED[len(SIGNATURE) + 4 :]
+    head = b"\x21\x11" + struct.pack(">H", len(addresses) + len(proven))
+    client.send(SIGNATURE + head + addresses + proven + connect("a"))
+    if code is None:
+        assert await client.rest() == b""
+        assert broker.errors == {"proxy_header": 1}
+    else:
+        assert (await client.packet())[3] == code
+        assert broker.running.event_loop.broker.state.sessions["a"].username == user
+
+
 async def test_a_connection_of_the_proxys_own_keeps_its_address(start: Start) -> None:
     broker = await start({**PROXY}, PLAIN)
     client = await broker.open()
     client.send(OWN)
-    assert await client.connect("a") == 0
+    assert await client.log_in("a") == 0
     assert broker.addresses()[0].startswith("127.0.0.1:")
 
 
@@ -48,7 +78,7 @@ async def test_websocket_behind_a_proxy_has_the_header_first(start: Start) -> No
     assert broker.addresses() == ["192.0.2.7:40000"]
 
 
-@pytest.mark.parametrize("sent", [connect("a"), SIGNATURE + b"\x21\x11\xff\xff", b"PROXY TCP4 "])
+@pytest.mark.parametrize("sent", [connect("a"), SIGNATURE + b"\x21\x11\xff\xff", b"PROXY \r\n"])
 async def test_a_connection_without_the_header_is_closed_and_counted(
     start: Start, sent: bytes
 ) -> None:
@@ -72,8 +102,8 @@ async def test_a_client_that_leaves_within_its_header_leaves_nothing_behind(star
     client = await broker.open()
     client.send(PROXIED[:20])
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 1)
-    client.cut()
+    client.abort()
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 0)
     late = await broker.open()
     late.send(PROXIED)
-    assert await late.connect("b") == 0
+    assert await late.log_in("b") == 0

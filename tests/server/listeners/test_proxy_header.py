@@ -36,7 +36,48 @@ ACCEPTED = [
     (header(0x20, 0x00, b""), None),
     (header(0x20, 0x11, IPV4), None),
     (header(0x20, 0xFF, b"anything"), None),
+    (b"PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n", "192.0.2.7:40000"),
+    (b"PROXY TCP6 2001:db8::7 ::1 5 6\r\n", "[2001:db8::7]:5"),
+    (b"PROXY UNKNOWN\r\n", None),
+    (b"PROXY UNKNOWN ffff::1 ffff::2 65535 65535\r\n", None),
 ]
+
+
+def field(kind: int, value: bytes) -> bytes:
+    return struct.pack(">BH", kind, len(value)) + value
+
+
+def ssl_field(client: int, verify: int, *fields: bytes) -> bytes:
+    return field(0x20, struct.pack(">BI", client, verify) + b"".join(fields))
+
+
+VERSION, NAME = field(0x21, b"TLSv1.3"), field(0x22, "kellér".encode())
+
+
+@pytest.mark.parametrize(
+    ("fields", "user"),
+    [
+        (b"", None),
+        (ssl_field(0x03, 0, VERSION, NAME), "kellér"),
+        (ssl_field(0x05, 0, NAME), "kellér"),
+        (field(0x04, b"pad") + ssl_field(0x07, 0, NAME), "kellér"),
+        (ssl_field(0x01, 0, NAME), None),
+        (ssl_field(0x03, 1, NAME), None),
+        (ssl_field(0x03, 0, VERSION), None),
+        (ssl_field(0x03, 0, field(0x22, b"\xff")), None),
+        (field(0x20, b"\x03\0\0"), None),
+        (NAME, None),
+        (ssl_field(0x03, 0, NAME)[:-1], None),
+        (ssl_field(0x03, 0, NAME[:-1]), None),
+    ],
+)
+def test_a_verified_certificate_s_common_name_is_the_user(fields: bytes, user: str | None) -> None:
+    read = header_of(header(0x21, 0x11, IPV4 + fields))
+    assert read is not None
+    assert (read.address, read.user) == ("192.0.2.7:40000", user)
+    own = header_of(header(0x20, 0x11, IPV4 + fields))
+    assert own is not None
+    assert own.user is None
 
 
 @pytest.mark.parametrize(("data", "address"), ACCEPTED)
@@ -54,7 +95,14 @@ def test_a_header_tells_the_clients_address_and_its_own_length(
     ("data", "message"),
     [
         (b"\x10\x0c\x00\x04MQTT", "expected a header"),
-        (b"PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n", "expected a header"),
+        (b"PROXY TCP5 192.0.2.7 10.0.0.1 40000 1883\r\n", "expected TCP4 or TCP6"),
+        (b"PROXY TCP4 192.0.2.7 10.0.0.1 40000\r\n", "expected TCP4 or TCP6"),
+        (b"PROXY TCP4 2001:db8::1 10.0.0.1 40000 1883\r\n", "expected TCP4 or TCP6"),
+        (b"PROXY TCP4 192.0.2.7 10.0.0.1 65536 1883\r\n", "expected TCP4 or TCP6"),
+        (b"PROXY TCP4 192.0.2.7 10.0.0.1 -1 1883\r\n", "expected TCP4 or TCP6"),
+        (b"PROXY \xff\r\n", "expected TCP4 or TCP6"),
+        (b"PROXY " + 101 * b"x", "more than 107 bytes"),
+        (b"PROXX", "expected a header"),
         (SIGNATURE[:-1] + b"\r", "expected a header"),
         (header(0x11, 0x11, IPV4), "0x20 or 0x21"),
         (header(0x22, 0x11, IPV4), "0x20 or 0x21"),
@@ -71,7 +119,13 @@ def test_what_is_no_header_is_refused_as_soon_as_that_is_certain(data: bytes, me
         header_of(data)
 
 
-@given(st.one_of(st.binary(max_size=300), st.binary(max_size=300).map(SIGNATURE.__add__)))
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.binary(max_size=300).map(SIGNATURE.__add__),
+        st.binary(max_size=120).map(b"PROXY TCP4 ".__add__),
+    )
+)
 def test_any_bytes_are_a_header_or_awaited_or_refused(data: bytes) -> None:
     try:
         read = header_of(data)

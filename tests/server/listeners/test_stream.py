@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.server.listeners.stream import text_of
+from tests.peers.mqtt_bytes import connect
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import connect
 
 PLAIN = {"protocol": "mqtt"}
 
@@ -46,7 +46,7 @@ async def test_a_peer_s_socket_may_have_any_name(start: Start, path: Path, name:
         peer.send(b"\x00\x00")  # wrong: the name goes into the log as well
         assert await loop.sock_recv(peer, 100) == b""
     other = await broker.open()
-    assert await other.connect("other") == 0
+    assert await other.log_in("other") == 0
 
 
 @given(st.one_of(st.binary(max_size=108), st.text(max_size=108), st.none()))

@@ -6,19 +6,7 @@ from random import Random
 import aiomqtt
 import pytest
 
-from tests.server.client import (
-    BINARY,
-    CLOSE,
-    CONTINUATION,
-    PING,
-    PONG,
-    TEXT,
-    Client,
-    close_code_of,
-    frame_of,
-)
-from tests.server.conftest import Start
-from tests.system.mqtt_bytes import (
+from tests.peers.mqtt_bytes import (
     DISCONNECT,
     PINGREQ,
     Kind,
@@ -27,13 +15,25 @@ from tests.system.mqtt_bytes import (
     publish,
     subscribe,
 )
+from tests.peers.websocket_client import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    PING,
+    PONG,
+    TEXT,
+    WebSocketClient,
+    close_code_of,
+    frame_of,
+)
+from tests.server.conftest import Start
 
 WEBSOCKET = {"protocol": "websocket"}
 PLAIN = {"protocol": "mqtt"}
 PINGRESP = b"\xd0\x00"
 
 
-async def closed_with(client: Client) -> int:
+async def closed_with(client: WebSocketClient) -> int:
     """The code of the broker's close frame, which has to come next, and then the end."""
     opcode, payload = await client.frame()
     assert opcode == CLOSE
@@ -176,7 +176,7 @@ async def test_thousands_of_empty_frames_are_taken_in_turns(start: Start) -> Non
     client, other = await broker.open(), await broker.open(1)
     assert await client.connect_in_frames("a") == 0
     client.send(frame_of(BINARY) * 10_500 + frame_of(BINARY, PINGREQ))
-    assert await other.connect("b") == 0
+    assert await other.log_in("b") == 0
     assert await client.packet_in_frames() == PINGRESP
 
 
@@ -186,7 +186,7 @@ async def test_a_text_frame_ends_the_connection_with_1003_and_the_will_goes_out(
 ) -> None:
     broker = await start(WEBSOCKET, PLAIN)
     watcher = await broker.open(1)
-    assert await watcher.connect("watcher") == 0
+    assert await watcher.log_in("watcher") == 0
     watcher.send(subscribe(1, ("will", 0)))
     await watcher.packet()
     client = await broker.open()
@@ -252,7 +252,7 @@ async def test_a_disconnect_is_answered_with_a_close_frame_and_the_end_awaits_th
 async def test_a_close_frame_of_the_client_is_answered_and_is_no_disconnect(start: Start) -> None:
     broker = await start(WEBSOCKET, PLAIN)
     watcher = await broker.open(1)
-    assert await watcher.connect("watcher") == 0
+    assert await watcher.log_in("watcher") == 0
     watcher.send(subscribe(1, ("will", 0)))
     await watcher.packet()
     client = await broker.open()
@@ -290,7 +290,7 @@ async def test_a_slow_reader_over_websocket_is_read_no_more_until_it_catches_up(
     assert await client.connect_in_frames("slow") == 0
     client.send(frame_of(BINARY, subscribe(1, ("t", 1))))
     await client.packet_in_frames()
-    assert await publisher.connect("publisher") == 0
+    assert await publisher.log_in("publisher") == 0
     payload = b"x" * 100
     for number in range(1, 501):
         publisher.send(publish("t", payload, qos=1, packet_id=number))
@@ -323,7 +323,7 @@ async def test_no_frames_at_all_make_the_broker_stumble(start: Start) -> None:
         client.finish()
         await client.rest()
     assert broker.errors["websocket_frame"] > 50
-    assert await (await broker.open(1)).connect("still here") == 0
+    assert await (await broker.open(1)).log_in("still here") == 0
 
 
 async def test_somebody_elses_client_delivers_qos_2_over_websocket(start: Start) -> None:

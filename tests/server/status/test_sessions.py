@@ -45,6 +45,7 @@ async def test_of_a_session_s_subscriptions_and_deliveries_a_bounded_number_is_l
     detail = session_detail_of(session, WallClock())
     assert len(detail["subscriptions"]) == len(detail["inflight"]) == LISTED_MAX
     assert detail["subscription_count"] == LISTED_MAX + 1
+    assert (detail["username"], detail["denials"]) == (None, 0)
     assert detail["subscriptions"][0] == {"filter": "t/1", "qos": 1}
     assert detail["inflight"][0] == {
         "packet_id": 1,

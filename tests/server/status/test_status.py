@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 
 from gateway.server.status.status import COMMIT_SLOW_SECONDS
+from tests.peers.mqtt_bytes import publish
 from tests.server.broker import log_in
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import publish
 
 
 async def test_a_broker_that_is_well_warns_of_nothing(start: Start) -> None:

@@ -16,31 +16,31 @@ from gateway.wire.packets import (
     Subscribe,
     Subscription,
 )
+from tests.peers.mqtt_bytes import connect
+from tests.peers.packet_client import PacketClient
+from tests.peers.websocket_client import BINARY, frame_of
 from tests.server.broker import Broker
-from tests.server.client import BINARY, frame_of
 from tests.server.conftest import Start
-from tests.server.mqtt5_client import Mqtt5Client
 from tests.system.broker_process import BrokerProcess
-from tests.system.mqtt_bytes import connect
 
 PLAIN = {"protocol": "mqtt"}
 TOPIC_COUNT = 75
 TOPICS_PAGE = Path(__file__).parents[3] / "docs" / "system-topics.md"
 
 
-async def client_of(broker: Broker, client_id: str) -> Mqtt5Client:
-    client = await Mqtt5Client.open(broker.listeners[0]["port"])
+async def client_of(broker: Broker, client_id: str) -> PacketClient:
+    client = await PacketClient.open(broker.listeners[0]["port"])
     client.connect(None, method=None, client_id=client_id)
     assert isinstance(await client.receive(), Connack)
     return client
 
 
-async def subscribe(client: Mqtt5Client, topic_filter: str) -> None:
+async def subscribe(client: PacketClient, topic_filter: str) -> None:
     client.send(Subscribe(1, [Subscription(topic_filter, 2)]))
     assert isinstance(await client.receive(), Suback)
 
 
-async def publishes(client: Mqtt5Client, count: int) -> dict[str, str]:
+async def publishes(client: PacketClient, count: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for _ in range(count):
         packet: Packet | None = await client.receive()
@@ -179,7 +179,7 @@ async def test_sys_interval_changes_while_the_broker_runs() -> None:
     broker = BrokerProcess('[mqtt]\nsys_interval = "never"')
     try:
         await asyncio.to_thread(broker.start)
-        async with await Mqtt5Client.open(broker.port) as client:
+        async with await PacketClient.open(broker.port) as client:
             client.connect(None, method=None)
             assert isinstance(await client.receive(), Connack)
             await subscribe(client, "$SYS/broker/uptime")

@@ -9,8 +9,8 @@ from gateway.core.sessions.session import Session
 from gateway.core.state import State
 from gateway.server.status import totals
 from gateway.server.status.totals import SLICE_STEPS, SessionTotals, Totals, Walk
+from tests.peers.mqtt_bytes import connect, publish, subscribe
 from tests.server.conftest import Start
-from tests.system.mqtt_bytes import connect, publish, subscribe
 
 MESSAGE_BYTES = len(b"\0\1t1234")
 
@@ -40,10 +40,10 @@ async def test_a_status_that_takes_many_ticks_counts_every_session_once(
         client.send(subscribe(1, ("t", 1)))
         await client.packet()
         if number % 2:
-            client.cut()
+            client.abort()
     await broker.eventually(lambda: broker.status()["connections"]["open"] == 3)
     publisher = await broker.open()
-    await publisher.connect("publisher")
+    await publisher.log_in("publisher")
     publisher.send(publish("t", b"x", qos=1, packet_id=1))
     assert (await publisher.packet())[0] == 0x40
     status = await broker.running.status.current()

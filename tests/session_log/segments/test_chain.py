@@ -153,7 +153,7 @@ async def test_a_file_of_the_same_number_with_another_hash_counts_more_than_the_
     assert head is not None
     assert head.segment == 3
     assert head.sha256 != newest.sha256
-    assert "the file is believed" in caplog.text
+    assert "the file is taken as right" in caplog.text
 
 
 def test_a_chain_of_a_later_version_is_refused_in_a_sentence_and_left_alone(

@@ -21,10 +21,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Will, connect
 from tests.store.golden import version_5
 from tests.store.golden.programs import AWAY, HERE, Programs
-from tests.system.mqtt_bytes import Kind, Will, connect
-from tests.system.raw_client import RawClient
 
 PASSWORD = b"correct horse"
 HELD = ((11, "late/1", "held in the tables"), (13, "late/2", "held in the journal"))
@@ -43,7 +43,7 @@ class Story:
         self._owed: dict[str, list[tuple[str, str]]] = {}
         self._retained: dict[str, str] = {}
 
-    async def lasting(self, name: str, *, will: Will | None = None) -> RawClient:
+    async def lasting(self, name: str, *, will: Will | None = None) -> ByteClient:
         """A client with a persistent session; `owned` names its user."""
         user = {"username": "owner", "password": PASSWORD} if name == "owned" else {}
         data = connect(name, clean=False, will=will, **user)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ class Story:
 
     async def _subscribe_5(self) -> None:
         five = await self._programs.client("five", version_5.connect("five", lasting=True))
-        await five.send(version_5.subscribe(1, "five/#", 1, identifier=7))
+        await five.send_all(version_5.subscribe(1, "five/#", 1, identifier=7))
         await five.expect(Kind.SUBACK, 1)
         self._owed["five"] = []
         five.cut()
@@ -114,7 +114,7 @@ class Story:
 
     async def _publish_5(self, topic: str, payload: str) -> None:
         sender = await self._programs.client("sender", version_5.connect("sender", lasting=False))
-        await sender.send(version_5.publish(topic, payload.encode(), 1))
+        await sender.send_all(version_5.publish(topic, payload.encode(), 1))
         await sender.expect(Kind.PUBACK, 1)
         self._owed["five"].append((topic, payload))
         sender.cut()

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.peers.byte_client import ByteClient
 from tests.system.broker_process import free_port
-from tests.system.raw_client import RawClient
 
 DEADLINE_SECONDS = 30.0
 HERE = Path(__file__).resolve().parents[3]
@@ -108,10 +108,10 @@ class Programs:
             assert time.monotonic() < deadline, f"expected: {what}; {self.output()[-2000:]}"
             time.sleep(0.02)
 
-    async def client(self, client_id: str, connect: bytes) -> RawClient:
+    async def client(self, client_id: str, connect: bytes) -> ByteClient:
         """A client whose CONNECT was accepted."""
-        client = await RawClient.open(self.port)
-        await client.send(connect)
+        client = await ByteClient.open(self.port)
+        await client.send_all(connect)
         connack = await client.receive()
         assert connack.return_code == 0, f"{client_id}: {connack}"
         client.session_present = connack.session_present

@@ -12,12 +12,12 @@ import pytest
 
 from gateway.session_log.segments.names import segments_in
 from gateway.store.formats import JOURNAL_IS_FILES
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, connect
 from tests.session_log.chains import check_chain
 from tests.session_log.stage import segments_of
 from tests.store.golden import version_5
 from tests.store.golden.programs import Programs
-from tests.system.mqtt_bytes import Kind, connect
-from tests.system.raw_client import RawClient
 
 HERE = Path(__file__).parent
 FORMATS = sorted(int(path.stem) for path in HERE.glob("*.json"))
@@ -35,7 +35,7 @@ class Golden:
             archive.extractall(directory, filter="data")
         self.programs = Programs(directory)
 
-    async def client(self, name: str) -> RawClient:
+    async def client(self, name: str) -> ByteClient:
         """A client that comes back to its session."""
         if name == "five":
             packet = version_5.connect(name, lasting=True)
@@ -64,7 +64,7 @@ class Golden:
         client.cut()
         return found
 
-    async def _take(self, name: str, client: RawClient) -> list[str]:
+    async def _take(self, name: str, client: ByteClient) -> list[str]:
         message = await client.take()
         if name != "five":
             return [message.topic, message.payload.decode()]
@@ -115,7 +115,7 @@ async def test_todays_broker_finds_and_delivers_all_that_an_earlier_format_holds
         shown = (await programs.ask("session", client_id=name))["subscriptions"]
         assert {each["filter"]: each["qos"] for each in shown} == filters, name
     if golden.number >= SESSIONS_HAVE_OWNERS:
-        thief = await RawClient.open(programs.port)
+        thief = await ByteClient.open(programs.port)
         assert (await thief.connect("owned", clean=False)).return_code != 0
         thief.cut()
     holder = await golden.client("holder")

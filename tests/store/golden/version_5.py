@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.system.mqtt_bytes import Kind, Received, packet, string
+from tests.peers.mqtt_bytes import Kind, Received, packet, string
 
 NEVER = 0xFFFFFFFF
 SESSION_EXPIRY = b"\x11" + NEVER.to_bytes(4, "big")

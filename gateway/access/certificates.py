@@ -1,0 +1,265 @@
+"""The certificate of a TLS listener: read, checked, and made into a context for handshakes.
+
+Loading ends in a handshake of the certificate with itself, in memory: it proves that certificate
+and key serve clients, and reads what is in the certificate. Dates are compared by the caller: at
+the start of a machine without a clock of its own they mean little.
+"""
+
+import datetime
+import os
+import ssl
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.access.revocation import Issued, NotDer, revoked_in
+
+CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2; those of 1.3 are all current. Forward secrecy and authenticated encryption only."""
+
+FILE_BYTES_MAX: Final = 1 << 20
+"""Of each file. A revocation list of this size names 25,000 certificates, which takes some 50 ms
+to read; a chain has a few kilobytes."""
+
+WARNING_DAYS: Final = 30
+"""Before its end a certificate is warned of: certbot renews at 30 days, so that one that is
+younger was not renewed."""
+
+DAY_SECONDS: Final = 86_400
+_NO_CHECK_TIME: Final = 0x200000
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which the module `ssl` has no name for."""
+
+_ROUND_TRIPS_MAX: Final = 10
+_VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+_MODES: Final = {
+    "none": ssl.CERT_NONE,
+    "optional": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+
+
+class CertificateError(Exception):
+    """A certificate cannot be used; the message names the file, what is wrong and the mend."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TlsFiles:
+    """The files of one listener, and what it wants of clients."""
+
+    certificate: Path
+    key: Path
+    ca: Path | None = None
+    """The authorities of clients' certificates."""
+    crl: Path | None = None
+    client_certificates: str = "none"
+    """`none`, `optional` or `required`."""
+    username: str = "common_name"
+    """Which part of a client's certificate is its user: see `gateway.access.peer_names`."""
+    min_version: str = "1.2"
+    alpn: str = "mqtt"
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files that there are."""
+        named = (self.certificate, self.key, self.ca, self.crl)
+        return [path for path in named if path is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """A certificate that can be served with."""
+
+    file: Path
+    context: ssl.SSLContext
+    subject: str
+    not_before: float
+    """Seconds since 1970, as `not_after`."""
+    not_after: float
+    revoked: frozenset[Issued]
+    """Clients' certificates that the revocation list names."""
+
+    def days_left(self, now: float) -> int:
+        """Return whole days until the certificate ends, negative ones after that."""
+        return int((self.not_after - now) // DAY_SECONDS)
+
+    def problem_at(self, now: float) -> str | None:
+        """Return what is wrong with the dates at a time, in a sentence with the mend."""
+        if now < self.not_before:
+            date = _date_of(self.not_before)
+            return f"{self.file}: not valid before {date}: look at this machine's clock"
+        if now >= self.not_after:
+            return f"{self.file}: expired on {_date_of(self.not_after)}: renew it"
+        return None
+
+    def warning_at(self, now: float) -> str | None:
+        """Return that the certificate ends soon, or what is wrong with its dates already."""
+        days = self.days_left(now)
+        if now < self.not_before or days >= WARNING_DAYS or days < 0:
+            return self.problem_at(now)
+        date = _date_of(self.not_after)
+        return f"{self.file}: expires on {date}, in {days} days: renew it"
+
+
+def load(files: TlsFiles) -> Loaded:
+    """Read a listener's files.
+
+    Raises:
+        CertificateError: one of them cannot be used.
+    """
+    certificate = files.certificate
+    _read_pem(certificate, b"CERTIFICATE", "a certificate")
+    _check_key(files.key)
+    context = _context_of(files)
+    _accept_clients(context, files)
+    described = _described(files)
+    subject = ", ".join(value for part in described["subject"] for _, value in part)
+    return Loaded(
+        file=certificate,
+        context=context,
+        subject=subject,
+        not_before=ssl.cert_time_to_seconds(described["notBefore"]),
+        not_after=ssl.cert_time_to_seconds(described["notAfter"]),
+        revoked=_revoked_of(files.crl),
+    )
+
+
+def _context_of(files: TlsFiles) -> ssl.SSLContext:
+    """Return a context that serves the certificate, and asks clients for none yet."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = _VERSIONS[files.min_version]
+    context.set_ciphers(CIPHERS)
+    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+    # All that is offered is good: a client without AES in hardware takes what it is fast at.
+    context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+    context.set_alpn_protocols([files.alpn])
+    try:
+        # Without a password OpenSSL would ask for one at the terminal.
+        context.load_cert_chain(files.certificate, files.key, password=b"")
+    except ssl.SSLError as error:
+        raise CertificateError(_chain_problem(files, error)) from None
+    except OSError as error:
+        raise CertificateError(f"{files.certificate}: cannot be read: {error.strerror}") from None
+    return context
+
+
+def _chain_problem(files: TlsFiles, error: ssl.SSLError) -> str:
+    certificate, key = files.certificate, files.key
+    if error.reason == "KEY_VALUES_MISMATCH":
+        return (
+            f"{key}: does not belong to the certificate {certificate}: name the key that it was "
+            "made with"
+        )
+    return f"{certificate}, {key}: cannot be used: {said_by(error)}"
+
+
+def _accept_clients(context: ssl.SSLContext, files: TlsFiles) -> None:
+    """Let clients prove who they are by a certificate, as far as the files want that."""
+    context.verify_mode = _MODES[files.client_certificates]
+    if files.ca is not None:
+        _read_pem(files.ca, b"CERTIFICATE", "the certificates of clients' authorities")
+        _load_trusted(context, files.ca)
+    if files.crl is not None:
+        _read_pem(files.crl, b"X509 CRL", "a revocation list")
+        _load_trusted(context, files.crl)
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+
+
+def _load_trusted(context: ssl.SSLContext, path: Path) -> None:
+    try:
+        context.load_verify_locations(path)
+    except ssl.SSLError as error:
+        raise CertificateError(f"{path}: cannot be used: {said_by(error)}") from None
+    except OSError as error:
+        raise CertificateError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _revoked_of(crl: Path | None) -> frozenset[Issued]:
+    if crl is None:
+        return frozenset()
+    try:
+        return revoked_in(_read_pem(crl, b"X509 CRL", "a revocation list"))
+    except NotDer as error:
+        raise CertificateError(f"{crl}: cannot be used: {error}") from None
+
+
+def _check_key(path: Path) -> None:
+    content = _read_pem(path, b"PRIVATE KEY", "a private key")
+    if b"ENCRYPTED" in content:
+        raise CertificateError(
+            f"{path}: is encrypted, and nothing here knows its passphrase; mend: "
+            f"openssl pkey -in {path} -out NEW, then chmod 600 NEW"
+        )
+    mode = path.stat().st_mode
+    if mode & (stat.S_IRWXO | stat.S_IWGRP):
+        raise CertificateError(
+            f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} lets others at it; "
+            f"mend: chmod 600 {path}, or 640 with a group of the broker's own"
+        )
+
+
+def _read_pem(path: Path, label: bytes, what: str) -> bytes:
+    """Return a file in which there is a block of PEM whose label ends with `label`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+    except OSError as error:
+        mend = "name the file, or make a set with: oncegate tls init DIR"
+        if isinstance(error, PermissionError):
+            mend = f"let the user {os.geteuid()} that this runs as read it"
+        raise CertificateError(f"{path}: cannot be read: {error.strerror}; {mend}") from None
+    if len(content) > FILE_BYTES_MAX:
+        raise CertificateError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
+    if label + b"-----" not in content:
+        begin = f"-----BEGIN {label.decode()}-----"
+        raise CertificateError(
+            f"{path}: is not {what} in PEM, a text with {begin} in it; of a DER file openssl makes "
+            "one, with -inform DER"
+        )
+    return content
+
+
+def _described(files: TlsFiles) -> dict[str, Any]:
+    """Return what is in the certificate, by a handshake with a client that trusts it alone."""
+    path = files.certificate
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    # Not |=: the names of flags that Python does not know are lost with it.
+    client.verify_flags = ssl.VerifyFlags(int(ssl.VERIFY_X509_PARTIAL_CHAIN) | _NO_CHECK_TIME)
+    _load_trusted(client, path)
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [
+        _context_of(files).wrap_bio(to_server, to_client, server_side=True),
+        client.wrap_bio(to_client, to_server),
+    ]
+    try:
+        for _ in range(_ROUND_TRIPS_MAX):
+            hands_shaken = [_has_shaken_hands(end) for end in reversed(ends)]
+            if all(hands_shaken):
+                break
+        described = ends[1].getpeercert()
+    except ssl.SSLError as error:
+        raise CertificateError(
+            f"{path}: no client would accept it: {said_by(error)}; it has to be a server's"
+        ) from None
+    assert described, "what was verified can be read"
+    return described
+
+
+def _has_shaken_hands(end: ssl.SSLObject) -> bool:
+    try:
+        end.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    return True
+
+
+def said_by(error: ssl.SSLError) -> str:
+    """Return OpenSSL's reason, without the place in its source."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message
+    return (error.reason or str(error)).lower().replace("_", " ")
+
+
+def _date_of(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")

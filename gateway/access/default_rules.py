@@ -1,0 +1,35 @@
+"""The rules of a broker that has users and is reached from the network, where no file has others.
+
+Each user has topics of its own, reads what the sensors say, and writes nothing else. Listeners that
+let everyone in, on loopback or because the operator allows it, stay as open as they are.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from gateway.access.rule_line import quoted
+from gateway.access.rules_file import RulesFile, parse
+
+NAME: Final = "the default rules"
+SENSORS: Final = "sensors/#"
+"""What the bridge alone writes: the readings of docs/formats/readings.md."""
+HEALTH: Final = "oncegate-health/+"
+"""Where the card's health check sends itself a message, as the bridge's user."""
+
+
+def default_rules(*, open_listeners: Sequence[str], bridge_user: str | None) -> RulesFile:
+    """Return the default rules.
+
+    Args:
+        open_listeners: the listeners at which everything is allowed.
+        bridge_user: the user whose client writes `sensors/#`; None: a client at an open listener.
+    """
+    lines = ["# what holds without [access] rules_file: oncegate acl show"]
+    lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
+    if bridge_user is not None:
+        user = quoted(bridge_user)
+        lines.append(f"allow user {user} publish {SENSORS}")
+        lines.append(f"allow user {user} publish,subscribe {HEALTH}")
+    lines.append(f"allow user * subscribe {SENSORS}")
+    lines.append("allow user * publish,subscribe users/%u/#")
+    return parse("".join(f"{line}\n" for line in lines).encode(), NAME)

@@ -1,0 +1,140 @@
+"""Topic patterns of access rules: placeholders, and the first pattern that covers a filter.
+
+A pattern is an MQTT topic filter in which `%u` stands for the user, `%c` for the client identifier
+and `%%` for a percent sign. What stands for them must not change what a pattern means: a name that
+is empty or has `+`, `#` or `/` in it, or that would make the first level begin with `$`, makes the
+pattern match nothing, as in Mosquitto.
+
+A pattern covers a filter when every topic that the filter matches is one that the pattern matches.
+A topic name is a filter without wildcards, so that one search answers both questions.
+"""
+
+import re
+from typing import Final
+
+from gateway.wire.topics import validate_topic_filter
+
+LEVELS_MAX: Final = 128
+"""Levels of a pattern; the default of `max_topic_levels` for the topics themselves."""
+
+NOTHING: Final = 1 << 30
+"""The number of no rule: behind all others."""
+
+_PLACEHOLDER = re.compile("%(.?)", re.DOTALL)
+_FORBIDDEN = re.compile("[+#/\x00]")
+
+
+def pattern_error(pattern: str) -> str | None:
+    """Return what is wrong with a pattern and what mends it; None if nothing is."""
+    for match in _PLACEHOLDER.finditer(pattern):
+        if match[1] not in ("u", "c", "%"):
+            return (
+                f"{match[0]!r} is no placeholder: use %u (user), %c (client id) or %% (a percent)"
+            )
+    error = validate_topic_filter(_PLACEHOLDER.sub("x", pattern))
+    if error is None and pattern.count("/") >= LEVELS_MAX:
+        return f"the pattern has more than {LEVELS_MAX} levels"
+    if error is None and pattern.startswith("$share/"):
+        return "$share/<group>/ is not part of a pattern: write the filter alone"
+    return error
+
+
+def has_placeholder(pattern: str) -> bool:
+    """Return whether a pattern depends on the client."""
+    return any(match[1] in ("u", "c") for match in _PLACEHOLDER.finditer(pattern))
+
+
+def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
+    """Return the pattern for one client; None: it matches nothing of this client's."""
+    values = {"u": username, "c": client_id, "%": "%"}
+    for match in _PLACEHOLDER.finditer(pattern):
+        value = values[match[1]]
+        if not value or _FORBIDDEN.search(value) is not None:
+            return None
+    made = _PLACEHOLDER.sub(lambda match: values[match[1]] or "", pattern)
+    return None if made.startswith("$") and not pattern.startswith("$") else made
+
+
+class _Node:
+    """A level of patterns."""
+
+    __slots__ = ("children", "entries")
+
+    def __init__(self) -> None:
+        self.children: dict[str, _Node] = {}
+        self.entries: list[tuple[int, int]] = []
+        """Numbers and kinds of the rules whose pattern ends here, in order."""
+
+
+class PatternTree:
+    """Numbered patterns; `first` is the lowest number that covers a topic or filter.
+
+    A lookup visits the nodes that lie on the way of the topic, not all patterns.
+    """
+
+    def __init__(self) -> None:
+        self._root = _Node()
+        self._everything: list[tuple[int, int]] = []
+        self.size = 0
+        """How many patterns there are."""
+
+    def add(self, pattern: str | None, number: int, kinds: int) -> None:
+        """Add a pattern without placeholders; None: all topics. Numbers come in rising order.
+
+        `kinds` is a set of bits; a lookup asks for one of them.
+        """
+        self.size += 1
+        if pattern is None:
+            self._everything.append((number, kinds))
+            return
+        node = self._root
+        for level in pattern.split("/"):
+            node = node.children.setdefault(level, _Node())
+        node.entries.append((number, kinds))
+
+    def first(self, levels: list[str], kind: int) -> int:
+        """Return the lowest number of a pattern of this kind that covers the filter of `levels`.
+
+        Returns:
+            The number, or NOTHING.
+        """
+        best = _first_of(self._everything, kind, NOTHING)
+        count = len(levels)
+        # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
+        hidden = levels[0].startswith("$")
+        stack = [(self._root, 0)]
+        while stack:
+            node, index = stack.pop()
+            wild = index > 0 or not hidden
+            children = node.children
+            rest = children.get("#") if wild else None
+            if rest is not None:  # "#" also matches its parent level (section 4.7.1.2)
+                best = _first_of(rest.entries, kind, best)
+            if index == count:
+                best = _first_of(node.entries, kind, best)
+                continue
+            level = levels[index]
+            if level == "#":
+                if not index and "+" in children:
+                    # A topic has at least one level: "+/#" is all that "#" is.
+                    rest = children["+"].children.get("#")
+                    if rest is not None:
+                        best = _first_of(rest.entries, kind, best)
+                continue
+            single = children.get("+") if wild else None
+            if single is not None:
+                stack.append((single, index + 1))
+            if level != "+":
+                same = children.get(level)
+                if same is not None:
+                    stack.append((same, index + 1))
+        return best
+
+
+def _first_of(entries: list[tuple[int, int]], kind: int, best: int) -> int:
+    for number, kinds in entries:
+        if number >= best:
+            return best
+        if kinds & kind:
+            return number
+    return best

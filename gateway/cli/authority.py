@@ -1,0 +1,245 @@
+"""A private authority in a folder, for a cabinet that has none: made with the `openssl` program.
+
+What is in the folder::
+
+    ca.pem                  the authority's certificate, which clients and the broker are given
+    server.pem, server.key  of the gateway
+    clients/NAME.pem, .key  of a client; its common name is NAME
+    crl.pem                 what was revoked
+    authority/              the authority's key, and its list of what it issued
+
+Nothing that is there is overwritten; a file is under its name when it is whole. Keys are ECDSA
+P-256, whose signatures are cheap for small machines on both sides, and are readable by their owner
+only from their first byte.
+"""
+
+import datetime
+import ipaddress
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+PROGRAM: Final = "openssl"
+PROGRAM_SECONDS: Final = 60.0
+AUTHORITY_DAYS: Final = 3_650
+"""Ten years: to replace it, every client has to be visited."""
+
+COMMON_NAME_CHARACTERS_MAX: Final = 64
+"""Of X.509. What is longer is cut: clients look at the alternative names."""
+
+CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}")
+"""It is a file's name, and a common name, which has 64 characters at most."""
+
+HOST_NAME: Final = re.compile(r"(?!-)[A-Za-z0-9.*-]{1,253}(?<!-)")
+
+_CONFIGURATION: Final = """
+[req]
+distinguished_name = subject
+prompt = no
+string_mask = utf8only
+x509_extensions = authority
+[subject]
+CN = {name}
+[authority]
+basicConstraints = critical, CA:TRUE, pathlen:0
+keyUsage = critical, keyCertSign, cRLSign
+subjectKeyIdentifier = hash
+[issued]
+basicConstraints = critical, CA:FALSE
+keyUsage = critical, digitalSignature
+extendedKeyUsage = {usage}
+authorityKeyIdentifier = keyid
+{alternatives}
+[ca]
+default_ca = ours
+[ours]
+certificate = {folder}/ca.pem
+private_key = {folder}/authority/ca.key
+database = {folder}/authority/index
+new_certs_dir = {folder}/authority
+crlnumber = {folder}/authority/crlnumber
+default_md = sha256
+default_crl_days = {crl_days}
+unique_subject = no
+rand_serial = yes
+policy = any
+string_mask = utf8only
+[any]
+commonName = supplied
+"""
+
+
+class AuthorityError(Exception):
+    """A certificate cannot be made; the message has the reason and the mend."""
+
+
+class Authority:
+    """The authority of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.ca = self.folder / "ca.pem"
+        self.crl = self.folder / "crl.pem"
+        self._own = self.folder / "authority"
+
+    @property
+    def server(self) -> tuple[Path, Path]:
+        """The gateway's certificate and its key."""
+        return self.folder / "server.pem", self.folder / "server.key"
+
+    def client(self, name: str) -> tuple[Path, Path]:
+        """Return a client's certificate and its key. Raises AuthorityError for what is no name."""
+        if CLIENT_NAME.fullmatch(name) is None:
+            raise AuthorityError(f"{name!r}: a client's name has 1 to 64 of A-Z a-z 0-9 . _ @ -")
+        return self.folder / "clients" / f"{name}.pem", self.folder / "clients" / f"{name}.key"
+
+    def make(self, name: str) -> bool:
+        """Make the authority where there is none; return whether it was made."""
+        if self.ca.exists():
+            if not (self._own / "ca.key").exists():
+                raise AuthorityError(
+                    f"{self._own / 'ca.key'}: is not there: bring the authority's folder back to "
+                    "issue certificates, or name another directory"
+                )
+            return False
+        if not self.folder.exists():
+            self.folder.mkdir(parents=True)
+            self.folder.chmod(0o755)  # the broker's user comes in; keys have modes of their own
+        self._own.mkdir(exist_ok=True)
+        self._own.chmod(0o700)
+        for file, content in (("index", ""), ("crlnumber", "01\n")):
+            (self._own / file).write_text(content)
+        _make_key(self._own / "ca.key")
+        configuration = self._configuration(name=name)
+        self._run_into(
+            self.ca,
+            *("req", "-new", "-x509", "-config", configuration, "-days", AUTHORITY_DAYS),
+            *("-key", self._own / "ca.key"),
+        )
+        self._list_revoked()
+        return True
+
+    def issue_server(self, names: Iterable[str], days: int) -> bool:
+        """Make the gateway's certificate where there is none; return whether it was made."""
+        wanted = list(names)
+        alternatives = "subjectAltName = " + ", ".join(map(_alternative_of, wanted))
+        return self._issue(self.server, wanted[0], "serverAuth", alternatives, days)
+
+    def issue_client(self, name: str, days: int) -> bool:
+        """Make a client's certificate where there is none; return whether it was made."""
+        return self._issue(self.client(name), name, "clientAuth", "", days)
+
+    def revoke(self, name: str) -> None:
+        """Put a client's certificate on the list."""
+        certificate, _ = self.client(name)
+        if not certificate.exists():
+            raise AuthorityError(f"{certificate}: is not there: nothing to revoke")
+        _run("ca", "-config", self._configuration(), "-revoke", certificate)
+        self._list_revoked()
+
+    def _issue(
+        self, files: tuple[Path, Path], name: str, usage: str, alternatives: str, days: int
+    ) -> bool:
+        certificate, key = files
+        if certificate.exists():
+            return False
+        certificate.parent.mkdir(exist_ok=True)
+        if not key.exists():
+            _make_key(key)
+        configuration = self._configuration(name=name, usage=usage, alternatives=alternatives)
+        request = self._own / "request.csr"
+        _run("req", "-new", "-config", configuration, "-key", key, "-out", request)
+        now = datetime.datetime.now(datetime.UTC)
+        # From yesterday: clocks of small machines differ.
+        dates = [now - datetime.timedelta(days=1), now + datetime.timedelta(days=days)]
+        begin, end = (each.strftime("%Y%m%d%H%M%SZ") for each in dates)
+        self._run_into(
+            certificate,
+            *("ca", "-config", configuration, "-in", request, "-notext", "-batch"),
+            *("-extensions", "issued", "-startdate", begin, "-enddate", end),
+        )
+        request.unlink()
+        return True
+
+    def _list_revoked(self) -> None:
+        self._run_into(self.crl, "ca", "-config", self._configuration(), "-gencrl")
+
+    def _run_into(self, file: Path, *arguments: object) -> None:
+        """Have the program write a file that all may read."""
+        partial = file.with_suffix(".partial")
+        _run(*arguments, "-out", partial)
+        partial.chmod(0o644)
+        partial.rename(file)
+
+    def _configuration(
+        self, name: str = "-", usage: str = "clientAuth", alternatives: str = ""
+    ) -> Path:
+        if re.search(r"[\n\r#$\\\"']", f"{self.folder}{name}"):
+            raise AuthorityError(f"{self.folder}: openssl takes no quotes, #, $ or \\ in a path")
+        file = self._own / "openssl.cnf"
+        text = _CONFIGURATION.format(
+            folder=self.folder,
+            name=name[:COMMON_NAME_CHARACTERS_MAX],
+            usage=usage,
+            alternatives=alternatives,
+            crl_days=AUTHORITY_DAYS,
+        )
+        file.write_text(text)
+        return file
+
+
+def names_of_this_machine() -> list[str]:
+    """Return the names and addresses under which clients may know this machine."""
+    name = socket.gethostname()
+    found = [name, "localhost", "127.0.0.1", "::1"]
+    if "." not in name:
+        found.insert(1, f"{name}.local")
+    for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((far, 9))  # sends nothing: asks for the route
+            except OSError:
+                continue  # no network of this kind
+            found.append(probe.getsockname()[0])
+    return list(dict.fromkeys(found))
+
+
+def _alternative_of(name: str) -> str:
+    try:
+        return f"IP:{ipaddress.ip_address(name)}"
+    except ValueError:
+        if HOST_NAME.fullmatch(name) is None:
+            raise AuthorityError(f"{name!r}: is no host name and no IP address") from None
+        return f"DNS:{name}"
+
+
+def _make_key(path: Path) -> None:
+    partial = path.with_suffix(".partial")
+    options = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    _run("genpkey", *options, "-out", partial)
+    partial.chmod(0o600)
+    partial.rename(path)
+
+
+def _run(*arguments: object) -> None:
+    """Run the program. Raises AuthorityError with what it said."""
+    try:
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PROGRAM_SECONDS,
+            umask=0o077,
+            env=os.environ | {"LC_ALL": "C"},
+        )
+    except FileNotFoundError:
+        raise AuthorityError(f"{PROGRAM} is not there; mend: apt install {PROGRAM}") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no word why"])[-1]
+        raise AuthorityError(f"{PROGRAM} {arguments[0]} failed: {last}")

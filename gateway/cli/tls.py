@@ -1,0 +1,126 @@
+"""`oncegate tls`: certificates for a gateway and its clients, where there is no authority."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.failures import CommandFailed
+
+if TYPE_CHECKING:
+    from gateway.cli.authority import Authority
+
+application = typer.Typer(
+    help="Make certificates for TLS: an authority, the gateway's, clients'; revoke them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+DirectoryArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The directory of the certificates.")
+]
+
+DAYS_DEFAULT = 730
+"""Two years, from yesterday on: below the 825 days beyond which some systems trust none."""
+
+
+@application.command()
+def init(
+    directory: DirectoryArgument,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="HOST",
+            help="A host name or an address under which clients know the gateway, beside those "
+            "that this machine knows of itself. May be given several times.",
+        ),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--client",
+            metavar="NAME",
+            help="Make a certificate of a client, whose user name it is. Several times: several.",
+        ),
+    ] = None,
+    days: Annotated[
+        int, typer.Option("--days", help="How long the certificates hold.", min=1, max=3649)
+    ] = DAYS_DEFAULT,
+) -> None:
+    """Make a private authority, a certificate of the gateway and certificates of clients.
+
+    What is there stays as it is: called again it makes what is missing, another client for example.
+    To renew a certificate, move its .pem away first; the key stays. DIR/authority has the key
+    that can make any client: keep it elsewhere once all is made.
+
+    Examples:
+
+        oncegate tls init /etc/oncegate/tls --name gateway.example --client cellar
+
+        oncegate tls init /etc/oncegate/tls --client roof
+    """
+    from gateway.cli.authority import Authority, AuthorityError, names_of_this_machine
+
+    authority = Authority(directory)
+    clients = client or []
+    names = list(dict.fromkeys([*(name or []), *names_of_this_machine()]))
+    try:
+        for each in clients:
+            authority.client(each)
+        if authority.make(f"Oncegate authority of {names[0]}"):
+            print(f"made {authority.ca}, the authority: clients need it")
+        if authority.issue_server(names, days):
+            print(f"made {authority.server[0]} for {', '.join(names)}")
+        for each in clients:
+            made = authority.issue_client(each, days)
+            certificate, key = authority.client(each)
+            print(f"{'made' if made else 'there is'} {certificate}, and {key.name} beside it")
+    except (AuthorityError, OSError) as error:
+        raise CommandFailed(str(error)) from None
+    _explain(authority, names[0], clients)
+
+
+@application.command()
+def revoke(
+    directory: DirectoryArgument,
+    client: Annotated[str, typer.Argument(metavar="NAME", help="The client's name.")],
+) -> None:
+    """Revoke a client's certificate: the broker refuses it, and ends its connection.
+
+    The broker looks at DIR/crl.pem once a minute, and with `oncegate ctl reload`.
+
+    Example:
+
+        oncegate tls revoke /etc/oncegate/tls cellar
+    """
+    from gateway.cli.authority import Authority, AuthorityError
+
+    authority = Authority(directory)
+    try:
+        authority.revoke(client)
+    except (AuthorityError, OSError) as error:
+        raise CommandFailed(str(error)) from None
+    print(f"revoked {client}: {authority.crl} names it")
+
+
+def _explain(authority: "Authority", host: str, clients: list[str]) -> None:
+    """Print what the configuration needs, and how to try it."""
+    certificate, key = authority.server
+    lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"', "[listeners.tls]"]
+    lines += [f'certificate = "{certificate}"', f'key = "{key}"']
+    trying = f"mosquitto_pub --cafile {authority.ca} -h {host} -p 8883"
+    if clients:
+        lines += [f'ca = "{authority.ca}"', f'crl = "{authority.crl}"']
+        lines += ['client_certificates = "required"']
+        own, own_key = authority.client(clients[0])
+        trying += f" --cert {own} --key {own_key}"
+    else:
+        lines += ["# Clients log in with passwords: [access] password_file, and in [[listeners]]"]
+        lines += ["# anonymous = false"]
+    lines += ["", "# Let the broker's user read the key, where that is not you:"]
+    lines += [
+        f"#   chown oncegate-broker {key}",
+        "# Then try it:",
+        f"#   {trying} -t test -m hello",
+    ]
+    print("\n".join(lines))

@@ -1,0 +1,123 @@
+"""Values of several tables that do not fit together.
+
+Each rule answers with what to use instead. It is asked also where some sections have mistakes of
+their own, so that all mistakes of a file are reported together: rules that need such a section are
+left out, and of `[[listeners]]` and `[[serial]]` the tables without a mistake are looked at.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from gateway.configuration.listener import Listener
+from gateway.configuration.whole import BRIDGE_PROTOCOL_VERSION, Configuration
+
+_EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
+"""Of a bind address that is all addresses of this machine: the version of IP."""
+
+
+def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iterator[str]:
+    """Yield what to use instead, for each rule that is broken.
+
+    Args:
+        configuration: sections that are wrong have their defaults in it, lists their tables
+            without a mistake.
+        wrong: the names of the sections and lists that have mistakes.
+    """
+    yield from _places(configuration, wrong)
+    yield from _serial_ports(configuration)
+    if not {"listeners", "bridge"} & {*wrong} and configuration.bridge.broker is None:
+        yield from _listener_for_the_bridge(configuration)
+    if not {"mqtt", "bridge"} & {*wrong} and configuration.bridge.broker is None:
+        yield from _limits_for_the_bridge(configuration)
+    asks = not all(each.anonymous or each.demands_users for each in configuration.listeners)
+    if "access" not in wrong and configuration.access.password_file is None and asks:
+        yield "[access] password_file where a listener has anonymous = false"
+
+
+def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[str]:
+    # Where no table is without a mistake there is the default one, which is in no file.
+    is_known = "listeners" not in wrong or "listeners" in configuration.given
+    written = configuration.listeners if is_known else ()
+    listeners = [each for each in written if each.path or each.port]
+    for place in _repeated(each.place for each in listeners):
+        yield f"one listener at {place}, not several"
+    page = configuration.api
+    for first, second in _on_one_port(listeners):
+        yield f"another port for the listener at {second.place}: {first.place} includes it"
+    if "api" not in wrong:
+        for each in listeners:
+            if each.path is None and _collide((each.bind, each.port), (page.bind, page.port)):
+                yield f"another [api] port than {page.port}: a listener is at {each.place}"
+    if "gateway" not in wrong:
+        section = configuration.gateway
+        for path in (section.control_socket, section.status_socket):
+            if any(each.path is not None and _same(each.path, path) for each in listeners):
+                yield f"another path for the listener at {path}: it is a control socket's"
+
+
+def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
+    """Yield pairs of listeners: the first has all addresses, that of the second among them."""
+    on_tcp = [each for each in listeners if each.path is None]
+    for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
+        for second in on_tcp:
+            differ = first.place != second.place
+            if differ and _collide((first.bind, first.port), (second.bind, second.port)):
+                yield first, second
+
+
+def _collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Whether the kernel refuses the second of two listening sockets."""
+    if one[1] != other[1] or one[1] == 0:
+        return False
+    for first, second in ((one[0], other[0]), (other[0], one[0])):
+        if first == second or _EVERYWHERE.get(first) in _versions_of(second):
+            return True
+        if first == "localhost" and second in ("127.0.0.1", "::1"):
+            return True
+    return False
+
+
+def _versions_of(bind: str) -> tuple[int, ...]:
+    if bind == "localhost":
+        return (4, 6)
+    return (6,) if ":" in bind else (4,)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.absolute() == other.absolute()
+
+
+def _serial_ports(configuration: Configuration) -> Iterator[str]:
+    ports = configuration.serial
+    for name in _repeated(port.name for port in ports):
+        yield f'one [[serial]] with name = "{name}", not several'
+    for path in _repeated(str(port.path) for port in ports if port.path is not None):
+        yield f'one [[serial]] with path = "{path}", not several'
+    for usb in _repeated(port.usb.lower() for port in ports if port.usb is not None):
+        yield f'one [[serial]] with usb = "{usb}", not several'
+
+
+def _repeated(values: Iterable[str]) -> list[str]:
+    return [value for value, count in Counter(values).items() if count > 1]
+
+
+def _listener_for_the_bridge(configuration: Configuration) -> Iterator[str]:
+    if not any(each.is_plain for each in configuration.listeners):
+        yield (
+            'a listener with protocol = "mqtt" and without proxy_protocol or tls for the bridge, '
+            "on loopback perhaps, or [bridge] broker"
+        )
+
+
+def _limits_for_the_bridge(configuration: Configuration) -> Iterator[str]:
+    mqtt = configuration.mqtt
+    # More exchanges in flight than the broker holds for one client would end the connection.
+    if configuration.bridge_window > mqtt.max_awaiting_rel:
+        yield "a [bridge] window of at most [mqtt] max_awaiting_rel"
+    if not configuration.serial:
+        return
+    if mqtt.maximum_qos < 2:
+        yield "[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker"
+    if BRIDGE_PROTOCOL_VERSION not in mqtt.protocol_versions:
+        yield "4 in [mqtt] protocol_versions for the bridge, or [bridge] broker"

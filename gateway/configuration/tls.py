@@ -1,0 +1,51 @@
+"""TLS at one listener: `tls = { ... }` in `[[listeners]]`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from gateway.configuration.addresses import FilePath
+from gateway.keys.quantities import refusal
+from gateway.keys.section import Section
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tls(Section):
+    """The certificate that a listener serves with, and what it wants of clients."""
+
+    descriptions: ClassVar[Mapping[str, str]] = {
+        "certificate": "PEM file of the server's certificate, and those between it and its root.",
+        "key": "PEM file of its private key, which no other user may read.",
+        "ca": "PEM file of the authorities whose certificates prove who a client is.",
+        "crl": "PEM file of the authorities' revocation lists.",
+        "client_certificates": "Whether clients have to show a certificate.",
+        "username": "Which part of a client's certificate is its user name.",
+        "min_version": "The oldest version of TLS that is accepted.",
+    }
+
+    certificate: Annotated[Path, FilePath()]
+    key: Annotated[Path, FilePath()]
+    ca: Annotated[Path, FilePath()] | None = None
+    crl: Annotated[Path, FilePath()] | None = None
+    client_certificates: Literal["none", "optional", "required"] = "none"
+    username: Literal["common_name", "dns_name", "email", "none"] = "common_name"
+    min_version: Literal["1.2", "1.3"] = "1.2"
+
+    def check(self) -> None:
+        if self.client_certificates == "none":
+            for key in ("ca", "crl"):
+                if getattr(self, key) is not None:
+                    raise refusal(f'client_certificates = "required" or "optional" with {key}')
+        elif self.ca is None:
+            raise refusal("ca, the authorities of clients' certificates, with client_certificates")
+
+    @property
+    def proves_users(self) -> bool:
+        """Whether a client's certificate is a user."""
+        return self.client_certificates != "none" and self.username != "none"
+
+    @property
+    def demands_users(self) -> bool:
+        """Whether every client has proven a user before its CONNECT."""
+        return self.client_certificates == "required" and self.username != "none"

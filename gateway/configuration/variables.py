@@ -1,0 +1,34 @@
+"""Environment variables that begin with `ONCEGATE_` and set no key of the configuration."""
+
+import re
+
+RESERVED = {
+    "ONCEGATE_CONFIG": "the configuration file",
+    "ONCEGATE_READY_FD": "`oncegate up` sets it for its processes",
+    "ONCEGATE_SUPERVISOR_PID": "`oncegate up` sets it for its processes",
+    "ONCEGATE_COMPILE": "whether `make wheel` compiles",
+    "ONCEGATE_MIRROR": "of `make image`",
+    "ONCEGATE_IMAGE": "of `make image-test`",
+    "ONCEGATE_IMAGE_CACHE": "of `make image`",
+    "ONCEGATE_CHAIN_LOG": "of `make image-chain`",
+    "ONCEGATE_CONTAINER_ARCH": "of `make container-test`",
+}
+RESERVED_PREFIX = "ONCEGATE_TEST_"
+"""Of the tests: ONCEGATE_TEST_SEED."""
+
+_SERVICE = re.compile(r"ONCEGATE_(\w+_)?SERVICE_(HOST|PORT(_\w+)?)", re.ASCII)
+_LINK = re.compile(r"ONCEGATE_(\w+_)?PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?", re.ASCII)
+_LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.*", re.ASCII)
+
+
+def is_reserved(name: str, value: str) -> bool:
+    """Whether a variable has another meaning than a key's.
+
+    Kubernetes puts variables into each container for each Service beside it; those of a Service
+    called `oncegate` begin as ours do.
+    """
+    if name in RESERVED or name.startswith(RESERVED_PREFIX) or _SERVICE.fullmatch(name):
+        return True
+    link = _LINK.fullmatch(name)
+    # Only with its value is ONCEGATE_MQTT_PORT no mistyped key.
+    return link is not None and bool(link[2] or _LINK_VALUE.fullmatch(value))

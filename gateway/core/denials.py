@@ -1,0 +1,80 @@
+"""What access rules forbade, by client and kind: counted, and kept for the log.
+
+A client that tries again and again is one entry, so that what it can do to the log is bounded; so
+is the number of entries.
+"""
+
+from typing import Final
+
+ENTRIES_MAX: Final = 1_000
+"""Clients and kinds that are kept apart; what is beyond them is only counted."""
+
+SECONDS_BETWEEN_LINES: Final = 60.0
+"""Between two lines about the same kind from the same client."""
+
+_TOPIC_CHARACTERS_MAX: Final = 200
+
+
+class Denial:
+    """What one client was forbidden, of one kind."""
+
+    def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
+        self.reason = reason
+        """As it is counted in the status's `errors`."""
+        self.client_id = client_id
+        self.username = username
+        self.topic = topic
+        """The last topic or filter, cut to what fits into a line."""
+        self.count = 0
+        """Since the last line."""
+        self.next_line_at = 0.0
+
+
+class Denials:
+    """Denials that the log does not have yet, or has had within the last minute."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], Denial] = {}
+        self.left_out = 0
+        """Denials beyond `ENTRIES_MAX` since the last `take`."""
+
+    def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
+        """Count one."""
+        key = (client_id, reason)
+        entry = self._entries.get(key)
+        if entry is None:
+            if len(self._entries) >= ENTRIES_MAX:
+                self.left_out += 1
+                return
+            entry = Denial(reason, client_id, username, topic)
+            self._entries[key] = entry
+        entry.count += 1
+        entry.username = username
+        entry.topic = topic[:_TOPIC_CHARACTERS_MAX]
+
+    def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
+        """Return the lines that are due, each with its client; the rest comes with the next call.
+
+        At most `count_max` of them.
+        """
+        if not self._entries:
+            return []
+        lines: list[tuple[str, str]] = []
+        for key, entry in list(self._entries.items()):
+            if now < entry.next_line_at:
+                continue
+            if not entry.count:
+                del self._entries[key]
+            elif len(lines) < count_max:
+                user = "" if entry.username is None else f" of user {entry.username!r}"
+                times = "once" if entry.count == 1 else f"{entry.count} times"
+                sentence = f"{entry.reason} {times}, {entry.topic!r} last"
+                lines.append((f"client {entry.client_id!r}{user}: {sentence}", entry.client_id))
+                entry.count = 0
+                entry.next_line_at = now + SECONDS_BETWEEN_LINES
+        if self.left_out and len(lines) < count_max:
+            lines.append(
+                (f"{self.left_out} denials of further clients; the counters have them", "")
+            )
+            self.left_out = 0
+        return lines

@@ -1,0 +1,68 @@
+"""Rights are taken back: routes are made again, and connections end that must not go on.
+
+What was taken away counts for the next message. Queues keep what they had been given.
+"""
+
+from gateway.core.core import Core
+from gateway.core.records.kinds import CloseReason
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.permissions import CONNECT_REFUSED
+from gateway.core.sessions.session import Session
+from gateway.core.violation import NOT_AUTHORIZED, Violation
+
+CREDENTIALS_CHANGED = "the credentials of its user have changed"
+CONNECT_FORBIDDEN = "its client may not connect any more"
+
+
+class Revoking:
+    """Applies other rules and other users to what there is already."""
+
+    def __init__(self, core: Core, disconnecting: Disconnecting) -> None:
+        self.core = core
+        self.state = core.state
+        self.permissions = core.permissions
+        self.statistics = core.statistics
+        self.disconnecting = disconnecting
+
+    def apply(self) -> None:
+        """Have routes made again: whom a topic reaches may be other clients than before."""
+        tree = self.state.tree
+        tree.refuses = self.permissions.refuses_receive if self.permissions.restricted else None
+        tree.forget_all_routes()
+
+    def know_users(self, users: frozenset[str] | None) -> None:
+        """Forbid everything to the users of sessions that are not among `users`; None: to none."""
+        gone: set[str] = set()
+        if users is not None and self.core.authenticates:
+            for session in self.state.sessions.values():
+                if session.username is not None and session.username not in users:
+                    gone.add(session.username)
+        self.permissions.forbid(frozenset(gone))
+        self.apply()
+
+    def give(self, session: Session, username: str) -> None:
+        """Let a session belong to a user."""
+        self.core.recorder.session_owned(session, username)
+        self.permissions.forget(session)
+        self.apply()
+
+    def enforce(self, changed: frozenset[str], now: float) -> int:
+        """End the connections of users in `changed`, and those that rules forbid."""
+        ended = 0
+        for session in list(self.state.sessions.values()):
+            connection = session.connection
+            if connection is None:
+                continue
+            if self.core.authenticates and connection.username in changed:
+                detail = CREDENTIALS_CHANGED
+            elif self.permissions.restricted and self.permissions.refuses_connect(
+                connection, session.client_id
+            ):
+                detail = CONNECT_FORBIDDEN
+            else:
+                continue
+            ended += 1
+            self.statistics.deny(CONNECT_REFUSED, session, detail)
+            violation = Violation(CONNECT_REFUSED, NOT_AUTHORIZED, detail)
+            self.disconnecting.end(connection, CloseReason.KICKED, now, violation)
+        return ended

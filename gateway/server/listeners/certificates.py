@@ -1,0 +1,208 @@
+"""The certificates of the TLS listeners while the broker runs: looked at again, and replaced.
+
+New files are used from the next handshake on; connections go on, but for those whose certificate a
+new revocation list names. Files that cannot be used change nothing.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.access.certificates import CertificateError, Loaded, TlsFiles, load
+from gateway.access.revocation import Issued
+from gateway.core.violation import NOT_AUTHORIZED
+from gateway.server.listeners.stream import MqttProtocol
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 60.0
+"""How often the files are looked at: certbot renews by itself, and informs no other program."""
+
+SETTLE_SECONDS: Final = 2.0
+"""Certificate and key are two files: read once neither changes any more."""
+
+WARNINGS_SECONDS: Final = 86_400.0
+"""A certificate that ends soon is warned of once a day."""
+
+REVOKED: Final = "tls_certificate_revoked"
+"""How connections are counted that end because their client's certificate was revoked."""
+
+Signature = tuple[tuple[int, int, int] | None, ...]
+
+
+class Certificates:
+    """What one listener serves with."""
+
+    def __init__(self, files: TlsFiles) -> None:
+        """Load the files. Raises CertificateError."""
+        self.files = files
+        self.signature = signature_of(files.paths)
+        """Of the files that are in use."""
+        self._tried = self.signature
+        """Of the files that were read last."""
+        self.settling: Signature | None = None
+        """Of files that have changed since, when they were looked at last."""
+        self.loaded = load(files)
+        self.problem: str | None = None
+        """Why what is on disk now is not used."""
+        self.peers: dict[MqttProtocol, Issued] = {}
+        """The clients' certificates of open connections."""
+        self.shown: list[dict[str, Any]] = []
+        """What the status shows, for each address of the listener."""
+
+    def candidate(self, now: float) -> Loaded:
+        """Return what is on disk. Raises CertificateError where it cannot be used now."""
+        self._tried = signature_of(self.files.paths)
+        try:
+            loaded = load(self.files)
+            problem = loaded.problem_at(now)
+            if problem is not None:
+                raise CertificateError(problem)
+        except CertificateError as error:
+            if self.problem != str(error):
+                logger.error("the certificate in use stays as it was: %s", error)
+            self.problem = str(error)
+            raise
+        return loaded
+
+    def is_outdated(self) -> bool:
+        """Return whether the files are others than those in use.
+
+        An expired certificate that was served from the start on is not: nothing better is there.
+        """
+        return self.problem is not None or signature_of(self.files.paths) != self.signature
+
+    def use(self, loaded: Loaded) -> None:
+        """Serve with what was loaded from the next handshake on."""
+        self.loaded = loaded
+        self.signature = self._tried
+        self.problem = None
+        for peer, issued in list(self.peers.items()):
+            if issued in loaded.revoked:
+                end_revoked(peer)
+
+    def show(self, now: float) -> None:
+        """Bring what the status shows up to date."""
+        loaded = self.loaded
+        for entry in self.shown:
+            entry["certificate"] = {
+                "subject": loaded.subject,
+                "not_after_ms": int(loaded.not_after * 1000),
+                "days_left": loaded.days_left(now),
+                "problem": self.problem or loaded.warning_at(now),
+            }
+
+
+class CertificateWatch:
+    """Looks after the certificates of all listeners."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """`clock` is wall time, in seconds since 1970."""
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self.all: list[Certificates] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._warned_at = float("-inf")
+
+    def add(self, files: TlsFiles) -> Certificates:
+        """Load a listener's certificates. Raises CertificateError."""
+        added = Certificates(files)
+        self.all.append(added)
+        return added
+
+    def start(self) -> None:
+        """Look at the files from now on."""
+        if self.all:
+            self._warn()
+            self._look_later(LOOK_SECONDS)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def candidates(self) -> list[tuple[Certificates, Loaded]]:
+        """Return what is on disk for every listener whose files have changed, for `use`.
+
+        Raises:
+            CertificateError: nothing of it is used then.
+        """
+        now = self._clock()
+        return [(each, each.candidate(now)) for each in self.all if each.is_outdated()]
+
+    def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
+        """Serve with these; return whether any is another one than before."""
+        differs = False
+        for certificates, loaded in candidates:
+            differs |= not _is_same(certificates.loaded, loaded)
+            certificates.use(loaded)
+            certificates.show(self._clock())
+        return differs
+
+    def _look_later(self, seconds: float) -> None:
+        self._timer = self._loop.call_later(seconds, self.look)
+
+    def look(self) -> None:
+        """Read the files of listeners where they have changed, once they change no more."""
+        settling = False
+        for each in self.all:
+            signature = signature_of(each.files.paths)
+            if signature not in (each.signature, each.settling):
+                each.settling = signature
+                settling = True
+            elif signature != each.signature or each.problem is not None:
+                self._replace(each)  # dates may be right by now, where they were the problem
+        self._warn()
+        self._look_later(SETTLE_SECONDS if settling else LOOK_SECONDS)
+
+    def _replace(self, certificates: Certificates) -> None:
+        try:
+            loaded = certificates.candidate(self._clock())
+        except CertificateError:
+            return  # logged, and shown as the listener's problem
+        certificates.use(loaded)
+        logger.info("%s was replaced: new connections have it", certificates.files.certificate)
+
+    def _warn(self) -> None:
+        now = self._clock()
+        for each in self.all:
+            each.show(now)
+        if abs(now - self._warned_at) < WARNINGS_SECONDS:
+            return
+        self._warned_at = now
+        for each in self.all:
+            warning = each.loaded.warning_at(now)
+            if warning is not None:
+                logger.warning("%s", warning)
+
+
+def end_revoked(peer: MqttProtocol) -> None:
+    """End a connection whose client's certificate has been revoked."""
+    peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
+
+
+def signature_of(paths: list[Path]) -> Signature:
+    """Return what changes when one of the files does; a file that is not there is None."""
+    return tuple(_stat_of(path) for path in paths)
+
+
+def _stat_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    # Not the time of the contents: other rights matter as well, and copies may keep that time.
+    return found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _is_same(before: Loaded, after: Loaded) -> bool:
+    return (before.subject, before.not_before, before.not_after, before.revoked) == (
+        after.subject,
+        after.not_before,
+        after.not_after,
+        after.revoked,
+    )

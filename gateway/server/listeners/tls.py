@@ -1,0 +1,278 @@
+"""TLS between the socket and the protocol: to the socket a protocol, to the protocol a transport.
+
+OpenSSL works on two buffers in memory, so that the connection counts, and its CONNECT is awaited,
+from its first moment (asyncio's own TLS makes a connection of it only after the handshake), and
+so that a PROXY header may come before. What one read of the socket brings is decrypted together and
+is one call of the protocol, as without TLS. Where that takes longer than a slice, because someone
+sends records without end that have nothing in them, the rest waits for the next turn of the loop.
+
+What OpenSSL writes goes into the socket's buffer within the same call, and the limits of that
+buffer are the protocol's own.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from time import perf_counter
+from typing import Any, Final, cast
+
+from gateway.access.certificates import said_by
+from gateway.access.peer_names import NoUser, user_of
+from gateway.access.revocation import issued_of
+from gateway.server.listeners.certificates import Certificates, end_revoked
+from gateway.server.listeners.handshake_turns import HandshakeTurns
+from gateway.server.listeners.stream import MqttProtocol
+
+HANDSHAKE_FAILED: Final = "tls_handshake"
+CERTIFICATE_REFUSED: Final = "tls_client_certificate"
+RECORD_WRONG: Final = "tls_record"
+"""How what goes wrong is counted in the status's `errors`."""
+
+READ_BYTES: Final = 64 * 1024
+"""More than a record holds: one read of OpenSSL gives one record."""
+
+PIECE_BYTES: Final = 16 * 1024
+"""Encrypted bytes that OpenSSL gets before the clock is looked at: 750 of the shortest records."""
+
+SLICE_SECONDS: Final = 0.002
+"""Of one turn of the loop, for the records of one client."""
+
+_OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
+_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
+
+
+class TlsLayer(asyncio.Transport, asyncio.Protocol):
+    """One connection. Before its handshake is over nothing can be written, only closed."""
+
+    def __init__(
+        self, protocol: MqttProtocol, certificates: Certificates, turns: HandshakeTurns
+    ) -> None:
+        super().__init__()
+        self._protocol = protocol
+        self._certificates = certificates
+        self._turns = turns
+        self._socket: asyncio.Transport
+        self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._unread = b""
+        """Read from the socket, and not given to OpenSSL yet."""
+        self._tls: ssl.SSLObject | None = None
+        """None until the first bytes: what only connects costs no more than without TLS."""
+        self._is_established = False
+        self._is_over = False
+        """Nothing is decrypted or encrypted any more."""
+        self._wants_reading = True
+        self._waits = False
+        """It waits for a turn of the loop: nothing is read meanwhile."""
+
+    # -- towards the socket: a protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Have a client that connected count from now on."""
+        self._socket = cast(asyncio.Transport, transport)
+        self._protocol.connection_made(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes that arrived: of the handshake, or records."""
+        if self._is_over:
+            return
+        self._unread = self._unread + data if self._unread else data
+        if self._waits:
+            return
+        if self._is_established:
+            self._decrypt()
+        elif not self._turns.take(self._shake_hands):
+            self._waits = True
+            self._update_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Pass on that the connection is gone, whichever side ended it."""
+        self._is_over = True
+        self._certificates.peers.pop(self._protocol, None)
+        self._protocol.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Pass on that the peer reads too slowly."""
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Pass on that the peer has caught up."""
+        self._protocol.resume_writing()
+
+    # -- the handshake
+
+    def _shake_hands(self) -> None:
+        self._waits = False
+        if self._is_over:
+            return
+        if self._tls is None:
+            context = self._certificates.loaded.context
+            self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
+        while self._unread and not self._is_established:
+            self._feed()
+            try:
+                self._tls.do_handshake()
+                self._is_established = True
+            except ssl.SSLWantReadError:
+                continue  # as it is after each flight
+            except ssl.SSLError as error:
+                self._flush()  # the alert with the reason
+                self._refuse(error)
+                return
+        self._flush()
+        if not self._is_established or self._takes_peer(self._tls):
+            self._update_reading()
+            if self._is_established and (self._unread or self._received.pending):
+                self._decrypt()
+
+    def _takes_peer(self, tls: ssl.SSLObject) -> bool:
+        """Take note of whom the client's certificate proves; return whether it can go on."""
+        certificates = self._certificates
+        encoded = tls.getpeercert(binary_form=True)
+        if certificates.files.ca is None or encoded is None:
+            return True
+        issued = issued_of(encoded)
+        if issued in certificates.loaded.revoked:
+            end_revoked(self._protocol)  # while its handshake was under way
+            return False
+        try:
+            user = user_of(tls.getpeercert() or {}, certificates.files.username)
+        except NoUser as error:
+            self._end(CERTIFICATE_REFUSED, str(error))
+            return False
+        self._protocol.connection.proven_user = user
+        certificates.peers[self._protocol] = issued
+        return True
+
+    def _refuse(self, error: ssl.SSLError) -> None:
+        said = said_by(error)
+        if error.reason in _NO_TLS:
+            said = "what came is not TLS: use TLS at this port, or the port of a listener without"
+        reason = CERTIFICATE_REFUSED if error.reason in _OF_CERTIFICATES else HANDSHAKE_FAILED
+        self._end(reason, said)
+
+    def _end(self, reason: str, detail: str) -> None:
+        self._is_over = not self._is_established
+        self._protocol.violate(reason, detail)
+
+    # -- records
+
+    def _decrypt(self) -> None:
+        parts: list[bytes] = []
+        due = perf_counter() + SLICE_SECONDS
+        self._feed()
+        wrong = self._read_into(parts)
+        while self._unread and isinstance(wrong, ssl.SSLWantReadError):
+            if perf_counter() >= due:
+                self._waits = True
+                asyncio.get_running_loop().call_soon(self._go_on)
+                break
+            self._feed()
+            wrong = self._read_into(parts)
+        self._flush()  # answers of TLS itself, to a change of keys
+        if parts:
+            self._protocol.data_received(parts[0] if len(parts) == 1 else b"".join(parts))
+        if wrong is None:
+            self.close()  # the client closed TLS: nothing more can come
+        elif not isinstance(wrong, ssl.SSLWantReadError) and not self._is_over:
+            self._end(RECORD_WRONG, said_by(wrong))
+        elif self._waits:
+            self._update_reading()
+
+    def _go_on(self) -> None:
+        self._waits = False
+        if not self._is_over:
+            self._decrypt()
+            self._update_reading()
+
+    def _feed(self) -> None:
+        """Give OpenSSL the next piece of what was read."""
+        unread = self._unread
+        if len(unread) <= PIECE_BYTES:
+            self._received.write(unread)
+            self._unread = b""
+        else:
+            self._received.write(unread[:PIECE_BYTES])
+            self._unread = unread[PIECE_BYTES:]
+
+    def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
+        """Decrypt whole records; return why there is no more, None at the client's end of TLS."""
+        assert self._tls is not None
+        try:
+            while part := self._tls.read(READ_BYTES):
+                parts.append(part)
+        except ssl.SSLError as error:
+            return error
+        return None
+
+    def _flush(self) -> None:
+        if self._to_send.pending:
+            self._socket.write(self._to_send.read())
+
+    def _update_reading(self) -> None:
+        wanted = self._wants_reading and not self._waits
+        if self._socket.is_closing() or wanted == self._socket.is_reading():
+            return
+        if wanted:
+            self._socket.resume_reading()
+        else:
+            self._socket.pause_reading()
+
+    # -- towards the protocol: a transport
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Encrypt and send."""
+        if self._tls is None or not self._is_established or self._is_over:
+            return
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._tls.write(rest) :]
+        except ssl.SSLError:
+            self.abort()  # the client ended TLS with an alert
+            return
+        self._flush()
+
+    def close(self) -> None:
+        """Close when what was written has been sent."""
+        if self._tls is not None and self._is_established and not self._is_over:
+            # It asks for the client's own end of TLS as well, which is not awaited.
+            with contextlib.suppress(ssl.SSLError):
+                self._tls.unwrap()
+            self._flush()
+        self._is_over = True
+        self._socket.close()
+
+    def abort(self) -> None:
+        """Close without sending what was written."""
+        self._is_over = True
+        self._socket.abort()
+
+    def is_closing(self) -> bool:
+        """Return whether the connection is closed or being closed."""
+        return self._socket.is_closing()
+
+    def pause_reading(self) -> None:
+        """Read nothing for now."""
+        self._wants_reading = False
+        self._update_reading()
+
+    def resume_reading(self) -> None:
+        """Read on."""
+        self._wants_reading = True
+        self._update_reading()
+
+    def is_reading(self) -> bool:
+        """Return whether the protocol wants to read."""
+        return self._wants_reading and not self._socket.is_closing()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Set when writing is paused, in encrypted bytes."""
+        self._socket.set_write_buffer_limits(high, low)
+
+    def get_write_buffer_size(self) -> int:
+        """Return the encrypted bytes that wait."""
+        return self._socket.get_write_buffer_size()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Return what the socket knows."""
+        return self._socket.get_extra_info(name, default)

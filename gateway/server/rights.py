@@ -1,0 +1,91 @@
+"""From the configuration to the access rules of a broker, and to the users that it knows."""
+
+from gateway.access.default_rules import default_rules
+from gateway.access.passwords import PasswordFile
+from gateway.access.rules import FileRules
+from gateway.access.rules_file import RulesFile, RulesFileError, load
+from gateway.configuration import Configuration, Listener, Serial
+from gateway.configuration.addresses import host_and_port_of, is_loopback
+from gateway.core.rules.permissions import Client
+from gateway.server.listeners.listening import name_of
+
+
+def rules_of(configuration: Configuration) -> FileRules | None:
+    """Return the rules of a broker; None: everything is allowed.
+
+    Raises:
+        RulesFileError: the file cannot be used, or its rules forbid the bridge its readings.
+    """
+    file = rules_file_of(configuration)
+    if file is None:
+        return None
+    rules = FileRules(file)
+    is_own = configuration.access.rules_file is not None
+    if is_own and configuration.serial and configuration.bridge.broker is None:
+        _refuse_silent_bridge(rules, configuration)
+    return rules
+
+
+def rules_file_of(configuration: Configuration) -> RulesFile | None:
+    """Return the rules of `[access] rules_file`, or the default of a broker with users that is
+    reached from the network. Raises RulesFileError."""
+    path = configuration.access.rules_file
+    if path is not None:
+        return load(path)
+    if configuration.access.password_file is None and not _proves_users(configuration):
+        return None
+    if all(_is_open(listener) for listener in configuration.listeners):
+        return None
+    return default_rules(
+        open_listeners=[name_of(each) for each in configuration.listeners if _is_open(each)],
+        bridge_user=bridge_user_of(configuration),
+    )
+
+
+def bridge_user_of(configuration: Configuration) -> str | None:
+    """Return the user as whom the bridge connects to this broker; None: as none, or elsewhere."""
+    bridge = configuration.bridge
+    if configuration.access.password_file is None:
+        return None
+    if bridge.broker is not None and not is_loopback(host_and_port_of(bridge.broker)[0]):
+        return None
+    return bridge.username
+
+
+def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
+    """Return all users that there are; None: a certificate may name others."""
+    return None if users is None or _proves_users(configuration) else users.usernames
+
+
+def _proves_users(configuration: Configuration) -> bool:
+    """Return whether a certificate may prove who a client is."""
+    return any(listener.proves_users for listener in configuration.listeners)
+
+
+def _is_open(listener: Listener) -> bool:
+    """Return whether all is allowed at a listener without a file of rules: as the operator said."""
+    return not listener.is_reached_from_network or listener.is_open_to_network
+
+
+def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> None:
+    # The bridge speaks 3.1.1, in which a forbidden message is acknowledged and goes nowhere: its
+    # readings would be lost without a word.
+    first = next(each for each in configuration.listeners if each.is_plain)
+    bridge = Client(configuration.bridge.client_id, bridge_user_of(configuration), name_of(first))
+    who = f"user {bridge.username}" if bridge.username else f"client {bridge.client_id}*"
+    for port in configuration.serial:
+        topic = f"sensors/{_device_of(port)}/value"
+        decision = rules.decide(bridge, "publish", topic, qos=2)
+        if not decision.allowed or not rules.may_connect(bridge):
+            problem = (
+                f"{rules.file.name}: the bridge must not publish to {topic}, so that readings "
+                f"would be lost: put this line before all others: allow {who} all sensors/#"
+            )
+            raise RulesFileError([problem])
+
+
+def _device_of(port: Serial) -> str:
+    """Return the name of a device of a port, as its topics have it."""
+    if port.protocol.device_prefix is not None:
+        return f"{port.protocol.device_prefix}0"
+    return (*port.protocol.device_names, port.device or port.name)[0]

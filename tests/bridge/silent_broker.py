@@ -1,0 +1,37 @@
+"""A broker that answers nothing but CONNECT by itself: every other answer is the test's."""
+
+import asyncio
+
+from gateway.wire.packets import Connack, Connect, Packet, Pingreq
+from tests.bridge.broker import DEADLINE_SECONDS
+from tests.peers.scripted_broker import ScriptedBroker, ServerSide
+
+
+class SilentBroker(ScriptedBroker):
+    """`connects` holds each CONNECT; `session_present` and `return_code` go into the CONNACK."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.connects: asyncio.Queue[Connect] = asyncio.Queue()
+        self.packets: asyncio.Queue[Packet] = asyncio.Queue()
+        self.session_present = False
+        self.return_code = 0
+
+    def send(self, packet: Packet) -> None:
+        """Send to the client that came last."""
+        self.connections[-1].send(packet)
+
+    async def next_connect(self) -> Connect:
+        return await asyncio.wait_for(self.connects.get(), DEADLINE_SECONDS)
+
+    async def next_packet(self) -> Packet:
+        return await asyncio.wait_for(self.packets.get(), DEADLINE_SECONDS)
+
+    def receive(self, packet: Packet, connection: ServerSide) -> None:
+        if isinstance(packet, Connect):
+            # A clean session leaves nothing to be present. [MQTT-3.2.2-1]
+            present = self.session_present and not packet.clean_start
+            connection.send(Connack(present, self.return_code))
+            self.connects.put_nowait(packet)
+        elif not isinstance(packet, Pingreq):
+            self.packets.put_nowait(packet)

@@ -1,0 +1,141 @@
+"""The two brokers of the benchmark, each on one core of its own, fresh for every run."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from tests.system.broker_process import BrokerProcess, free_port
+
+MOSQUITTO: Final = "/usr/sbin/mosquitto"
+DEADLINE_SECONDS: Final = 20.0
+
+WINDOW: Final = 100
+"""What the scenarios call window 100 has to be allowed by the broker, in both directions."""
+
+LOG_CHARACTERS: Final = 2_000
+
+MOSQUITTO_SETTINGS: Final = f"""\
+allow_anonymous true
+persistence false
+max_inflight_messages {WINDOW}
+"""
+
+ONCEGATE_SETTINGS: Final = f"""\
+[mqtt]
+max_inflight = {WINDOW}
+max_awaiting_rel = {WINDOW}
+"""
+
+COMPILED: Final = Path(__file__).resolve().parents[3] / "build" / "compiled"
+"""Where `make bench` puts the compiled build."""
+
+
+class BenchmarkFailed(Exception):
+    """A run that measured nothing; the message has what the processes said."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A broker that listens. `process` is asked for commits where it knows them."""
+
+    name: str
+    port: int
+    process_id: int
+    process: BrokerProcess | None = field(default=None, repr=False)
+
+    def journal(self) -> dict[str, Any]:
+        """What the control socket says of the journal; empty for Mosquitto, which has none.
+
+        Raises BenchmarkFailed where the broker has ended."""
+        if self.process is None:
+            return {}
+        try:
+            journal: dict[str, Any] = self.process.ask("status")["journal"]
+        except OSError as error:
+            raise BenchmarkFailed(f"the broker is gone: {self.last_words()}") from error
+        return journal
+
+    def last_words(self) -> str:
+        """What our broker wrote to its log, for a run that failed."""
+        return "" if self.process is None else self.process.standard_error()[-LOG_CHARACTERS:]
+
+    def version(self) -> str:
+        """Of Oncegate, and whether its core is compiled."""
+        assert self.process is not None
+        status = self.process.ask("status")
+        return f"{status['version']}, {'compiled' if status['compiled'] else 'plain Python'}"
+
+
+class CompiledBroker(BrokerProcess):
+    """The broker as its wheel ships it, from beside the checkout or from another one's build."""
+
+    build: Path = COMPILED
+
+    def spawn(self, environment: Mapping[str, str] | None = None) -> None:
+        super().spawn({**(environment or {}), "PYTHONPATH": str(self.build)})
+
+
+@contextmanager
+def mosquitto(directory: Path, queue_messages: int | None = None) -> Iterator[Running]:
+    """Debian's Mosquitto, in memory: its defaults but the scenario's window, and queues of so many
+    messages, or unlimited ones.
+
+    Raises FileNotFoundError where it is not installed, TimeoutError where it does not start.
+    """
+    port = free_port()
+    configuration = directory / "mosquitto.conf"
+    configuration.write_text(
+        f"listener {port} 127.0.0.1\n{MOSQUITTO_SETTINGS}"
+        f"max_queued_messages {queue_messages or 0}\n"
+    )
+    with (directory / "mosquitto.log").open("ab") as log:
+        process = subprocess.Popen([MOSQUITTO, "-c", configuration], stdout=log, stderr=log)
+    try:
+        _wait_for_port(port, process)
+        yield Running("Mosquitto", port, process.pid)
+    finally:
+        process.terminate()
+        process.wait(DEADLINE_SECONDS)
+
+
+@contextmanager
+def oncegate(
+    directory: Path, queue_messages: int | None = None, build: Path = COMPILED
+) -> Iterator[Running]:
+    """Our broker, everything on the disk on which `directory` is."""
+    data_directory = directory / "data"
+    queue = "" if queue_messages is None else f"max_mqueue_len = {queue_messages}\n"
+    broker = CompiledBroker(ONCEGATE_SETTINGS + queue, data_directory=data_directory)
+    broker.build = build
+    try:
+        broker.start()
+        yield Running("Oncegate", broker.port, broker.process_id, broker)
+        broker.stop()
+    finally:
+        broker.remove()
+        shutil.rmtree(data_directory, ignore_errors=True)
+
+
+BROKERS: Final = {"Mosquitto": mosquitto, "Oncegate": oncegate}
+
+
+def pin(process_id: int, core: int) -> None:
+    """Every thread of a process to one core: nobody is measured with more than the other."""
+    for task in Path(f"/proc/{process_id}/task").iterdir():
+        os.sched_setaffinity(int(task.name), {core})
+
+
+def _wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+    raise TimeoutError(f"{process.args!r} does not listen on port {port}: see its log")

@@ -1,0 +1,263 @@
+"""Attacks by those whom the broker does not know yet: before and in CONNECT, and around it."""
+
+import asyncio
+import os
+from itertools import cycle, islice
+from typing import ClassVar, Final
+
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
+from tests.instruments.benchmarks.hostile.memory import Allowance
+from tests.instruments.benchmarks.hostile.packets import (
+    MALFORMED,
+    PROXY_SIGNATURE,
+    authentication,
+    connect5,
+    handshake,
+    proxy_header,
+    unfinished,
+)
+from tests.peers.mqtt_bytes import connect, publish
+
+PACKET_BYTES: Final = 2 * 2**20 - 32
+"""Just below the default of `max_packet_size`."""
+
+
+class Nothing(Attack):
+    """The control: whatever it shows is the instrument's and the machine's own noise."""
+
+    name = "nothing"
+    sentence = "No attack at all: how far apart two calm stretches are on this machine."
+
+    async def run(self, hand: Hand) -> None:
+        """Wait."""
+        await hand.rest()
+
+
+class NeverConnect(Attack):
+    """Open sockets and nothing else."""
+
+    name = "never CONNECT"
+    sentence = "2,000 connections, 1,000 a second, that never send a byte."
+    allowance = Allowance(connections=2_000)
+
+    async def run(self, hand: Hand) -> None:
+        """Open and hold."""
+        async for _ in hand.paced(1_000, 2_000):
+            await hand.open()
+        await hand.rest()
+
+
+class ByteByByte(Attack):
+    """CONNECT in the smallest pieces that there are."""
+
+    name = "CONNECT byte by byte"
+    sentence = "200 connections that send a CONNECT of 60 bytes, one byte each 40 ms."
+    allowance = Allowance(connections=200)
+
+    async def run(self, hand: Hand) -> None:
+        """Send one byte on every connection in turn."""
+        wires = [wire for _ in range(200) if (wire := await hand.open()) is not None]
+        packet = connect("slow".ljust(46, "w"))
+        async for number in hand.paced(25, len(packet)):
+            for wire in wires:
+                wire.send(packet[number : number + 1])
+
+
+class PartialPackets(Attack):
+    """As much in the decoders as a packet may have."""
+
+    name = "unfinished packets"
+    sentence = "32 clients that each send a PUBLISH of 2 MiB without its last byte."
+    allowance = Allowance(connections=32, bounds=("unfinished packets",))
+
+    async def run(self, hand: Hand) -> None:
+        """Send all but the end, and wait."""
+        packet = unfinished(publish("attack/partial", bytes(PACKET_BYTES)))
+        wires = []
+        async for number in hand.paced(32, 32):
+            wire = await hand.client(f"partial{number}")
+            wire.send(packet)
+            wires.append(wire)
+        await hand.rest()
+
+
+class PartialConnects(Attack):
+    """The same before anybody is let in."""
+
+    name = "unfinished CONNECT"
+    sentence = "200 connections, 100 a second, that send 195 kB of a CONNECT of 327 kB."
+    allowance = Allowance(connections=200, bounds=("unfinished packets",))
+
+    async def run(self, hand: Hand) -> None:
+        """Send all but the end, and wait."""
+        field = "x" * 65_000
+        whole = connect(field, username=field, password=field.encode())
+        async for _ in hand.paced(100, 200):
+            wire = await hand.open()
+            if wire is not None:
+                # Its remaining length is that of a packet with five such fields.
+                wire.send(b"\x10\x8f\xfb\x13" + whole[4:])
+        await hand.rest()
+
+
+class MalformedStorm(Attack):
+    """Mistakes of every kind."""
+
+    name = "malformed packets"
+    sentence = "200 clients a second, each cut for one of 16 malformed packets."
+    allowance = Allowance(connections=200)
+
+    async def run(self, hand: Hand) -> None:
+        """Connect, send one, and let the broker close."""
+        packets = cycle(MALFORMED)
+        async for number in hand.paced(200):
+            wire = await hand.open()
+            if wire is not None:
+                wire.send(connect(f"malformed{number % 64}") + next(packets))
+
+
+class WebSocketHosts(Attack):
+    """Names of hosts that take long to look at."""
+
+    name = "odd Host headers"
+    sentence = (
+        "20 WebSocket handshakes a second whose Host and Origin are IDNA names of 15 kB, huge, "
+        "or no names."
+    )
+    allowance = Allowance(connections=64)
+    hosts: ClassVar[tuple[bytes, ...]] = (
+        b"xn--" + b"a" * 15_000,
+        "ä".encode().join([b"x"] * 5_000),
+        b".".join([b"xn--9ca"] * 1_800),
+        b"a." * 7_500,
+        b"[" + b":" * 15_000,
+        b"localhost:" + b"9" * 15_000,
+        b"%00\\@" * 3_000,
+        b"",
+    )
+
+    async def run(self, hand: Hand) -> None:
+        """Ask, and let the broker answer."""
+        hosts = cycle(self.hosts)
+        async for _ in hand.paced(20):
+            host = next(hosts)
+            wire = await hand.open(hand.target.websocket_port)
+            if wire is not None:
+                wire.send(handshake(host, origin=b"http://" + host[:1_000]))
+
+
+class ProxyHeaders(Attack):
+    """Everything but what a proxy says."""
+
+    name = "PROXY headers"
+    sentence = (
+        "200 connections a second to a PROXY listener: headers that are unfinished, wrong, of 4 kB "
+        "or with names that are no UTF-8."
+    )
+    allowance = Allowance(connections=700)
+
+    async def run(self, hand: Hand) -> None:
+        """Send one and keep the connection."""
+        whole = proxy_header(b"\xff\xfe\x01/\x9b[31m")
+        headers = cycle(
+            [
+                whole[:-1],
+                PROXY_SIGNATURE,
+                PROXY_SIGNATURE + b"\x21\x11\xff\xff",
+                PROXY_SIGNATURE + b"\x21\x31\x0f\xf0" + bytes(4_000),
+                PROXY_SIGNATURE + b"\x29\x77\x00\x00",
+                b"PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n",
+                connect("no-proxy"),
+                whole + connect("proxied"),
+                whole + unfinished(connect("proxied")),
+            ]
+        )
+        async for _ in hand.paced(200):
+            wire = await hand.open(hand.target.proxy_port)
+            if wire is not None:
+                wire.send(next(headers))
+
+
+class UnixNames(Attack):
+    """Peers of the Unix socket with names of their own."""
+
+    name = "Unix peers without a name in UTF-8"
+    sentence = (
+        "50 connections a second to the Unix socket, from abstract names and paths of bytes that "
+        "are no UTF-8."
+    )
+    allowance = Allowance(connections=200)
+
+    async def run(self, hand: Hand) -> None:
+        """Connect from each of these names."""
+        folder = os.fsencode(os.path.dirname(hand.target.unix_path))
+        made: list[bytes] = []
+        try:
+            async for number in hand.paced(50):
+                end = b"\xff\xfe\x9b%d" % number
+                path = os.path.join(folder, end)
+                name = (b"\0" + os.urandom(8) + end, path, None)[number % 3]
+                if name == path:
+                    made.append(path)
+                wire = await hand.open_unix(name)
+                if wire is not None:
+                    wire.send(connect(f"unix{number}") if number % 2 else b"\xff")
+        finally:
+            for path in made:
+                os.unlink(path)
+
+
+class OpenExchanges(Attack):
+    """Proofs that are begun and never given."""
+
+    name = "SCRAM exchanges left open"
+    sentence = "300 CONNECTs a second that begin a SCRAM exchange with a nonce of 512 characters."
+    allowance = Allowance(connections=1_000, bounds=("exchanges",))
+
+    async def run(self, hand: Hand) -> None:
+        """Begin, and leave it."""
+        async for number in hand.paced(300):
+            wire = await hand.open(hand.target.password_port)
+            if wire is not None:
+                first = f"n,,n=user{number},r=".encode() + b"n" * 512
+                method = authentication("SCRAM-SHA-256", first)
+                wire.send(connect5(f"scram{number}", properties=method))
+
+
+class WrongPasswords(Attack):
+    """Each costs the broker some 50 ms of a core, and the client nothing."""
+
+    name = "wrong passwords"
+    sentence = "100 CONNECTs a second with a wrong password, each checked with Argon2."
+    allowance = Allowance(connections=400, bounds=("password checks",))
+
+    async def run(self, hand: Hand) -> None:
+        """Ask, and do not wait."""
+        async for number in hand.paced(100):
+            wire = await hand.open(hand.target.password_port)
+            if wire is not None:
+                name = "known" if number % 2 else f"unknown{number}"
+                wire.send(connect(f"guess{number}", username=name, password=b"%d" % number))
+
+
+class ConnectStorm(Attack):
+    """Connections that come and go."""
+
+    name = "connections that come and go"
+    sentence = "500 connections a second that are cut at once, half of them behind a CONNECT."
+    allowance = Allowance(connections=500)
+
+    async def run(self, hand: Hand) -> None:
+        """Open and cut."""
+        ended: list[Wire] = []
+        async for number in hand.paced(500):
+            wire = await hand.open()
+            if wire is None:
+                continue
+            if number % 2:
+                wire.send(connect(f"gone{number % 100}"))
+            ended.append(wire)
+            for old in islice(ended, max(0, len(ended) - 10)):
+                old.cut()
+            del ended[: max(0, len(ended) - 10)]
+            await asyncio.sleep(0)

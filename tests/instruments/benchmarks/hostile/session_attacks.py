@@ -1,0 +1,77 @@
+"""Attacks with sessions: what a client leaves behind, and what it never finishes."""
+
+from typing import Final
+
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand
+from tests.instruments.benchmarks.hostile.memory import Allowance
+from tests.instruments.benchmarks.hostile.packets import connect5, session_expiry
+from tests.peers.mqtt_bytes import Will, connect, publish
+
+WILL_BYTES: Final = 60_000
+HELD_BYTES: Final = 2_000
+
+
+class Wills(Attack):
+    """Clients that end so that something is published for them."""
+
+    name = "wills"
+    sentence = "50 clients a second with a retained QoS 1 will of 60 kB that are cut at once."
+    allowance = Allowance(connections=8, bounds=("wills", "retained messages"))
+
+    async def run(self, hand: Hand) -> None:
+        """Connect and cut."""
+        async for number in hand.paced(50):
+            will = Will(f"attack/will/{number}", bytes(WILL_BYTES), 1, retain=True)
+            wire = await hand.connected(connect(f"will{number}", will=will))
+            wire.cut()
+
+
+class Hoarders(Attack):
+    """Messages that the broker has to keep until a PUBREL comes, which never does."""
+
+    name = "QoS 2 without PUBREL"
+    sentence = (
+        "50 persistent sessions that each send 100 QoS 2 messages of 2 kB, 1,700 a second in all, "
+        "and never PUBREL."
+    )
+    allowance = Allowance(connections=50, sessions=50, bounds=("held messages",))
+
+    async def run(self, hand: Hand) -> None:
+        """Publish up to the limit and wait."""
+        wires = [await hand.client(f"hoarder{number}", clean=False) for number in range(50)]
+        payload = bytes(HELD_BYTES)
+        async for number in hand.paced(17, 100):
+            for wire in wires:
+                wire.send(publish("attack/held", payload, qos=2, packet_id=number + 1))
+        await hand.rest()
+
+
+class TakeoverStorm(Attack):
+    """Two who cannot agree, and many more."""
+
+    name = "takeover storm"
+    sentence = "200 connections a second with one client identifier and a persistent session."
+    allowance = Allowance(connections=200)
+
+    async def run(self, hand: Hand) -> None:
+        """Connect, and connect again."""
+        async for _ in hand.paced(200):
+            wire = await hand.open()
+            if wire is not None:
+                wire.send(connect("contested", clean=False))
+
+
+class SessionChurn(Attack):
+    """Sessions that nobody comes back to."""
+
+    name = "sessions with random names"
+    sentence = "200 new persistent sessions a second that never expire, each left at once."
+    allowance = Allowance(connections=100, sessions=1_000)
+
+    async def run(self, hand: Hand) -> None:
+        """Open and leave."""
+        async for number in hand.paced(200):
+            name = f"random-{number * 2_654_435_761 % 2**32:08x}"
+            never = session_expiry(0xFFFF_FFFF)
+            wire = await hand.connected(connect5(name, clean=False, properties=never))
+            wire.cut()

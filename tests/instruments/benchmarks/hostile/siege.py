@@ -1,0 +1,164 @@
+"""One row: a fresh broker, the honest clients calm, then beside the attack, then calm again."""
+
+import asyncio
+import gc
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tests.instruments.benchmarks.brokers import BenchmarkFailed
+from tests.instruments.benchmarks.hostile.attack import Attack, Target
+from tests.instruments.benchmarks.hostile.attackers import target_text
+from tests.instruments.benchmarks.hostile.besieged import BesiegedBroker, besieged
+from tests.instruments.benchmarks.hostile.figures import growth_of, percentiles_of
+from tests.instruments.benchmarks.hostile.honest import Honest
+from tests.instruments.benchmarks.hostile.memory import allowed_bytes
+
+ROOT: Final = Path(__file__).resolve().parents[4]
+ATTACKER_DEADLINE_SECONDS: Final = 60.0
+ANSWER_BYTES_MAX: Final = 65_536
+LOG_CHARACTERS: Final = 600
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long each stretch lasts, in seconds, and how fast the honest clients publish."""
+
+    calm: float = 6.0
+    attack: float = 3.0
+    settle: float = 1.0
+    """After preparing, and before what is called calm."""
+    after: float = 10.0
+    """From the end of the attack until memory is looked at again; calm is measured in its end."""
+    rate: float = 50.0
+    """Messages a second of each publisher."""
+
+
+class Attacker:
+    """The parent's end of the process that attacks."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def line(self) -> bytes:
+        """Its next line. Raises BenchmarkFailed where there is none."""
+        assert self._process.stdout is not None
+        async with asyncio.timeout(ATTACKER_DEADLINE_SECONDS):
+            line = await self._process.stdout.readline()
+        if not line:
+            raise BenchmarkFailed(f"the attacker ended with {await self._process.wait()}")
+        return line
+
+    async def attack(self) -> Row:
+        """Let it attack; what it did."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"go\n")
+        done: Row = json.loads(await self.line())
+        return done
+
+
+@asynccontextmanager
+async def attacker(attack: type[Attack], seconds: float, target: Target) -> AsyncIterator[Attacker]:
+    """A process that attacks; its connections end with the block."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "tests.instruments.benchmarks.hostile.attackers"),
+        *(attack.__name__, str(seconds), target_text(target)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=ANSWER_BYTES_MAX,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+    )
+    try:
+        yield Attacker(process)
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def besiege(attack: type[Attack], code: Path, directory: Path, plan: Plan) -> Row:
+    """Measure one row. Raises BenchmarkFailed where there is nothing to be measured."""
+    data_directory = Path(tempfile.mkdtemp(dir=directory))
+    try:
+        with besieged(code, data_directory / "data") as broker:
+            return await besiege_running(attack, broker, plan)
+    finally:
+        shutil.rmtree(data_directory, ignore_errors=True)
+
+
+async def besiege_running(attack: type[Attack], broker: BesiegedBroker, plan: Plan) -> Row:
+    """The same on a broker that runs already and that nobody has used."""
+    honest = Honest(broker.port, plan.rate, lambda: broker.is_running)
+    try:
+        await honest.begin()
+        async with attacker(attack, plan.attack, broker.target) as hostile:
+            if await hostile.line() != b"ready\n":
+                raise BenchmarkFailed(f"{attack.name}: could not prepare")
+            await honest.publish_for(plan.settle)
+            calm = percentiles_of(await honest.publish_for(plan.calm))
+            row = await _attacked(broker, honest, hostile, plan)
+        return await _afterwards(attack, broker, honest, plan, row | {"calm_ms": calm})
+    finally:
+        honest.leave()
+
+
+async def _attacked(broker: BesiegedBroker, honest: Honest, hostile: Attacker, plan: Plan) -> Row:
+    counted = await asyncio.to_thread(broker.counted)
+    broker.forget_high_water()
+    before = broker.memory()
+    processor = broker.processor_seconds()
+    end = asyncio.Event()
+    gc.collect()
+    gc.disable()
+    try:
+        publishing = asyncio.create_task(honest.publish_until(end))
+        done = await hostile.attack()
+        end.set()
+        latencies = await publishing
+    finally:
+        end.set()
+        gc.enable()
+    row: Row = {"done": done, "memory_before_bytes": before["now_bytes"], "samples": {}}
+    row["samples"] = {name: len(values) for name, values in latencies.items()}
+    if not broker.is_running:
+        return row | {"ended": _last_words(broker)}
+    if not all(latencies.values()):
+        return row | {"stalled": True, "memory_most_bytes": broker.memory()["most_bytes"]}
+    return row | {
+        "during_ms": percentiles_of(latencies),
+        "memory_most_bytes": broker.memory()["most_bytes"],
+        "processor_seconds": broker.processor_seconds() - processor,
+        "counted": growth_of(counted, await asyncio.to_thread(broker.counted)),
+    }
+
+
+async def _afterwards(
+    attack: type[Attack], broker: BesiegedBroker, honest: Honest, plan: Plan, row: Row
+) -> Row:
+    """The attackers have gone: memory, calm, and what became of the honest messages."""
+    if "during_ms" in row:
+        calm_again = min(plan.calm, plan.after)
+        await asyncio.sleep(plan.after - calm_again)
+        row["after_ms"] = percentiles_of(await honest.publish_for(calm_again))
+        row["memory_after_bytes"] = broker.memory()["now_bytes"]
+        row["memory_most_bytes"] = broker.memory()["most_bytes"]
+    return row | {
+        "attack": attack.__name__,
+        "memory_allowed_bytes": allowed_bytes(attack.allowance),
+        "conservation": asdict(honest.ledger.conservation()),
+    }
+
+
+def _last_words(broker: BesiegedBroker) -> str:
+    return f"exit code {broker.exit_code}: {broker.standard_error()[-LOG_CHARACTERS:].strip()}"

@@ -1,0 +1,242 @@
+"""Attacks by clients that were let in: topics, filters and what is retained."""
+
+from itertools import islice
+from typing import Final
+
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
+from tests.instruments.benchmarks.hostile.memory import Allowance
+from tests.instruments.benchmarks.hostile.packets import (
+    connect5,
+    deep_topic,
+    long_topic,
+    mixed_filters,
+    publish_with_alias,
+)
+from tests.peers.mqtt_bytes import DISCONNECT, PINGREQ, connect, publish, subscribe, unsubscribe
+
+TOPIC_BYTES: Final = 64_000
+LEVELS: Final = 128
+"""The default of `max_topic_levels`."""
+ALIASES: Final = 16
+"""The default of `max_topic_alias`."""
+FILTERS_A_PACKET: Final = 100
+RETAINED_PREPARED: Final = 20_000
+PREPARED_AT_ONCE: Final = 500
+
+
+class AliasFlood(Attack):
+    """Topic aliases, and connections that end."""
+
+    name = "topic aliases of closed connections"
+    sentence = (
+        "20 clients a second, one after the other, that give 16 numbers to topics of 64 kB and go."
+    )
+    allowance = Allowance(connections=4, bounds=("topic aliases",))
+
+    async def run(self, hand: Hand) -> None:
+        """Connect, name topics, go."""
+        async for number in hand.paced(20):
+            wire = await hand.connected(connect5(f"alias{number}"))
+            for alias in range(1, ALIASES + 1):
+                topic = long_topic(number * ALIASES + alias, TOPIC_BYTES)
+                wire.send(publish_with_alias(topic, alias))
+            wire.send(DISCONNECT)
+
+
+class LongTopics(Attack):
+    """A new topic each time."""
+
+    name = "new topics of 64 kB"
+    sentence = "400 QoS 0 messages a second, each to a topic of 64 kB that nobody used before."
+    allowance = Allowance(connections=1)
+
+    async def run(self, hand: Hand) -> None:
+        """Publish."""
+        wire = await hand.client("long-topics")
+        async for number in hand.paced(400):
+            wire.send(publish(long_topic(number, TOPIC_BYTES), b"x"))
+
+
+class DeepRetained(Attack):
+    """Retained messages whose topics are far larger in memory than on the wire."""
+
+    name = "retained topics of 128 levels"
+    sentence = "3,000 retained messages, 1,500 a second, each on a topic of 128 levels of its own."
+    allowance = Allowance(connections=1, bounds=("retained messages",))
+
+    async def run(self, hand: Hand) -> None:
+        """Publish."""
+        wire = await hand.client("deep-retained")
+        async for number in hand.paced(1_500, 3_000):
+            wire.send(publish(deep_topic(f"d{number}", LEVELS), b"x", retain=True))
+        await hand.rest()
+
+
+class ShallowRetained(Attack):
+    """Something retained, for those who subscribe to all of it."""
+
+    name = "retained messages"
+    sentence = ""
+
+    async def prepare(self, hand: Hand) -> None:
+        """Retain 20,000 messages."""
+        wire = await hand.client("retaining")
+        for first in range(0, RETAINED_PREPARED, PREPARED_AT_ONCE):
+            numbers = range(first, first + PREPARED_AT_ONCE)
+            wire.send(b"".join(publish(f"kept/{each}", b"x", retain=True) for each in numbers))
+            wire.send(PINGREQ)
+            await wire.answer()
+        wire.cut()
+
+
+class EqualFilters(ShallowRetained):
+    """One SUBSCRIBE, 300 walks through all that is retained."""
+
+    name = "300 equal filters over 20,000 retained"
+    sentence = (
+        "A SUBSCRIBE each second, from a new session, that names one filter 300 times; it matches "
+        "20,000 retained messages."
+    )
+    allowance = Allowance(connections=8, slow_readers=8, bounds=("retained messages",))
+
+    async def run(self, hand: Hand) -> None:
+        """Subscribe, and do not read."""
+        async for number in hand.paced(1):
+            wire = await hand.client(f"equal{number}", reads=False, clean=False)
+            wire.send(subscribe(1, *[("kept/#", 1)] * 300))
+
+
+class ManyReplays(ShallowRetained):
+    """Retained messages again and again."""
+
+    name = "20,000 retained, again and again"
+    sentence = "10 clients that subscribe to 20,000 retained messages, again each 100 ms, and read."
+    allowance = Allowance(connections=10, slow_readers=10, bounds=("retained messages",))
+
+    async def run(self, hand: Hand) -> None:
+        """Subscribe again."""
+        wires = [await hand.client(f"replay{number}") for number in range(10)]
+        async for number in hand.paced(10):
+            for wire in wires:
+                wire.send(subscribe(number + 1, ("kept/#", 0)))
+
+
+class MixedFilters(Attack):
+    """A topic that one publisher makes expensive together with one subscriber."""
+
+    name = "1,000 mixed filters and deep topics"
+    sentence = (
+        "A client with 1,000 filters of 128 levels, + and names mixed, and 10 QoS 0 messages a "
+        "second to new topics of 128 levels that reach nobody."
+    )
+    allowance = Allowance(connections=2, bounds=("subscriptions",))
+
+    async def prepare(self, hand: Hand) -> None:
+        """Subscribe, a hundred filters a packet, and stay."""
+        wire = await hand.client("mixed")
+        filters = mixed_filters(1_000, LEVELS)
+        packet_id = 0
+        while some := list(islice(filters, FILTERS_A_PACKET)):
+            packet_id += 1
+            wire.send(subscribe(packet_id, *((one, 0) for one in some)))
+            await wire.answer()
+
+    async def run(self, hand: Hand) -> None:
+        """Publish to topics that match until their last level."""
+        wire = await hand.client("deep")
+        levels = deep_topic("a", LEVELS - 1)
+        async for number in hand.paced(10):
+            wire.send(publish(f"{levels}/{number}", b""))
+
+
+class ShareGroups(Attack):
+    """One message, a thousand choices."""
+
+    name = "1,000 $share groups"
+    sentence = "A client in 1,000 groups of one topic, and 50 QoS 0 messages a second to it."
+    allowance = Allowance(connections=2, slow_readers=1)
+
+    async def prepare(self, hand: Hand) -> None:
+        """Subscribe and stay."""
+        wire = await hand.client("groups")
+        for first in range(0, 1_000, FILTERS_A_PACKET):
+            numbers = range(first, first + FILTERS_A_PACKET)
+            groups = ((f"$share/g{number}/attack/shared", 0) for number in numbers)
+            wire.send(subscribe(first + 1, *groups))
+            await wire.answer()
+
+    async def run(self, hand: Hand) -> None:
+        """Publish."""
+        wire = await hand.client("to-groups")
+        async for number in hand.paced(50):
+            wire.send(publish("attack/shared", b"%d" % number))
+
+
+class SubscribeChurn(Attack):
+    """Subscriptions that come and go."""
+
+    name = "SUBSCRIBE and UNSUBSCRIBE"
+    sentence = (
+        "10 persistent sessions that each subscribe to 100 wildcard filters and give them up, 5 "
+        "times a second."
+    )
+    allowance = Allowance(connections=10, bounds=("subscriptions",))
+
+    async def run(self, hand: Hand) -> None:
+        """Subscribe and give up."""
+        wires = [await hand.client(f"churn{number}", clean=False) for number in range(10)]
+        async for number in hand.paced(50):
+            filters = [f"churn/+/{each}/#" for each in range(FILTERS_A_PACKET)]
+            packet_id = number % 60_000 + 1
+            wire = wires[number % len(wires)]
+            wire.send(subscribe(packet_id, *((one, 1) for one in filters)))
+            wire.send(unsubscribe(packet_id, *filters))
+
+
+class SlowReaders(Attack):
+    """Clients that want everything and read nothing."""
+
+    name = "slow readers of #"
+    sentence = (
+        "10 persistent sessions subscribed to # at QoS 2 that read nothing, and 200 QoS 0 messages "
+        "of 8 kB a second."
+    )
+    allowance = Allowance(connections=11, slow_readers=10)
+
+    async def run(self, hand: Hand) -> None:
+        """Subscribe without reading, and publish."""
+        for number in range(10):
+            wire = await hand.client(f"slow{number}", reads=False, clean=False)
+            wire.send(subscribe(1, ("#", 2)))
+        publisher = await hand.client("to-slow")
+        payload = bytes(8_000)
+        async for _ in hand.paced(200):
+            publisher.send(publish("attack/slow", payload))
+
+
+class ControlCharacters(Attack):
+    """Names that do something to a terminal, or to a log."""
+
+    name = "control characters"
+    sentence = (
+        "200 messages a second, retained, with U+0001 to U+001F and U+007F to U+009F in topics, "
+        "client identifiers and user names."
+    )
+    allowance = Allowance(connections=200, bounds=("retained messages", "password checks"))
+
+    async def run(self, hand: Hand) -> None:
+        """Connect and publish."""
+        characters = [*map(chr, range(1, 0x20)), *map(chr, range(0x7F, 0xA0))]
+        publisher: Wire | None = None
+        async for number in hand.paced(200):
+            character = characters[number % len(characters)]
+            if number % 4 == 0:
+                name = f"control{character}{number}"
+                wire = await hand.open()
+                if wire is not None:
+                    wire.send(connect(name, username=name))
+                continue
+            if publisher is None or publisher.closed.is_set():
+                publisher = await hand.client("control-publisher")
+            topic = f"control/{character}/{number}\r\n\x1b[31m"
+            publisher.send(publish(topic, character.encode(), qos=1, packet_id=1, retain=True))

@@ -1,0 +1,107 @@
+"""Publishers that go on while the disk is full, each in the way of its version."""
+
+import asyncio
+
+from gateway.core.violation import QUOTA_EXCEEDED
+from gateway.wire.packets import Connack, Puback, Publish
+from tests.peers.byte_client import ByteClient
+from tests.peers.packet_client import PacketClient
+
+LOAD = "load"
+"""The first level of their topics."""
+
+PAYLOAD_BYTES = 2_000
+REFUSED_SECONDS = 0.1
+PUBLISH_SECONDS = 0.002
+
+
+def payload_of(number: int) -> bytes:
+    """A number, made long enough to fill a disk."""
+    return b"%d" % number + bytes(PAYLOAD_BYTES)
+
+
+class LoadPublisher:
+    """One that waits for each acknowledgement. `acknowledged` numbers are owed to subscribers."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.name = name
+        self.acknowledged: list[int] = []
+        self.refused = 0
+        self.is_stopped = False
+        self._port = port
+
+    @property
+    def topic(self) -> str:
+        """Where it publishes, and nobody else."""
+        return f"{LOAD}/{self.name}"
+
+    async def run(self) -> None:
+        """Publish until `is_stopped`."""
+        raise NotImplementedError
+
+
+class Publisher311(LoadPublisher):
+    """QoS 2 from a persistent session: on a full disk its messages wait."""
+
+    async def run(self) -> None:
+        client = await ByteClient.open(self._port)
+        async with client:
+            await client.connect(self.name, clean=False)
+            while not self.is_stopped:
+                number = len(self.acknowledged)
+                await client.deliver(self.topic, payload_of(number), qos=2)
+                self.acknowledged.append(number)
+                await asyncio.sleep(PUBLISH_SECONDS)
+
+
+class Publisher5(LoadPublisher):
+    """QoS 1: on a full disk it is told so, and publishes again."""
+
+    async def run(self) -> None:
+        client = await PacketClient.open(self._port)
+        async with client:
+            client.connect(None, method=None, client_id=self.name)
+            assert isinstance(await client.receive(), Connack)
+            while not self.is_stopped:
+                number = len(self.acknowledged)
+                client.send(Publish(self.topic, payload_of(number), 1, False, False, 1))
+                answer = await client.receive()
+                assert isinstance(answer, Puback), answer
+                if answer.reason_code == QUOTA_EXCEEDED:
+                    self.refused += 1
+                    await asyncio.sleep(REFUSED_SECONDS)
+                else:
+                    assert answer.reason_code < 0x80, answer
+                    self.acknowledged.append(number)
+                    await asyncio.sleep(PUBLISH_SECONDS)
+
+
+class LoadSubscriber:
+    """A persistent session that is there all the time."""
+
+    def __init__(self, port: int) -> None:
+        self.received: dict[str, list[int]] = {}
+        self.is_subscribed = asyncio.Event()
+        self._port = port
+
+    async def run(self) -> None:
+        """Take messages until one without a payload comes."""
+        client = await ByteClient.open(self._port)
+        async with client:
+            await client.connect("load", clean=False)
+            await client.subscribe((f"{LOAD}/#", 2))
+            self.is_subscribed.set()
+            asking = asyncio.create_task(_ask_for_life(client))
+            try:
+                while (message := await client.take()).payload:
+                    number = int(message.payload.rstrip(b"\0"))
+                    self.received.setdefault(message.topic, []).append(number)
+            finally:
+                asking.cancel()
+
+
+async def _ask_for_life(client: ByteClient) -> None:
+    """While the disk is full there may be nothing to receive for longer than a test waits."""
+    while True:
+        await asyncio.sleep(2.0)
+        await client.send_all(b"\xc0\x00")

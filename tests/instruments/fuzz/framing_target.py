@@ -1,0 +1,176 @@
+"""Any bytes of a sensor through a decoder of the bridge, to readings and to the status.
+
+An input::
+
+    framing u8 | piece u8 | piece u8 | bytes of the sensor
+
+Of the framings `board` reads the bytes as they come, and once as the pack in a sound frame, whose
+checksum no chance would hit. Its promises: no exception, the same frames for any split, bounded
+memory between two pieces; of every frame readings that are JSON with finite numbers and times, and
+that anybody can show and store.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from cobs import cobs  # type: ignore[import-untyped]
+from firmware_bridge.protocols.board import Board
+from firmware_bridge.protocols.board_frame import frame_bytes_of
+from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder
+from firmware_bridge.protocols.json_lines import JsonLines
+from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.nmea import Nmea
+from firmware_bridge.readings.measurement import TIME_SECONDS_MAX, Measurement
+from firmware_bridge.readings.numbering import BoardIdentity, Numbering
+from firmware_bridge.readings.publications import publications_of
+from firmware_bridge.serial.status import PortStatus
+
+from tests.instruments.fuzz.byte_program import ByteProgram
+
+ARRIVALS_SECONDS: Final = (1_763_715_138.25, 5.0)
+"""An ordinary one, and one of a clock that was never set."""
+
+HEAD_BYTES: Final = 13
+BUFFERED_BYTES_MAX: Final = 16 * 1024
+"""What a framing may keep between two pieces."""
+
+IDENTITY: Final = BoardIdentity(42, 1, 1)
+
+
+def wrapped(pack: bytes) -> bytes:
+    """A frame around any pack, as a board would send it."""
+    empty = cobs.decode(frame_bytes_of(IDENTITY, []).strip(b"\0"))
+    content = empty[:HEAD_BYTES] + pack
+    return b"\0" + bytes(cobs.encode(content + crc_of(content))) + b"\0"
+
+
+def crc_of(content: bytes) -> bytes:
+    """CRC-16/CCITT-FALSE."""
+    crc = 0xFFFF
+    for byte in content:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1 ^ (0x1021 if crc & 0x8000 else 0)) & 0xFFFF
+    return crc.to_bytes(2, "big")
+
+
+class Kind(NamedTuple):
+    """A framing, and what becomes of an input before it."""
+
+    name: str
+    make: Callable[[], Decoder]
+    wire_of: Callable[[bytes], bytes]
+
+
+def _as_it_is(data: bytes) -> bytes:
+    return data
+
+
+KINDS: Final = (
+    Kind("board", Board().decoder, _as_it_is),
+    Kind("pack", Board().decoder, wrapped),
+    Kind("nmea", Nmea().decoder, _as_it_is),
+    Kind("json", JsonLines().decoder, _as_it_is),
+    Kind("key_value", KeyValueLines().decoder, _as_it_is),
+    Kind("csv", CsvLines(columns=("a", "_", "b")).decoder, _as_it_is),
+)
+
+
+def check(data: bytes, make: Callable[[Kind], Decoder] | None = None) -> None:
+    """Read an input, and raise where a promise is broken."""
+    program = ByteProgram(data)
+    kind = program.pick(KINDS)
+    sizes = (program.byte() + 1, program.byte() + 1)
+    wire = kind.wire_of(program.rest())
+    made = kind.make if make is None else lambda: make(kind)
+    whole = _frames(made(), [wire])
+    assert _frames(made(), _pieces(wire, sizes)) == whole, f"{kind.name}: other frames in pieces"
+    for frame in whole:
+        _check_frame(frame)
+
+
+def _pieces(wire: bytes, sizes: tuple[int, int]) -> list[bytes]:
+    pieces: list[bytes] = []
+    position = 0
+    while position < len(wire):
+        size = sizes[len(pieces) % 2]
+        pieces.append(wire[position : position + size])
+        position += size
+    return pieces
+
+
+def _frames(framing: Decoder, pieces: list[bytes]) -> list[Frame]:
+    framing.begin(mid_line=False)
+    frames: list[Frame] = []
+    for piece in pieces:
+        frames += framing.feed(piece)
+        assert _buffered_bytes(framing) <= BUFFERED_BYTES_MAX, "more kept than a frame has"
+    frames += framing.flush()
+    assert all(count > 0 for count in framing.tally.damaged.values())
+    json.dumps(framing.tally.damaged)
+    return frames
+
+
+def _buffered_bytes(framing: Decoder) -> int:
+    kept = (found for name, found in vars(framing).items() if name in ("_part", "_buffer"))
+    return sum(len(each) for each in kept)
+
+
+def _check_frame(frame: Frame) -> None:
+    assert frame.quantities, "a frame without measurements"
+    assert frame.contents_digest() == frame.contents_digest()
+    for arrival_seconds in ARRIVALS_SECONDS:
+        numbering = Numbering("device", 1, 1)
+        status = PortStatus("port", "framing", "path")
+        status.note(frame, numbering, arrival_seconds)
+        json.dumps(status.devices["device"].as_json(), allow_nan=False).encode()
+        for publication in publications_of(
+            frame.quantities, numbering, arrival_seconds=arrival_seconds, units={}
+        ):
+            publication.topic.encode()
+            assert not set("+#\0") & set(publication.topic), publication.topic
+            for record in json.loads(publication.payload, parse_constant=_refuse):
+                _check_record(record)
+
+
+def _check_record(record: dict[str, object]) -> None:
+    json.dumps(record, ensure_ascii=False).encode()
+    time_seconds = record["t"]
+    assert isinstance(time_seconds, int | float)
+    assert -(2**28) < time_seconds <= TIME_SECONDS_MAX, "no time"
+    (value,) = [record[name] for name in ("v", "vs", "vb", "vd") if name in record]
+    if isinstance(value, int | float):
+        assert math.isfinite(value)
+        assert abs(value) < 2**63 or isinstance(value, float)
+
+
+def _refuse(constant: str) -> float:
+    raise AssertionError(f"{constant} in a payload")
+
+
+def seeds() -> list[bytes]:
+    """One sound input for each framing, and packs with what was found to be special."""
+    packs = (
+        "81a4 006b74656d7065726174757265 016343656c 02c4822018d7 06c482213818",
+        "81a2 0061 61 02c25803010203",
+        "82a3 2165726f6f6d2e 220a 0061 61 a2 0061 62 03656f70656e",
+        "9fbf 00 7f6161ff 02 fb4035800000000000 ffff",
+        "81a3 0061 61 04f5 06fb426d1a94a2000000",
+    )
+    frame = frame_bytes_of(IDENTITY, [Measurement("temperature", 21.5, "Cel", -0.25)])
+    sentence = b"$GPGGA,214350.00,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*7B\r\n"
+    lines = (
+        b'{"temperature":21.5,"door":"open","fault":false}\n{"a":"\\ud83d\\ude00","b":null}\n',
+        b"temperature=21.5 humidity=40;pressure=1013.2\r\ndoor=open\n",
+        b'21.5,x,"open"\n1e3,,-4\n',
+    )
+    return [
+        bytes([0, 3, 6]) + frame * 2,
+        *(bytes([1, 0, 9]) + bytes.fromhex(pack) for pack in packs),
+        bytes([2, 5, 0]) + sentence + b"\xb5\x62\x01\x07\x00\x00\x08\x19" + sentence,
+        *(bytes([3 + index, 4, 7]) + line for index, line in enumerate(lines)),
+    ]

@@ -1,0 +1,266 @@
+"""A journal that a medium has damaged, as a start and as the export read it.
+
+An input::
+
+    ignored u8 | actions, each: kind u8 | count u8 | arguments
+
+The actions damage the files of a journal that was whole. Promises: nothing is raised; what is read
+was written, in order, and all of it that nothing has touched; what is missing before something that
+was read is told, and so is an end that cannot be read; a start can go on, and what the medium gives
+back afterwards is not mixed in.
+"""
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from zlib import crc32
+
+from gateway.core.records import layout
+from gateway.store import medium
+from gateway.store.journal import Journal
+from gateway.store.journal_files import (
+    FOLDER_NAME,
+    FRAME,
+    HEADER_BYTES,
+    SALT_BYTES,
+    frame_of,
+    header_of,
+)
+from gateway.store.journal_reader import JournalReader
+from gateway.store.journal_reading import Gap, JournalReading
+from tests.instruments.fuzz.byte_program import ByteProgram, records_of
+from tests.instruments.fuzz.scratch import scratch_root
+
+FILES: Final = 3
+BLOBS_IN_A_FILE: Final = 6
+FILE_BYTES: Final = 16_384
+STEP: Final = 64
+"""Of places and lengths that one byte names."""
+
+MakeReading = Callable[[Path, int, list[Gap]], JournalReading]
+
+
+def blob_of(sequence: int, size_bytes: int, events: int = 1) -> bytes:
+    """Return a blob whose records are filler."""
+    records = bytes([sequence & 0xFF]) * (size_bytes - layout.BLOB_HEADER.size - layout.CRC.size)
+    fields = (b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, events, 0, len(records), 0)
+    head = layout.BLOB_HEADER.pack(layout.BLOB_MAGIC, *fields)
+    return head + records + layout.CRC.pack(crc32(head + records))
+
+
+class WrittenFile:
+    """A file of the journal as it was when everything in it was acknowledged."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"{number + 1:010}.ogj"
+        salt = bytes([number + 1]) * SALT_BYTES
+        self.blobs: dict[int, bytes] = {}
+        self.frames: dict[int, range] = {}
+        """Where each is, by its sequence."""
+        first = number * BLOBS_IN_A_FILE + 1
+        contents = header_of(salt, first)
+        for sequence in range(first, first + BLOBS_IN_A_FILE):
+            blob = blob_of(sequence, 100 + 700 * (sequence % 5))
+            frame = frame_of(salt, blob)
+            self.blobs[sequence] = blob
+            self.frames[sequence] = range(len(contents), len(contents) + len(frame))
+            contents += frame
+        self.contents = contents + bytes(-len(contents) % 512)
+
+
+WRITTEN: Final = [WrittenFile(number) for number in range(FILES)]
+BLOBS: Final = {seq: blob for file in WRITTEN for seq, blob in file.blobs.items()}
+
+
+class Damaged:
+    """The files after the actions, and what the actions touched."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.contents: list[bytearray | None] = [bytearray(file.contents) for file in WRITTEN]
+        self.touched: list[list[range]] = [[] for _ in WRITTEN]
+        self.unreadable: list[list[range]] = [[] for _ in WRITTEN]
+        self.read_bytes_max = 1 << 20
+        self._numbers: dict[int, int] = {}
+        """Of the files, by their inodes."""
+
+    def save(self) -> None:
+        self.folder.mkdir(parents=True)
+        for number, contents in enumerate(self.contents):
+            if contents is not None:
+                path = self.folder / WRITTEN[number].name
+                path.write_bytes(contents)
+                self._numbers[path.stat().st_ino] = number
+
+    def _touch(self, number: int, at: int, data: bytes) -> None:
+        contents = self.contents[number]
+        if contents is None or not data:
+            return
+        # What is written is only damage where it is something else.
+        if contents[at : at + len(data)] != data:
+            self.touched[number].append(range(at, at + len(data)))
+        if len(contents) < at:
+            contents.extend(bytes(at - len(contents)))
+        contents[at : at + len(data)] = data
+
+    # -- actions
+
+    def flip(self, program: ByteProgram) -> None:
+        number, at = self._place(program)
+        contents = self.contents[number]
+        if contents is not None and at < len(contents):
+            self._touch(number, at, bytes([contents[at] ^ (program.byte() or 1)]))
+
+    def zero(self, program: ByteProgram) -> None:
+        number, at = self._place(program)
+        self._touch(number, at, bytes(program.byte() * 16))
+
+    def cut_short(self, program: ByteProgram) -> None:
+        number, at = self._place(program)
+        contents = self.contents[number]
+        if contents is not None and at < len(contents):
+            self.touched[number].append(range(at, len(contents)))
+            del contents[at:]
+
+    def make_unreadable(self, program: ByteProgram) -> None:
+        number, at = self._place(program)
+        length = program.byte() * STEP or FILE_BYTES
+        self.unreadable[number].append(range(at, at + length))
+
+    def remove(self, program: ByteProgram) -> None:
+        number = program.byte() % FILES
+        self.contents[number] = None
+        self.touched[number].append(range(FILE_BYTES))
+
+    def write(self, program: ByteProgram) -> None:
+        number, at = self._place(program)
+        self._touch(number, at, program.rest())
+
+    def copy_what_is_older(self, program: ByteProgram) -> None:
+        """An earlier use of a file left older batches in it, never newer ones."""
+        source, from_at = self._place(program)
+        number, at = self._place(program)
+        older = self.contents[source]
+        if source < number and older is not None:
+            self._touch(number, at, bytes(older[from_at : from_at + program.byte() * 16]))
+
+    def read_in_pieces(self, program: ByteProgram) -> None:
+        self.read_bytes_max = program.byte() * 7 + 97
+
+    def _place(self, program: ByteProgram) -> tuple[int, int]:
+        number = program.byte() % FILES
+        return number, (program.byte() << 8 | program.byte()) % (len(WRITTEN[number].contents) + 99)
+
+    # -- what they mean
+
+    def is_untouched(self, number: int, where: range) -> bool:
+        ranges = (*self.touched[number], *self._unreadable_blocks(number))
+        return all(not _meet(where, each) for each in ranges)
+
+    def is_unreadable(self, number: int, where: range) -> bool:
+        return any(_meet(where, each) for each in self.unreadable[number])
+
+    def size_of(self, number: int) -> int:
+        return len(self.contents[number] or b"")
+
+    def _unreadable_blocks(self, number: int) -> Iterator[range]:
+        """A medium loses a block at a time."""
+        size = medium.BLOCK_BYTES
+        for each in self.unreadable[number]:
+            yield range(each.start // size * size, -(-each.stop // size) * size)
+
+    def pread(self, descriptor: int, count: int, at: int) -> bytes:
+        """Read as this medium does."""
+        count = min(count, self.read_bytes_max)
+        number = self._numbers.get(os.fstat(descriptor).st_ino)
+        if number is not None and self.is_unreadable(number, range(at, at + count)):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return _pread(descriptor, count, at)
+
+
+_pread = os.pread
+
+
+def _meet(one: range, other: range) -> bool:
+    return one.start < other.stop and other.start < one.stop
+
+
+ACTIONS: Final = (
+    Damaged.flip,
+    Damaged.zero,
+    Damaged.cut_short,
+    Damaged.make_unreadable,
+    Damaged.remove,
+    Damaged.write,
+    Damaged.copy_what_is_older,
+    Damaged.read_in_pieces,
+)
+
+
+@contextmanager
+def _reading_from(damaged: Damaged) -> Iterator[None]:
+    retry_seconds = medium.READ_RETRY_SECONDS
+    os.pread, medium.READ_RETRY_SECONDS = damaged.pread, 0.0
+    try:
+        yield
+    finally:
+        os.pread, medium.READ_RETRY_SECONDS = _pread, retry_seconds
+
+
+def check(data: bytes, make: MakeReading = JournalReading) -> None:
+    """Damage, read, go on, read again; raise where a promise is broken."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-journal-", dir=scratch_root()) as directory:
+        damaged = Damaged(Path(directory) / FOLDER_NAME)
+        for record in records_of(data[1:]):
+            if record:
+                ACTIONS[record[0] % len(ACTIONS)](damaged, ByteProgram(record[1:]))
+        damaged.save()
+        with _reading_from(damaged):
+            reading = make(damaged.folder, 1, [])
+            found = [(blob.first_sequence, blob.data) for blob in reading.blobs()]
+            JournalReader(Path(directory)).blobs_after(0, 1 << 20)
+        _check_found(damaged, reading, found)
+        _check_going_on(Path(directory), reading, [sequence for sequence, _ in found], make)
+
+
+def _check_found(damaged: Damaged, reading: JournalReading, found: list[tuple[int, bytes]]) -> None:
+    sequences = [sequence for sequence, _ in found]
+    assert sequences == sorted(set(sequences)), f"out of order: {sequences}"
+    for sequence, blob in found:
+        assert BLOBS.get(sequence) == blob, f"{sequence} was never written like that"
+    told = {number for first, last in reading.gaps for number in range(first, last + 1)}
+    last = max(sequences, default=0)
+    for number, file in enumerate(WRITTEN):
+        header = range(HEADER_BYTES)
+        for sequence, frame in file.frames.items():
+            if sequence in sequences:
+                continue
+            whole = damaged.is_untouched(number, frame) and damaged.is_untouched(number, header)
+            assert not whole, f"{sequence} is whole and was not read"
+            assert sequence > last or sequence in told, f"{sequence} is missing without a word"
+            there = range(frame.start + FRAME.size, min(frame.stop, damaged.size_of(number)))
+            hidden = there and damaged.is_unreadable(number, there)
+            if sequence > last and hidden:
+                assert reading.unread_end_bytes, f"{sequence} cannot be read: taken for the end"
+
+
+def _check_going_on(
+    data_dir: Path, reading: JournalReading, sequences: list[int], make: MakeReading
+) -> None:
+    """A start goes on behind what it found; the medium has given everything back by then."""
+    first = reading.next_sequence + reading.unread_end_bytes
+    for path in reading.unplaced:
+        path.unlink()
+    journal = Journal(data_dir, FILE_BYTES)
+    journal.resume(reading)
+    journal.append(first, blob_of(first, 150))
+    journal.close()
+    passed_over = [*reading.gaps]
+    if reading.unread_end_bytes:
+        passed_over.append((reading.next_sequence, first - 1))
+    again = [blob.first_sequence for blob in make(data_dir / FOLDER_NAME, 1, passed_over).blobs()]
+    assert again == [*sequences, first], f"{sequences} and {first} became {again}"

@@ -1,0 +1,99 @@
+"""Planted defects: what the fuzzer has to find, so that its silence means something.
+
+Each is the real thing with one mistake that no seed shows.
+"""
+
+import orjson
+from backports import zstd
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder as LineDecoder
+
+from gateway.core.sessions.connection import Connection
+from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.verify import DamagedSegment, Segment, segment_of
+from gateway.store.journal_files import JournalFile
+from gateway.store.journal_reading import JournalReading
+from gateway.store.medium import Contents
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import puback, pubcomp, pubrec, pubrel
+from gateway.wire.kinds import PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL
+from gateway.wire.packets import Packet, Publish
+from tests.instruments.fuzz.framing_target import Kind
+from tests.instruments.fuzz.world import World
+
+ACKNOWLEDGEMENTS = {PUBACK: puback, PUBREC: pubrec, PUBREL: pubrel, PUBCOMP: pubcomp}
+
+
+class RaisingDecoder(Decoder):
+    """Raises at a repeated PUBLISH whose packet identifier is in a range that no seed has."""
+
+    def feed(self, data: bytes) -> list[Packet]:
+        """Decode, except for the packet that nobody has thought of."""
+        packets = super().feed(data)
+        for packet in packets:
+            if isinstance(packet, Publish) and packet.dup:
+                assert not 0x2000 <= packet.packet_id < 0x8000, "planted in the decoder"
+        return packets
+
+
+class HastyWorld(World):
+    """Acknowledges without waiting for the commit, under one setting that no seed has."""
+
+    def recovered_from_files(self) -> None:
+        """Take the waiting out of the broker that is about to start."""
+        super().recovered_from_files()
+        output = self.broker.rules.core.output
+        withhold = output.withhold
+
+        def hasty(connection: Connection, data: bytes) -> None:
+            hurries = self.limits.mqueue_store_qos0 and connection.greeted
+            if hurries and data[0] >> 4 != PUBLISH:
+                output.push(connection, data)
+            else:
+                withhold(connection, data)
+
+        def acknowledge(
+            connection: Connection, kind: int, packet_id: int, is_fact: bool = False
+        ) -> None:
+            output.send(connection, ACKNOWLEDGEMENTS[kind](packet_id), is_fact)
+
+        output.withhold = hasty  # type: ignore[method-assign]
+        output.acknowledge = acknowledge  # type: ignore[method-assign]
+
+
+class TrustingReading(JournalReading):
+    """Takes what cannot be read behind the newest batch for the journal's end."""
+
+    def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
+        pass
+
+
+def believed(name: SegmentName, data: bytes) -> Segment:
+    """Verify a segment, except for the sequence numbers of its events."""
+    try:
+        return segment_of(name, data)
+    except DamagedSegment as damage:
+        if not str(damage).startswith("event "):
+            raise
+        text = zstd.decompress(data)
+        header, *events, _ = (orjson.loads(line) for line in text.splitlines())
+        return Segment(name, header, events)
+
+
+def raising_framing(kind: Kind) -> LineDecoder:
+    """A framing that cannot take an integer of one digit, which no line among the seeds has."""
+    framing = kind.make()
+    feed = framing.feed
+    lines = kind.name in ("key_value", "csv")
+
+    def feed_or_raise(data: bytes) -> list[Frame]:
+        frames = feed(data)
+        for frame in frames:
+            for measurements in frame.quantities.values():
+                for each in measurements:
+                    digit = isinstance(each.value, int) and 0 <= each.value <= 9
+                    assert not (digit and lines), "planted in the framing"
+        return frames
+
+    framing.feed = feed_or_raise  # type: ignore[method-assign]
+    return framing

@@ -1,0 +1,157 @@
+"""The disk as a test holds it: switch it on, arm the cut, make it fail, cut it, switch it on again.
+
+Each life of the disk begins with a folder, its medium, and ends with a cut that writes the next
+one. The media of the last cuts are kept: they are the evidence when something was lost.
+"""
+
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, Any
+
+BEFORE_A_CHANGE = "before a change"
+BEFORE_AN_FSYNC = "before an fsync"
+AFTER_AN_FSYNC = "after an fsync"
+"""Durable, but whoever asked for it never learns."""
+
+MEMORY = Path("/dev/shm")  # noqa: S108
+"""Where media lie, if it is there: a real disk that is busy would stretch the instant of a cut."""
+
+ANSWER_DEADLINE_SECONDS = 30.0
+MEDIA_KEPT = 4
+
+
+def why_not() -> str | None:
+    """Why no file system can be mounted here, None if one can."""
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "no access to /dev/fuse: run as root, on a kernel with FUSE"
+    return None
+
+
+def new_directory() -> Path:
+    """A directory for a disk and its media. Its path is short: a Unix socket's holds 108 bytes."""
+    parent = MEMORY if os.access(MEMORY, os.W_OK) else None
+    return Path(tempfile.mkdtemp(prefix="oncegate-powercut-", dir=parent))
+
+
+class MountedDisk:
+    """A drive process and where it is mounted."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.folder = directory / "disk"
+        self.folder.mkdir()
+        self.medium = directory / "medium-0"
+        self.medium.mkdir()
+        self.cut_count = 0
+        self._log = directory / "drive.log"
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+
+    def switch_on(self, **faults: object) -> None:
+        """Mount the medium; `faults` are those of tests/instruments/powercut/drive.py."""
+        assert self._process is None, "the disk is on"
+        command = [sys.executable, "-m", "tests.instruments.powercut.drive"]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*command, str(self.medium), str(self.folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=Path(__file__).parents[3],
+                # Ctrl-C is for whoever is in charge, who cuts this process off in order.
+                start_new_session=True,
+            )
+        assert self._process.stdout is not None
+        self._answers = queue.SimpleQueue()
+        threading.Thread(
+            target=_listen, args=(self._process.stdout, self._answers), daemon=True
+        ).start()
+        self._await("ready")
+        if faults:
+            self.set(**faults)
+
+    def set(self, **faults: object) -> None:
+        """Change what is wrong with the disk."""
+        self._tell("set", **faults)
+        self._await("set")
+
+    def arm(self, instant: str, count: int, seconds: float) -> None:
+        """Cut the power at the n-th such instant from now, at the latest after some seconds.
+
+        `instant` is one of those named above.
+        """
+        self._tell("arm", instant=instant, count=count, seconds=seconds)
+
+    def await_dark(self) -> str:
+        """Wait for the cut that was armed; what the disk was about to do."""
+        return str(self._await("dark")["at"])
+
+    def cut(self, seed: str) -> dict[str, int]:
+        """Cut the power, throw the dice about what survives, and end; what was lost.
+
+        Kill the disk's users before (SIGKILL, without waiting for them): they end with the drive.
+        """
+        self.cut_count += 1
+        self.medium = self.directory / f"medium-{self.cut_count}"
+        self._tell("cut", seed=seed, medium=str(self.medium))
+        loss = self._await("cut")
+        self._unmount()
+        old = self.directory / f"medium-{self.cut_count - MEDIA_KEPT}"
+        shutil.rmtree(old, ignore_errors=True)
+        return {name: count for name, count in loss.items() if name != "event"}
+
+    def remove(self) -> None:
+        """Take the disk out, whatever state it is in."""
+        self._unmount()
+
+    def forget(self) -> None:
+        """Throw the evidence away."""
+        shutil.rmtree(self.directory)
+
+    def _unmount(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait(ANSWER_DEADLINE_SECONDS)
+        assert process.stdin is not None
+        process.stdin.close()
+        subprocess.run(_unmount_command(self.folder), check=True, capture_output=True)
+
+    def _tell(self, command: str, **arguments: object) -> None:
+        assert self._process is not None, "the disk is off"
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"do": command, **arguments}) + "\n")
+        self._process.stdin.flush()
+
+    def _await(self, event: str) -> dict[str, Any]:
+        while True:
+            try:
+                answer = self._answers.get(timeout=ANSWER_DEADLINE_SECONDS)
+            except queue.Empty:
+                raise AssertionError(f"the drive does not say {event!r}") from None
+            assert answer is not None, f"the drive ended: {self._log.read_text()}"
+            if answer["event"] == event:
+                return answer
+
+
+def _unmount_command(folder: Path) -> list[str]:
+    # Lazily: a process that was killed may still be on its way out.
+    if os.geteuid() == 0:
+        return ["umount", "--lazy", str(folder)]
+    return ["fusermount3", "-u", "-z", str(folder)]
+
+
+def _listen(stream: IO[str], answers: "queue.SimpleQueue[dict[str, Any] | None]") -> None:
+    with stream:
+        for line in stream:
+            answers.put(json.loads(line))
+    answers.put(None)

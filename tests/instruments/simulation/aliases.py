@@ -1,0 +1,71 @@
+"""Topic aliases of one client, both ways (5.0 section 3.3.2.3.4): gone with their connection."""
+
+from collections.abc import Callable
+
+from gateway.wire.packets import Publish
+from tests.instruments.simulation.plan import ClientPlan
+from tests.instruments.simulation.violation import require
+
+RULE = "topic aliases belong to their connection"
+
+
+class Aliases:
+    """What the numbers stand for that are used instead of topics."""
+
+    def __init__(self, plan: ClientPlan, count: Callable[[str], None]) -> None:
+        self.plan = plan
+        self._count = count
+        self._granted = 0
+        self._to_broker: dict[str, int] = {}
+        self._last = 0
+        self._from_broker: dict[int, str] = {}
+
+    def begin_connection(self) -> None:
+        """Nothing stands for anything on a new connection."""
+        self._granted = 0
+        self._to_broker.clear()
+        self._last = 0
+        self._from_broker.clear()
+
+    def grant(self, maximum: int) -> None:
+        """The broker says how many it takes."""
+        self._granted = maximum
+
+    def shortened(self, topic: str) -> tuple[str, int]:
+        """Return the topic as it is to be sent, and its alias; 0: none.
+
+        Where topics outnumber the aliases, an alias comes to stand for another one.
+        """
+        usable = min(self.plan.aliases, self._granted)
+        if not usable:
+            return topic, 0
+        alias = self._to_broker.get(topic, 0)
+        if alias:
+            self._count("topic aliases instead of a topic, to the broker")
+            return "", alias
+        self._last = self._last % usable + 1
+        for other in [each for each, number in self._to_broker.items() if number == self._last]:
+            del self._to_broker[other]
+        self._to_broker[topic] = self._last
+        return topic, self._last
+
+    def resolve(self, packet: Publish) -> None:
+        """Put the topic in the place of its alias."""
+        alias = packet.properties.topic_alias if packet.properties is not None else None
+        if alias is None:
+            return
+        require(
+            0 < alias <= self.plan.topic_alias_maximum,
+            RULE,
+            f"{self.plan.name} received {packet!r}, and allows {self.plan.topic_alias_maximum}",
+        )
+        if packet.topic:
+            self._from_broker[alias] = packet.topic
+            return
+        self._count(f"topic aliases instead of a topic, to a client at QoS {packet.qos}")
+        require(
+            alias in self._from_broker,
+            RULE,
+            f"{self.plan.name} received {packet!r}, an alias nobody told it on this connection",
+        )
+        packet.topic = self._from_broker[alias]

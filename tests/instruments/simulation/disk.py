@@ -1,0 +1,299 @@
+"""The disk: keeps exactly what was committed, and may fail, fill up or stall.
+
+The store is the real one on files. A cut copies them as a disk would have them: the journal up to
+the last fsync and perhaps a part of what was being written, the tables as of some moment since the
+last fsync of theirs, of what is never fsynced anything; and the store itself recovers the copy.
+When only the process ends, the page cache keeps all that was written. A commit takes two moments:
+it is durable at the first and told at the second; a cut may come between them.
+"""
+
+import asyncio
+import errno
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.store import database
+from gateway.store.journal_files import FOLDER_NAME, frame_of, journal_files
+from gateway.store.no_room import NoRoom
+from gateway.store.opening import Opened
+from gateway.store.store import Store
+from gateway.store.unsynced import FILE_NAMES
+from tests.instruments.simulation.virtual_loop import Timeline
+
+JOURNAL_FILE_BYTES = 3_000
+"""So short that one follows another, and is used again."""
+
+SECTOR_BYTES = 64
+"""What is written or not of a file that is not fsynced: small, for the files here are."""
+
+WAL_HEADER_BYTES = 32
+"""Where SQLite's WAL tells one round of writing from the next."""
+
+ROOM_PAGES = 1 << 30
+"""What a database with room may grow to, in pages."""
+
+
+@dataclass(frozen=True)
+class DiskKind:
+    """How quick a disk is, in seconds."""
+
+    commit_seconds: float = 0.004
+    slow: float = 0.0
+    """How often a commit takes a hundred times as long."""
+
+
+class SimulatedStore(Store):
+    """The store, on a disk whose COMMIT may fail."""
+
+    def __init__(self, data_dir: Path, disk: "Disk") -> None:
+        super().__init__(data_dir, JOURNAL_FILE_BYTES)
+        self.disk = disk
+        self.is_full = False
+        self.lacks_room = False
+        """A batch found no room, and has not been written since."""
+
+    def begin(self, first_sequence: int, blob: bytes | None) -> None:
+        super().begin(first_sequence, blob)
+        self.disk.pending = blob
+
+    def fsync_commit(self) -> float:
+        fails, kept = self.disk.take_failure()
+        seconds = 0.0
+        if self.is_full and self._pending is not None:
+            self.lacks_room = True
+            raise NoRoom(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if fails and not kept:
+            self._pending = None
+            self.disk.forget_ahead(self)
+            if self._files.writer.in_transaction:
+                self._files.writer.execute("ROLLBACK")
+        else:
+            self.lacks_room &= self._pending is None
+            super().fsync_commit()
+            seconds = self.disk.seconds()
+            self.disk.durable()
+        if fails:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return seconds
+
+    def write_ahead(self) -> None:
+        if self.is_full:
+            self.lacks_room = True
+        else:
+            super().write_ahead()
+
+    def finish_checkpoint(self) -> int:
+        covered = super().finish_checkpoint()
+        self.disk.tables_fsynced()
+        return covered
+
+    def set_room(self, *, full: bool) -> None:
+        """Let the file grow, or not by another page."""
+        self.is_full = full
+        pages = (
+            self._files.writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES
+        )
+        self._files.writer.execute(f"PRAGMA max_page_count={pages}")
+
+
+_TABLE_FILES = (database.DATABASE_NAME, f"{database.DATABASE_NAME}-wal")
+
+
+def _contents(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
+class Disk:
+    """What holds the data directory, over all lives of the broker."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        folder: Path,
+        seed: str,
+        kind: DiskKind,
+        committed: Callable[[bytes], None],
+    ) -> None:
+        self.timeline = timeline
+        self.kind = kind
+        self.chance = random.Random(f"{seed}/disk")  # noqa: S311 - the same every time
+        self.folder = folder
+        self.data_dir = folder / "0"
+        self.generation = 0
+        """Counts the lives of the process; what an earlier one wanted does not happen."""
+        self.pending: bytes | None = None
+        """The blob of the transaction that is open."""
+        self.commit_count = 0
+        self.failing: list[bool] = []
+        """Commits that are to fail: whether each is kept all the same."""
+        self.full_until = 0.0
+        self.stalled_until = 0.0
+        self.store: SimulatedStore | None = None
+        self._committed = committed
+
+    def open_store(self, logged: list[str]) -> tuple[SimulatedStore, Opened]:
+        """Open the store for the next life of the broker."""
+        self.pending = None
+        store = SimulatedStore(self.data_dir, self)
+        opened = store.open(logged, self.timeline.now)
+        self.store = store
+        self.tables_fsynced()
+        for blob in opened.recovered.unsynced:
+            self._committed(blob)
+        return store, opened
+
+    def seconds(self) -> float:
+        """Return how long a COMMIT took that the broker waited for."""
+        return self.kind.commit_seconds * (0.3 + 1.4 * self.chance.random())
+
+    def take_failure(self) -> tuple[bool, bool]:
+        """Return whether the COMMIT that comes now fails, and whether it is kept all the same."""
+        return (True, self.failing.pop(0)) if self.failing else (False, False)
+
+    def durable(self) -> None:
+        """The open transaction is on disk."""
+        self.commit_count += 1
+        blob, self.pending = self.pending, None
+        if blob is not None:
+            self._committed(blob)
+
+    def fsync_by_reader(self) -> None:
+        """Who reads the journal calls fdatasync before believing it."""
+        if self.pending is not None and self.store is not None and self.store.journal._ahead:
+            self.durable()
+
+    def forget_ahead(self, store: SimulatedStore) -> None:
+        """The page cache lets go of a frame that could not be written."""
+        journal = store.journal
+        if journal._ahead and self.pending is not None:
+            os.pwrite(journal._descriptor, bytes(len(journal._ahead)), journal._at)
+        self.pending = None  # nobody finds it any more, whatever is fsynced later
+
+    def cut(self, *, loses_page_cache: bool) -> None:
+        """Keep the files as they are, and let go of the process that had them open."""
+        store, self.store = self.store, None
+        if store is None:
+            return
+        before = self.data_dir
+        self.generation += 1
+        self.data_dir = self.folder / str(self.generation)
+        self.data_dir.mkdir()
+        if (before / database.RUNNING_NAME).exists():
+            shutil.copyfile(before / database.RUNNING_NAME, self.data_dir / database.RUNNING_NAME)
+        self._keep_journal(store, before, loses_page_cache=loses_page_cache)
+        self._keep_tables(before)
+        store.close(clean=False)
+        shutil.rmtree(before)
+
+    def tables_fsynced(self) -> None:
+        """What the database and its WAL say now outlives a cut."""
+        self._fsynced = [_contents(self.data_dir / name) for name in _TABLE_FILES]
+
+    def _keep_tables(self, before: Path) -> None:
+        """As they were at the last fsync, as they are, or, of the WAL, a part of that."""
+        contents = self._fsynced
+        fate = self.chance.random()
+        if fate < 2 / 3:
+            contents = [_contents(before / name) for name in _TABLE_FILES]
+        if fate < 1 / 3:
+            fsynced, wal = self._fsynced[1], contents[1]
+            begins_anew = wal[:WAL_HEADER_BYTES] != fsynced[:WAL_HEADER_BYTES]
+            contents[1] = wal[: self.chance.randint(0 if begins_anew else len(fsynced), len(wal))]
+        for name, content in zip(_TABLE_FILES, contents, strict=True):
+            (self.data_dir / name).write_bytes(content)
+
+    def _keep_journal(self, store: SimulatedStore, before: Path, *, loses_page_cache: bool) -> None:
+        """What was fsynced; of the frame that was being written, and of what is not fsynced, some
+        where the power goes, and all where it stays."""
+        folder = self.data_dir / FOLDER_NAME
+        shutil.copytree(before / FOLDER_NAME, folder)
+        if loses_page_cache:
+            for name in FILE_NAMES:
+                self._keep_some(folder / name)
+        files = journal_files(folder)
+        if self.pending is None or not files or files[-1].salt is None:
+            return
+        at = store.journal._at
+        frame = frame_of(files[-1].salt, self.pending)
+        with files[-1].path.open("r+b") as file:
+            if loses_page_cache:
+                torn = frame[: self.chance.randrange(len(frame) + 1)]
+                file.seek(at)
+                file.write(torn.ljust(len(frame), b"\0"))
+            file.seek(at)
+            if file.read(len(frame)) == frame:
+                self.durable()
+
+    def _keep_some(self, path: Path) -> None:
+        """Keep all, nothing, or some sectors of a file that was never fsynced."""
+        if not path.exists():
+            return
+        fate = self.chance.random()
+        if fate < 1 / 3:
+            path.unlink()
+        elif fate < 2 / 3:
+            data = bytearray(path.read_bytes())
+            for at in range(0, len(data), SECTOR_BYTES):
+                if self.chance.random() < 1 / 4:
+                    end = min(at + SECTOR_BYTES, len(data))
+                    data[at:end] = bytes(end - at)
+            path.write_bytes(data)
+
+    def release(self) -> None:
+        """Let go of the process that had the files open, and leave them as they are."""
+        store, self.store = self.store, None
+        self.generation += 1
+        if store is not None:
+            store.close(clean=False)
+
+    def update_room(self) -> None:
+        """Tell the store whether the disk is full."""
+        if self.store is not None:
+            self.store.set_room(full=self.timeline.now < self.full_until)
+
+    # -- what the committer gives to its threads
+
+    def run_blocking(self, work: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
+        """Let `work` happen after a while, and tell of it after another."""
+        seconds = self.seconds()
+        if self.kind.slow and self.chance.random() < self.kind.slow:
+            seconds *= 100
+        due = max(self.timeline.now + seconds, self.stalled_until)
+        told = due + seconds * self.chance.random()
+        self.timeline.at(due, self._work, self.generation, work, done, told)
+
+    def _work(
+        self,
+        generation: int,
+        work: Callable[[], Any],
+        done: "asyncio.Future[Any]",
+        told: float,
+    ) -> None:
+        if self.store is None or generation != self.generation:
+            return  # the process that wanted it is gone
+        try:
+            result = work()
+        except (sqlite3.Error, OSError) as error:
+            self.timeline.at(told, self._tell, generation, done, None, error)
+        else:
+            self.timeline.at(told, self._tell, generation, done, result, None)
+
+    def _tell(
+        self,
+        generation: int,
+        done: "asyncio.Future[Any]",
+        result: object,
+        error: sqlite3.Error | OSError | None,
+    ) -> None:
+        if self.store is None or generation != self.generation or done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)

@@ -1,0 +1,217 @@
+"""What has to hold when everything is over."""
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from gateway.store import database
+from tests.instruments.simulation.client import Client
+from tests.instruments.simulation.groups import check_groups
+from tests.instruments.simulation.ledger import MUST, NEVER, Message
+from tests.instruments.simulation.plan import ClientPlan
+from tests.instruments.simulation.violation import require
+
+if TYPE_CHECKING:
+    from tests.instruments.simulation.world import World
+
+AUDITOR = ClientPlan("auditor", clean=True, filters=(("#", 2),))
+"""Comes last and asks for everything that is retained."""
+
+SETTLING_SECONDS = 2.0
+
+FAREWELL = 0.3
+"""How often a run goes on until no session is left: it costs as much as all the rest."""
+
+
+def check(world: "World") -> None:
+    """Check everything, and end the run.
+
+    Raises:
+        Violation: something does not hold.
+    """
+    end = world.moment
+    auditor = world.add_client(AUDITOR)
+    world.serve_until(auditor.is_finished, lambda: "the auditor is not answered")
+    world.serve_for(SETTLING_SECONDS)
+    # Dead connections may have been noticed meanwhile, and their wills be on their way.
+    world.serve_until(world.everything_is_over, world.what_is_left)
+    world.serve_until(lambda: _all_is_exported(world), lambda: "the log is not exported")
+    _check_retained(world, auditor)
+    for client in world.clients.values():
+        for message in world.ledger.messages.values():
+            _check_delivery(world, client, message, end)
+    check_groups(world, end)
+    _check_wills(world)
+    world.log.check(world.clients, world.ledger)
+    _leave(world, ends_sessions=False)
+    while not world.everything_is_delivered():
+        # A connection that was dead had a will: those who had left already come for it.
+        _come_back(world, clean_start=False)
+        world.serve_until(world.everything_is_over, world.what_is_left)
+        _leave(world, ends_sessions=False)
+    _stop(world)
+    _check_tables(world, sessions_are_left=True)
+    if world.chance.random() < FAREWELL:
+        _check_farewell(world)
+
+
+def _check_farewell(world: "World") -> None:
+    """Everybody ends their session: nothing of them may be left."""
+    world.machine.boot()
+    _come_back(world, clean_start=True)
+    _leave(world, ends_sessions=True)
+    _stop(world)
+    _check_tables(world, sessions_are_left=False)
+
+
+def _check_delivery(world: "World", client: Client, message: Message, end: int) -> None:
+    """Every acknowledged QoS 1 and 2 message reaches each entitled subscriber."""
+    last = message.acknowledged
+    if message.is_will and message.will_goes_out == MUST:
+        last = end
+    if message.first_sent is None or last is None:
+        return
+    granted = client.subscriptions.sure_qos(message.topic, message.first_sent, last)
+    if min(granted, message.qos) < 1 or message.key in client.sightings.seen:
+        return
+    why = world.log.dropped.get((client.name, message.key))
+    # What a session drops that ends with its connection is not written down.
+    unwritten = why is None and not client.connecting.is_persistent()
+    excused = world.queues_overflow and (why == "queue_full" or unwritten)
+    if world.durations.has_passed(message):
+        unrouted = not (world.log.released[message.key] or world.log.published[message.key])
+        expired = why == "expired" or world.durations.matched_nobody(message)
+        excused = excused or unwritten or (message.temporary and unrouted)
+        excused = excused or expired
+    require(
+        excused,
+        "what is acknowledged reaches every entitled subscriber",
+        f"{message.key!r} (QoS {message.qos}, {message.topic}) was acknowledged, {client.name} is "
+        f"subscribed at QoS {granted} and never received it (dropped: {why})",
+    )
+
+
+def _check_wills(world: "World") -> None:
+    for message in world.ledger.messages.values():
+        if not message.is_will:
+            continue
+        count = world.log.published[message.key]
+        require(
+            count <= 1
+            and (message.will_goes_out != MUST or count == 1)
+            and (message.will_goes_out != NEVER or count == 0),
+            "a will is published once, if it has to be",
+            f"{message.key!r} was published {count} times; it {message.will_goes_out} go out",
+        )
+
+
+def _check_retained(world: "World", auditor: Client) -> None:
+    """What is retained is what was published last, as far as anybody can know."""
+    by_topic: dict[str, list[Message]] = {}
+    for message in world.ledger.messages.values():
+        if message.retain and message.first_sent is not None:
+            by_topic.setdefault(message.topic, []).append(message)
+    for topic, written in by_topic.items():
+        sure = [
+            message
+            for message in written
+            if message.acknowledged is not None and not world.durations.has_passed(message)
+        ]
+        candidates = [message for message in written if not _is_superseded(message, sure)]
+        may_expire = any(world.durations.has_passed(message) for message in candidates)
+        found = [
+            key
+            for key in auditor.sightings.retained_copies
+            if world.ledger.messages[key].topic == topic
+        ]
+        require(
+            found in [[message.key] for message in candidates]
+            or (not found and (not sure or may_expire)),
+            "what is retained is what came last",
+            f"{topic}: found {found}, expected one of {[each.key for each in candidates]}",
+        )
+
+
+def _is_superseded(message: Message, sure: list[Message]) -> bool:
+    return message.acknowledged is not None and any(
+        other.first_sent is not None and other.first_sent > message.acknowledged for other in sure
+    )
+
+
+def _check_tables(world: "World", *, sessions_are_left: bool) -> None:
+    path = world.disk.data_dir / database.DATABASE_NAME
+    empty = ["inbound", "outbound", "queue"]
+    if not sessions_are_left:
+        empty += ["sessions", "subscriptions", "wills"]
+    with closing(sqlite3.connect(path)) as connection:
+
+        def count(table: str) -> int:
+            return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+        rows = {table: count(table) for table in empty}
+        require(
+            not any(rows.values()) and count("messages") == count("retained"),
+            "tables are empty in the end",
+            f"rows: {rows}, messages {count('messages')}, retained {count('retained')}",
+        )
+
+
+def _all_is_exported(world: "World") -> bool:
+    world.export_now()
+    life = world.machine.life
+    return (
+        life is not None
+        and not life.broker.batch.record_count
+        and world.log.last_sequence + 1 == life.broker.batch.next_sequence
+    )
+
+
+def _leave(world: "World", *, ends_sessions: bool) -> None:
+    """Everybody says goodbye, so that no will goes out, and the broker is stopped."""
+
+    def have_left() -> bool:
+        for client in world.clients.values():
+            if not client.connecting.goodbye_was_heard():
+                _say_goodbye(client, ends_session=ends_sessions)
+        return all(client.connecting.goodbye_was_heard() for client in world.clients.values())
+
+    world.serve_until(have_left, lambda: "a goodbye is not heard")
+    world.serve_for(SETTLING_SECONDS)
+    life = world.machine.life
+    assert life is not None
+    kept = [session.client_id for session in life.broker.state.sessions.values()]
+    require(
+        not (ends_sessions and kept), "sessions end when they are ended", f"still there: {kept}"
+    )
+
+
+def _stop(world: "World") -> None:
+    life = world.machine.life
+    assert life is not None
+    world.machine.stop(None)
+    world.serve_until(lambda: world.machine.life is None, lambda: "the broker does not stop")
+    require(
+        not (world.disk.data_dir / database.RUNNING_NAME).exists(),
+        "a stop without trouble is clean",
+        f"it ended with: {life.event_loop.committer.failure}",
+    )
+
+
+def _say_goodbye(client: Client, *, ends_session: bool) -> None:
+    """Say it, once more if the connection turned out to be dead."""
+    connecting = client.connecting
+    if connecting.connected:
+        connecting.leave(1e9, says_so=True, ends_session=ends_session)
+    elif connecting.attempt is None and connecting.attempts[-1].link.client_gone:
+        connecting.away_until = 0.0
+        connecting.open(clean_start=ends_session)
+
+
+def _come_back(world: "World", *, clean_start: bool) -> None:
+    for client in world.clients.values():
+        client.connecting.away_until = 0.0
+        client.connecting.open(clean_start=clean_start)
+    world.serve_until(
+        lambda: all(client.connecting.connected for client in world.clients.values()),
+        lambda: "somebody is not let in",
+    )

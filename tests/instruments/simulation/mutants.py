@@ -1,0 +1,297 @@
+"""Brokers with one mistake each. The simulation has to catch every one of them.
+
+A mutant replaces one function of the real broker for as long as its context lasts. The mistakes are
+those that brokers have made, or that a change to this one could easily make.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+from gateway.core.broker import Broker, SealedBatch
+from gateway.core.frames import Frames
+from gateway.core.output import Output
+from gateway.core.records.kinds import RecordKind
+from gateway.core.records.record import Contents
+from gateway.core.records.recorder import Recorder
+from gateway.core.records.replay import Replay
+from gateway.core.rules.acknowledge import Acknowledging
+from gateway.core.rules.deliver import Deliverer
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.qos2_receive import Qos2Receive
+from gateway.core.rules.resend import Resending
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.message import Delivery, DeliveryState, Message
+from gateway.core.sessions.packet_buffer import PacketBuffer
+from gateway.core.sessions.session import Session
+from gateway.server.commit.batch_writer import BatchWriter
+from gateway.server.commit.checkpoints import Checkpoints
+from gateway.server.commit.committer import Committer
+from gateway.store.checkpoint import Checkpoint
+from gateway.store.store import Store
+from gateway.wire.encoder import pubrec
+from gateway.wire.packets import Publish
+from tests.instruments.simulation.mutant import Mutant, later, later_when_committed, one
+
+
+def _speaks_before_commit(_: object) -> object:
+    def withheld(self: Output, connection: Connection) -> PacketBuffer:
+        connection.greeted = True
+        return self._outgoing(connection)
+
+    return withheld
+
+
+def _starts_before_commit(right: Any) -> object:
+    def start(self: Deliverer, *arguments: Any) -> None:
+        with mock.patch.object(self.output, "_withheld", self.output._outgoing):
+            right(self, *arguments)
+
+    return start
+
+
+def _new_identifier_on_resend(right: Any) -> object:
+    def resend(
+        self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
+    ) -> None:
+        if delivery.state is DeliveryState.SENT and delivery.message is not None:
+            session.outbound.remove(delivery.packet_id)
+            self.recorder.delivery_started(delivery, session.free_packet_id())
+        right(self, session, connection, delivery, now)
+
+    return resend
+
+
+def _publish_again_after_pubrec(right: Any) -> object:
+    def resend(
+        self: Resending, session: Session, connection: Connection, delivery: Delivery, now: float
+    ) -> None:
+        if delivery.state is DeliveryState.RECEIVED and delivery.message is not None:
+            delivery.state = DeliveryState.SENT
+        right(self, session, connection, delivery, now)
+
+    return resend
+
+
+def _one_identifier_map(right: Any) -> object:
+    def receive_publish(
+        self: Qos2Receive, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> object:
+        if packet.packet_id in session.outbound:
+            self.output.send(connection, pubrec(packet.packet_id))
+            return None
+        return right(self, session, connection, packet, now)
+
+    return receive_publish
+
+
+def _forgets_received(_: object) -> object:
+    def delivery_received(self: Recorder, delivery: Delivery) -> None:
+        self.state.delivery_received(delivery)
+
+    return delivery_received
+
+
+def _forgets_held(right: Any) -> object:
+    def apply(self: Replay, record: Contents, session: Session | None) -> None:
+        right(self, record, session)
+        if record.kind is RecordKind.MESSAGE_HELD and session is not None:
+            session.inbound.clear()
+
+    return apply
+
+
+def _delivers_repeats(right: Any) -> object:
+    def receive_publish(
+        self: Qos2Receive, session: Session, connection: Connection, packet: Publish, now: float
+    ) -> object:
+        held = session.inbound.get(packet.packet_id)
+        if held is not None:
+            route = self.state.tree.route_of(held.message.topic)
+            self.admission.record(session, held.message, route)
+            self.fan_out.deliver(session, route, held.message, now)
+        return right(self, session, connection, packet, now)
+
+    return receive_publish
+
+
+def _checkpoint_counts_too_early(right: Any) -> object:
+    def run(self: Checkpoint) -> Iterator[bool]:
+        self._finish()
+        yield from right(self)
+
+    return run
+
+
+def _blobs_dropped_too_early(right: Any) -> object:
+    def opened(self: Store, *arguments: Any) -> object:
+        found = right(self, *arguments)
+        self._checkpoints.covered = found.recovered.next_sequence
+        return found
+
+    return opened
+
+
+def _checkpoint_not_fsynced(_: object) -> object:
+    return lambda self: self.store.checkpoint_finished(self.store.written_to)
+
+
+def _window_ignored(_: object) -> object:
+    return lambda self, limits: 65_535
+
+
+def _pages_reversed(right: Any) -> object:
+    def load_page(self: Store, *arguments: Any) -> tuple[dict[int, Message], list[Delivery], int]:
+        contents, deliveries, count = right(self, *arguments)
+        turned = [delivery.message for delivery in reversed(deliveries)]
+        for delivery, message in zip(deliveries, turned, strict=True):
+            if message is not None:
+                delivery.message, delivery.message_number = message, message.number
+        return contents, deliveries, count
+
+    return load_page
+
+
+def _failed_commit_ignored(right: Any) -> object:
+    def committed(self: BatchWriter, done: Any, batch: SealedBatch, written: object) -> None:
+        if done.exception() is not None:
+            done = self._loop.create_future()
+            done.set_result(1.0)
+        right(self, done, batch, written)
+
+    return committed
+
+
+def _full_disk_ignored(_: object) -> object:
+    def wait_for_room(self: BatchWriter, error: object, batch: SealedBatch, written: Any) -> None:
+        self._end()
+        self._release(batch, written, 0.0)
+
+    return wait_for_room
+
+
+def _no_dup(right: Any) -> object:
+    def delivery(self: object, *arguments: Any) -> object:
+        return right(self, *arguments[:-1], False)
+
+    return delivery
+
+
+def _identifier_reused(right: Any) -> object:
+    def free_packet_id(self: Session) -> int:
+        self.last_packet_id = self.last_packet_id % 2 + 1
+        return self.last_packet_id
+
+    return free_packet_id
+
+
+def _completed_at_pubrec(right: Any) -> object:
+    def receive_pubrec(self: Acknowledging, session: Session, *arguments: Any) -> object:
+        wrong = right(self, session, *arguments)
+        delivery = session.outbound.get(arguments[1])
+        if delivery is not None:
+            self.recorder.delivery_completed(delivery)
+        return wrong
+
+    return receive_pubrec
+
+
+def _subscription_unrecorded(_: object) -> object:
+    def subscribed(self: Recorder, session: Session, subscription: Any) -> None:
+        self.state.subscribed(session, subscription)
+
+    return subscribed
+
+
+def _sessions_never_expire(_: object) -> object:
+    return lambda self, session, now: None
+
+
+def _will_forgotten_at_restart(right: Any) -> object:
+    def start(self: Broker, *arguments: Any) -> None:
+        self.state.wills.clear()
+        right(self, *arguments)
+
+    return start
+
+
+def _unacknowledged_is_dropped(right: Any) -> object:
+    def resume(self: Deliverer, session: Session, now: float) -> None:
+        for delivery in list(session.outbound.values()):
+            self.recorder.delivery_completed(delivery)
+        right(self, session, now)
+
+    return resume
+
+
+def _retained_unrecorded(_: object) -> object:
+    def retained_set(self: Recorder, message: Message) -> None:
+        self.state.retained_set(message.topic, message)
+
+    return retained_set
+
+
+def _will_published_after_disconnect(right: Any) -> object:
+    def receive_disconnect(
+        self: Disconnecting, connection: Connection, packet: Any, now: float
+    ) -> object:
+        packet.reason_code = 4
+        return right(self, connection, packet, now)
+
+    return receive_disconnect
+
+
+def _does_nothing(_: object) -> object:
+    def nothing(_self: object) -> None:
+        return
+
+    return nothing
+
+
+AWAY = "a session expires while its client is away"
+
+MUTANTS = (
+    one("speak before commit", Output, "_withheld", _speaks_before_commit),
+    one("send PUBLISH before its start is committed", Deliverer, "_start", _starts_before_commit),
+    one("new packet identifier on resend", Resending, "_resend", _new_identifier_on_resend),
+    one("PUBLISH again after PUBREC", Resending, "_resend", _publish_again_after_pubrec),
+    Mutant(
+        "split release",
+        (
+            (FanOut, "deliver", later),
+            (Broker, "committed", later_when_committed),
+        ),
+    ),
+    one(
+        "one identifier map for both directions",
+        Qos2Receive,
+        "receive_publish",
+        _one_identifier_map,
+    ),
+    one("forget DeliveryReceived", Recorder, "delivery_received", _forgets_received),
+    one("forget MessageHeld at recovery", Replay, "_contents", _forgets_held),
+    one("deliver a repeat", Qos2Receive, "receive_publish", _delivers_repeats),
+    one("checkpoint counts too early", Checkpoint, "_run", _checkpoint_counts_too_early),
+    one("blobs dropped too early", Store, "_open", _blobs_dropped_too_early),
+    one("checkpoint not fsynced", Checkpoints, "_finish", _checkpoint_not_fsynced),
+    one("window ignored", Connection, "window_of", _window_ignored),
+    one("pages reversed", Store, "load_page", _pages_reversed),
+    one("failed commit ignored", BatchWriter, "_committed", _failed_commit_ignored),
+    one("full disk ignored", BatchWriter, "_wait_for_room", _full_disk_ignored),
+    one("identifier reused", Session, "free_packet_id", _identifier_reused),
+    one("completed at PUBREC", Acknowledging, "receive_pubrec", _completed_at_pubrec),
+    one("subscription not recorded", Recorder, "subscribed", _subscription_unrecorded),
+    one("sessions never expire", Disconnecting, "expire", _sessions_never_expire, scenario=AWAY),
+    one("will forgotten at restart", Broker, "start", _will_forgotten_at_restart),
+    one("resend nothing", Deliverer, "resume", _unacknowledged_is_dropped),
+    one("a repeat does not say so", Frames, "delivery", _no_dup),
+    one("retained message not recorded", Recorder, "retained_set", _retained_unrecorded),
+    one("what no client waits for is not written", Committer, "write_down", _does_nothing),
+    one(
+        "will after DISCONNECT",
+        Disconnecting,
+        "receive_disconnect",
+        _will_published_after_disconnect,
+    ),
+)

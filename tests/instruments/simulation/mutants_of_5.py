@@ -1,0 +1,131 @@
+"""Mutants whose mistakes are with shared subscriptions and topic aliases (MQTT 5.0)."""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gateway.core.broker import Broker
+from gateway.core.frames import Frames
+from gateway.core.rules.admission import Admission
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.fan_out import FanOut
+from gateway.core.rules.shared_subscriptions import Redistribution
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import Session
+from gateway.core.topics.route import Group
+from gateway.wire.packets import Publish
+from tests.instruments.simulation.mutant import Mutant, later, later_when_committed, one
+
+PILED_UP = "a group's member ends its session while messages wait for it on disk"
+
+_KEPT: WeakKeyDictionary[Session, dict[str, tuple[int, int]]] = WeakKeyDictionary()
+"""Topic aliases that outlive their connection."""
+
+
+def _nothing(_: object) -> object:
+    return lambda self, *arguments: None
+
+
+def _hands_over_qos_2(right: Any) -> object:
+    def begin(self: Redistribution, session: Session, now: float) -> None:
+        for delivery in session.outbound.values():
+            if delivery.qos == 2 and delivery.message is not None:
+                self._hand_over(session, session.keys, delivery, delivery.message, now)
+        right(self, session, now)
+
+    return begin
+
+
+def _hands_over_later(right: Any) -> object:
+    put_off: Any = later(right)
+
+    def deliver_shared(self: FanOut, *arguments: Any) -> None:
+        but = arguments[3]
+        (right if but is None else put_off)(self, *arguments)
+
+    return deliver_shared
+
+
+def _keeps_what_it_hands_over(right: Any) -> object:
+    def leave(self: Disconnecting, connection: Connection, reason: int, now: float) -> None:
+        session = connection.session
+        right(self, connection, reason, now)
+        if session is not None and not session.ended and session.connection is None:
+            self.redistribution.begin(session, now)
+
+    return leave
+
+
+def _everybody_gets_it(right: Any) -> object:
+    def deliver_shared(self: FanOut, group: Group, *arguments: Any) -> None:
+        for _ in group.members:
+            right(self, group, *arguments)
+
+    return deliver_shared
+
+
+def _aliases_kept(right: Any) -> object:
+    def aliased(self: Frames, connection: Connection, *arguments: Any) -> object:
+        assert connection.session is not None
+        connection.aliases_out = _KEPT.setdefault(connection.session, connection.aliases_out)
+        return right(self, connection, *arguments)
+
+    return aliased
+
+
+def _alias_never_replaced(right: Any) -> object:
+    def resolve(self: Admission, connection: Connection, packet: Publish) -> object:
+        assert packet.properties is not None
+        alias = packet.properties.topic_alias
+        before = connection.aliases_in.get(alias or 0)
+        wrong = right(self, connection, packet)
+        if before is not None:
+            connection.aliases_in[alias or 0] = before
+        return wrong
+
+    return resolve
+
+
+def _alias_of_what_waits_as_if_it_had_left(right: Any) -> object:
+    def delivery(self: Frames, *arguments: Any) -> object:
+        return right(self, *arguments[:-1], min(arguments[-1], 0))
+
+    return delivery
+
+
+def _alias_used_before_its_definition_has_left(right: Any) -> object:
+    def qos0(self: Frames, *arguments: Any) -> object:
+        leaves_with = arguments[-1]
+        return right(self, *arguments[:-1], leaves_with if leaves_with < 0 else 1 << 40)
+
+    return qos0
+
+
+MUTANTS_OF_5 = (
+    one("hand over nothing", Redistribution, "begin", _nothing, scenario=PILED_UP),
+    one("hand over nothing from disk", Redistribution, "finish", _nothing, scenario=PILED_UP),
+    Mutant(
+        "hand over in the next batch",
+        (
+            (FanOut, "deliver_shared", _hands_over_later),
+            (Broker, "committed", later_when_committed),
+        ),
+        PILED_UP,
+    ),
+    one("hand over QoS 2 in flight", Redistribution, "begin", _hands_over_qos_2),
+    one("keep what is handed over", Disconnecting, "_leave", _keeps_what_it_hands_over),
+    one("every member of a group gets it", FanOut, "deliver_shared", _everybody_gets_it),
+    one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
+    one("topic alias never replaced", Admission, "_resolve_alias", _alias_never_replaced),
+    one(
+        "topic alias of QoS 1 and 2 that waits used as if it had left",
+        Frames,
+        "delivery",
+        _alias_of_what_waits_as_if_it_had_left,
+    ),
+    one(
+        "topic alias used before its definition has left",
+        Frames,
+        "qos0",
+        _alias_used_before_its_definition_has_left,
+    ),
+)

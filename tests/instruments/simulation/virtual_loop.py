@@ -1,0 +1,149 @@
+"""Time without a clock, and an event loop on it without threads or sockets.
+
+What is due next happens next; equal times are served in the order they were asked for, so that a
+run is the same every time. The world around the broker uses the `Timeline` itself. A `VirtualLoop`
+has as much of asyncio's surface as the broker uses; when its process dies, what it planned does not
+happen.
+"""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from heapq import heappop, heappush
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tests.instruments.simulation.machine_clock import START_SECONDS, MachineClock
+
+Callback = Callable[..., object]
+
+if TYPE_CHECKING:
+    # As far as types go it is a whole one; what is missing here raises NotImplementedError.
+    _Loop: TypeAlias = asyncio.SelectorEventLoop
+else:
+    _Loop = asyncio.AbstractEventLoop
+
+
+class Timeline:
+    """What happens when."""
+
+    def __init__(self) -> None:
+        self.now = START_SECONDS
+        self.clock = MachineClock(lambda: self.now)
+        self.moment = 0
+        """Callbacks served so far: the moments of a run, and the boundaries between them."""
+        self.failure: BaseException | None = None
+        self._heap: list[tuple[float, int, Callback, tuple[Any, ...]]] = []
+        self._count = 0
+
+    def at(self, when: float, callback: Callback, *arguments: Any) -> None:
+        """Call back at `when`, at once if that is over."""
+        self._count += 1
+        heappush(self._heap, (max(when, self.now), self._count, callback, arguments))
+
+    def after(self, seconds: float, callback: Callback, *arguments: Any) -> None:
+        """Call back after some seconds."""
+        self.at(self.now + seconds, callback, *arguments)
+
+    def step(self) -> bool:
+        """Serve what is next; return whether there was anything."""
+        if not self._heap:
+            return False
+        self.now, _, callback, arguments = heappop(self._heap)
+        self.moment += 1
+        callback(*arguments)
+        if self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+        return True
+
+
+class VirtualLoop(_Loop):
+    """The event loop of one life of the broker's process."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        run_blocking: Callable[[Callable[[], object], "asyncio.Future[Any]"], None],
+        powered_at: float = 0.0,
+    ) -> None:
+        self.timeline = timeline
+        self._powered_at = powered_at
+        """When the machine's monotonic clock began."""
+        self.alive = True
+        self._coroutines: list[Coroutine[Any, Any, Any]] = []
+        self._run_blocking = run_blocking
+
+    def end(self) -> None:
+        """The process is gone: nothing that it planned happens any more."""
+        self.alive = False
+        for coroutine in self._coroutines:
+            coroutine.close()
+
+    def time(self) -> float:
+        return self.timeline.now - self._powered_at
+
+    def get_debug(self) -> bool:
+        return False
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callback,
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        at = when + self._powered_at
+        while at - self._powered_at < when:  # rounded: the loop must not be woken too early
+            at = nextafter(at, inf)
+        self.timeline.at(at, self._serve, handle)
+        return handle
+
+    def call_later(  # type: ignore[override]
+        self,
+        delay: float,
+        callback: Callback,
+        *args: Any,
+        context: contextvars.Context | None = None,
+    ) -> asyncio.TimerHandle:
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callback, *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.Handle:
+        return self.call_at(self.time(), callback, *args, context=context)
+
+    def _serve(self, handle: asyncio.TimerHandle) -> None:
+        if self.alive and not handle.cancelled():
+            handle._run()
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """A cancelled handle is passed over when it comes up."""
+
+    def create_future(self) -> "asyncio.Future[Any]":
+        return asyncio.Future(loop=self)
+
+    def create_task(  # type: ignore[override]
+        self, coro: Coroutine[Any, Any, Any], **_: Any
+    ) -> "asyncio.Task[Any]":
+        self._coroutines.append(coro)
+        task = asyncio.Task(coro, loop=self)
+        task.add_done_callback(self._task_done)
+        return task
+
+    def _task_done(self, task: "asyncio.Task[Any]") -> None:
+        if not task.cancelled() and task.exception() is not None:
+            self.timeline.failure = task.exception()
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: object, func: Callable[..., object], *args: Any
+    ) -> "asyncio.Future[Any]":
+        assert not args, "the committer's functions take no arguments"
+        future = self.create_future()
+        self._run_blocking(func, future)
+        return future
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if self.alive:
+            self.timeline.failure = context.get("exception") or RuntimeError(context["message"])

@@ -1,0 +1,77 @@
+"""A process that is killed has lost nothing of what its turns were told that no client waits for.
+
+What the broker's state was when its last turn ended is compared with what the next life finds:
+QoS 0 messages that were retained, and deliveries whose PUBACK or PUBCOMP had come. A power cut may
+take a second of these.
+"""
+
+from gateway.core.state import State
+from gateway.server.event_loop.event_loop import EventLoop
+from tests.instruments.simulation.disk import SimulatedStore
+from tests.instruments.simulation.violation import require
+
+RULE = "a killed process loses nothing that was told it"
+
+
+class Picture:
+    """The state at the end of a turn, as far as no client waits for it."""
+
+    def __init__(self, state: State) -> None:
+        self.retained = {
+            topic: message.number for topic, message in state.retained.items() if not message.qos
+        }
+        self.next_message_number = state.next_message_number
+        self.open: dict[int, tuple[int, set[int]]] = {}
+        """By session: positions below this one are over, those aside that are in flight or wait."""
+        for session in state.sessions.values():
+            if session.persistent:
+                positions = {delivery.position for delivery in session.outbound.values()}
+                self.open[session.number] = (session.first_position, positions)
+
+
+class Written:
+    """Watches the turns of one life."""
+
+    def __init__(self, event_loop: EventLoop, store: SimulatedStore) -> None:
+        self._event_loop = event_loop
+        self._store = store
+        self._tick = event_loop._tick
+        self.last: Picture | None = None
+        event_loop._tick = self._watched_tick  # type: ignore[method-assign]
+
+    def _watched_tick(self) -> None:
+        self._tick()
+        if self._event_loop.committer.failure is None and not self._store.lacks_room:
+            self.last = Picture(self._event_loop.broker.state)
+
+    def check(self, found: State) -> None:
+        """Compare with what the next life found.
+
+        Raises:
+            Violation: something of it is gone.
+        """
+        # Also while it is tried again, and says nothing of waiting.
+        if self.last is None or self._store.lacks_room:
+            return  # with a full disk what was written ahead of its batch found no room either
+        alive = self._event_loop.broker.state
+        for topic, number in self.last.retained.items():
+            now = alive.retained.get(topic)
+            if now is None or now.number != number:
+                continue  # replaced since the turn
+            kept = found.retained.get(topic)
+            require(
+                kept is not None and kept.number == number,
+                RULE,
+                f"{topic}: message {number} was retained, found {kept and kept.number}",
+            )
+        for session_number, (first_position, positions) in self.last.open.items():
+            session = found.numbers.get(session_number)
+            if session is None:
+                continue
+            for delivery in session.outbound.values():
+                require(
+                    delivery.position >= first_position or delivery.position in positions,
+                    RULE,
+                    f"{session.client_id}: delivery {delivery.packet_id} of message "
+                    f"{delivery.message_number} was over, and is in flight again",
+                )

@@ -1,0 +1,58 @@
+"""What the byte client and the packet client have in common: one connection, and how it ends."""
+
+import asyncio
+import socket
+import struct
+from typing import Self
+
+# Long enough for a loaded two-core machine whose disk takes a second for an fsync.
+DEADLINE_SECONDS = 10.0
+
+
+class Connection:
+    """One connection to a broker, left with `cut` where it is used as a context."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, port: int, *, receive_buffer_bytes: int | None = None) -> Self:
+        """Open a TCP connection and send nothing; a small receive buffer makes a slow reader."""
+        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if receive_buffer_bytes is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setblocking(False)
+        try:
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+            limit = receive_buffer_bytes or 2**16
+            return cls(*await asyncio.open_connection(sock=sock, limit=limit))
+        except BaseException:
+            sock.close()
+            raise
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.cut()
+
+    def finish(self) -> None:
+        """Send the end of the stream (TCP FIN), and go on reading."""
+        self._writer.write_eof()
+
+    def close(self) -> None:
+        """End the connection in order (TCP FIN), but without a DISCONNECT."""
+        self._writer.close()
+
+    def abort(self) -> None:
+        """End the connection; what is not yet in the socket is not sent."""
+        self._writer.transport.abort()
+
+    def cut(self) -> None:
+        """End the connection with a TCP reset, as a network that breaks does."""
+        sock = self._writer.get_extra_info("socket")
+        if sock is not None and sock.fileno() >= 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._writer.transport.abort()

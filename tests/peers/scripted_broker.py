@@ -1,0 +1,131 @@
+"""A broker that reads packets by `gateway.wire` and answers each with what its script says.
+
+`ScriptedBroker` has the sockets and the answers of a well-behaved broker; what a test changes of
+them is its script. Those of whole rooms are classes of their own: `tests.bench.lying_broker`
+forwards and lies, `tests.bridge.silent_broker` leaves each answer to the test,
+`tests.bridge.session_broker` keeps sessions.
+"""
+
+import asyncio
+from typing import Self
+
+from gateway.wire.decoder import Decoder
+from gateway.wire.encoder import encode
+from gateway.wire.packets import (
+    Connack,
+    Connect,
+    Packet,
+    Pingreq,
+    Pingresp,
+    Puback,
+    Pubcomp,
+    Publish,
+    Pubrec,
+    Pubrel,
+    Suback,
+    Subscribe,
+)
+
+PACKET_BYTES_MAX = 1 << 24
+
+
+class ServerSide:
+    """The broker's end of one connection."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self.version = 4
+
+    def send(self, *packets: Packet) -> None:
+        """Send packets, in the version of the client's CONNECT."""
+        self._writer.write(b"".join(encode(packet, self.version) for packet in packets))
+
+    def cut(self) -> None:
+        """End the connection without a word."""
+        self._writer.transport.abort()
+
+    def close(self) -> None:
+        """End the connection once everything is sent."""
+        self._writer.close()
+
+
+class ScriptedBroker:
+    """Listens on `port` while it is entered, or from `open_address` to `close`."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.connections: list[ServerSide] = []
+        """Those that are open."""
+        self._servers: list[asyncio.Server] = []
+
+    async def open_address(self) -> int:
+        """One address more; its port."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._servers.append(server)
+        port: int = server.sockets[0].getsockname()[1]
+        return port
+
+    async def close(self) -> None:
+        """Cut every connection, and listen no longer."""
+        for server in self._servers:
+            server.close()
+        self.cut()
+        for server in self._servers:
+            await server.wait_closed()
+
+    async def __aenter__(self) -> Self:
+        self.port = await self.open_address()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def cut(self) -> None:
+        """End every connection without a word."""
+        for connection in self.connections:
+            connection.cut()
+
+    def receive(self, packet: Packet, connection: ServerSide) -> None:
+        """A packet came: the script. Here each is answered as the standard asks."""
+        connection.send(*answers_to(packet))
+
+    async def received(self) -> None:
+        """Everything that one read brought has been taken."""
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = ServerSide(writer)
+        self.connections.append(connection)
+        decoder = Decoder(PACKET_BYTES_MAX)
+        try:
+            while data := await reader.read(1 << 16):
+                for packet in decoder.feed(data):
+                    connection.version = decoder.version
+                    self.receive(packet, connection)
+                await self.received()
+                await writer.drain()
+        except ConnectionError:
+            pass  # A client may go at any time, and a test may cut it.
+        finally:
+            self.connections.remove(connection)
+            writer.close()
+
+
+def answers_to(packet: Packet) -> list[Packet]:
+    """What a broker without sessions sends back: nothing, or one packet."""
+    answer: Packet | None = None
+    match packet:
+        case Connect():
+            answer = Connack(False, 0)
+        case Subscribe():
+            answer = Suback(packet.packet_id, [wanted.qos for wanted in packet.subscriptions])
+        case Publish(qos=1):
+            answer = Puback(packet.packet_id)
+        case Publish(qos=2):
+            answer = Pubrec(packet.packet_id)
+        case Pubrec():
+            answer = Pubrel(packet.packet_id)
+        case Pubrel():
+            answer = Pubcomp(packet.packet_id)
+        case Pingreq():
+            answer = Pingresp()
+    return [] if answer is None else [answer]
