@@ -24,7 +24,7 @@ from gateway.files.private import open_private
 from gateway.session_log.segments.signature import SEED_BYTES, Signer, is_public_key
 from gateway.session_log.settings import KEY_TRIES_MAX, PUBLIC_KEYS_KEPT
 
-_logger = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 KEY_FILE: Final = "signing-key"
 PUBLIC_KEY_FILE: Final = "signing-key.pub"
@@ -56,7 +56,7 @@ class SigningKey:
         if signer is None:
             signer = self._made()
             if former:
-                _logger.error(
+                logger.error(
                     "this gateway signs with a new key, %s, since %s was lost: who receives its "
                     "segments refuses them until a person has added this key to the keys file",
                     signer.public_key,
@@ -89,7 +89,7 @@ class SigningKey:
                 return signer
         aside = self._path.with_name(f"{KEY_FILE}.damaged")
         self._path.replace(aside)
-        _logger.error("%s is damaged, and was renamed to %s", self._path, aside.name)
+        logger.error("%s is damaged, and was renamed to %s", self._path, aside.name)
         return None
 
     def _made(self) -> Signer:
