@@ -63,6 +63,9 @@ BOARDS_SHOWN_MAX: Final = 200
 GATEWAYS_SHOWN_MAX: Final = 200
 """Gateways that a report carries; all are counted."""
 
+GATEWAYS_NAMED_MAX: Final = 1_000
+"""Gateways whose keys are looked up by name; of more than these all keys are read, a row each."""
+
 SIGNERS_SHOWN_MAX: Final = 10_000
 """Pairs of gateway and key that an audit carries."""
 

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.keys_file import Pinned
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
+from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import GATEWAY_KEYS, STAGED
 
@@ -36,7 +37,9 @@ def known_keys(
     """Return the rows of the gateways that these files name, by their contents or their folder."""
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
-    rows = tables.read("gateway_keys").where(F.col("gateway").isin(gateways))
+    rows = tables.read("gateway_keys")
+    if len(gateways) <= GATEWAYS_NAMED_MAX:
+        rows = rows.where(F.col("gateway").isin(gateways))
     return [GatewayKey(*row) for row in rows.select(*_COLUMNS).collect()]
 
 
@@ -81,7 +84,7 @@ def looked_at_again(
     if pinned:
         pairs = [(gateway, key) for gateway, pin in pinned.items() for key in pin.public_keys]
         named = tables.spark.createDataFrame(pairs, "gateway string, public_key string")
-        others = keys.where(~F.col("gateway").isin(sorted(pinned)))
+        others = keys.join(named.select("gateway").distinct(), "gateway", "left_anti")
         keys = others.unionByName(named)
     foreign = refused.where(F.col("reason") == FOREIGN_KEY)
     trusted = foreign.join(keys, ["gateway", "public_key"], "left_semi").select("name")

@@ -40,7 +40,7 @@ def signer_of(footer: dict[str, object], name: SegmentName, lines_sha256: str) -
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(signature), signed.encode("ascii"))
-    except InvalidSignature:
+    except (InvalidSignature, ValueError):  # the second: bytes that are no point of the curve
         raise _bad(f"it is not signed by {public_key}, the key that it names") from None
     return public_key
 

@@ -86,10 +86,10 @@ def signer_of(footer: dict[str, object], part: SignedPart) -> str | None:
         raise BadSignature("footer: public_key is not 64 hexadecimal digits")
     if not isinstance(signature, str) or _SIGNATURE.fullmatch(signature) is None:
         raise BadSignature("footer: signature is not 128 hexadecimal digits")
-    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
     try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(signature), part.signed_bytes())
-    except InvalidSignature:
+    except (InvalidSignature, ValueError):  # the second: bytes that are no point of the curve
         raise BadSignature(
             f"the signature is not one of the key {public_key} for this segment"
         ) from None

@@ -91,6 +91,7 @@ def test_the_footer_of_another_gateway_s_segment_is_refused() -> None:
         {"public_key": public_key_of(OTHER_SEED)},
         {"public_key": KEY.upper()},
         {"public_key": None},
+        {"public_key": "ff" * 32},
         {"signature": None},
         {"signature": "00" * 64},
         {"signature": 7},
