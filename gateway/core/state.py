@@ -72,6 +72,7 @@ class State:
     def session_owned(self, session: Session, username: str) -> None:
         """Give the session to the user that its client named."""
         session.username = username
+        session.owner_is_unknown = False
         if session.persistent:
             self.changes.sessions.add(session)
 

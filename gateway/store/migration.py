@@ -18,7 +18,7 @@ from gateway.core.records.kinds import RecordKind
 from gateway.core.sessions.session import EXPIRY_NEVER
 from gateway.files.durable import fsync_folder
 from gateway.files.private import open_private
-from gateway.store import database
+from gateway.store import database, owners
 from gateway.store.formats import FORMAT, KEY, format_of
 from gateway.store.journal import FILE_BYTES
 from gateway.store.journal_files import (
@@ -68,6 +68,8 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
             )
         if found == "1":
             _add_columns_of_5_0(connection)
+        if found in ("1", "2"):
+            connection.execute("INSERT INTO meta VALUES (?, ?)", (owners.KEY, owners.ALL))
         connection.execute("COMMIT")
     database.migrate(connection)
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, str(FORMAT)))

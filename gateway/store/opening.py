@@ -13,7 +13,7 @@ from typing import IO
 from gateway.core.records.kinds import StartKind
 from gateway.files.disk_errors import is_full
 from gateway.files.salvage import lengthen_emptied
-from gateway.store import database, formats, migration
+from gateway.store import database, formats, migration, owners
 from gateway.store.journal import Journal
 from gateway.store.journal_files import journal_files, sequence_of
 from gateway.store.recovery import PASSED_OVER, Recovered, recover
@@ -139,6 +139,7 @@ class Opening:
                 self._writer, self.data_dir, logged_filters, now, with_unsynced=True
             )
             recovered.damage.extend(notes)
+            owners.settle(self._writer, recovered.state)
             store = self._store_id()
         except BaseException:
             self._writer.close()

@@ -16,7 +16,7 @@ from gateway.core.sessions.message import HAS_PLACE, Delivery, DeliveryState, He
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.state import State
-from gateway.store import clock_row
+from gateway.store import clock_row, owners
 from gateway.store.journal_files import FOLDER_NAME
 from gateway.store.journal_reading import Gap, JournalReading
 from gateway.store.unsynced import unsynced_batches
@@ -109,7 +109,7 @@ def recover(
     if not state.time.time_ms:
         # Neither the tables nor the journal have it: no session was left later than now.
         state.time.time_ms = max((each.closed_ms for each in state.sessions.values()), default=0)
-    _complete(connection, state)
+    _complete(connection, state, meta)
     recovered.damage.extend(journal.damage)
     recovered.passed_over = [gap for gap in (*passed_over, *journal.gaps) if gap[1] >= checkpoint]
     recovered.covered = checkpoint
@@ -223,8 +223,9 @@ def _load_wills(connection: sqlite3.Connection, state: State) -> None:
         state.will_set(owner, will)
 
 
-def _complete(connection: sqlite3.Connection, state: State) -> None:
-    """Put in order what the replay left: resend order, contents, sizes of queues."""
+def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
+    """Put in order what the replay left: owners, resend order, contents, sizes of queues."""
+    owners.mark(state, meta.get(owners.KEY))
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
         for delivery in sorted(session.outbound.values(), key=_resend_order):

@@ -40,7 +40,7 @@ LONGER_FUNCTIONS = {
     "gateway/core/rules/deliver.py: deliver_qos0": 44,
     "gateway/core/rules/publish.py: receive_publish": 50,
     "gateway/core/sessions/connection.py: __init__": 70,
-    "gateway/core/sessions/session.py: __init__": 60,
+    "gateway/core/sessions/session.py: __init__": 62,
     "gateway/store/recovery.py: recover": 60,
     "gateway/wire/decoder.py: _read_packets": 46,
     "gateway/wire/publish_decoder.py: decode_publish": 52,

@@ -121,7 +121,9 @@ class Admitting:
 
         One without a user is a client's without a user: it does not pass to the first who names it.
         """
-        return self.core.authenticates and session.username != connection.username
+        if not self.core.authenticates or session.owner_is_unknown:
+            return False
+        return session.username != connection.username
 
     def _grant(self, connection: Connection, packet: Connect) -> None:
         """Set what the client gets of what it asked for: keep-alive and session expiry."""

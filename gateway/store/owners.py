@@ -1,0 +1,38 @@
+"""Sessions that are older than the recording of users: formats 1 and 2.
+
+Which user such a session belongs to is not known, so that it passes to the first who comes back to
+it. A later session without a user is a client's that named none, and stays with such clients.
+"""
+
+import sqlite3
+from typing import Final
+
+from gateway.core.state import State
+
+KEY: Final = "owners_unknown_below"
+"""The key of `meta` whose value is the number of the first session with a known owner."""
+
+ALL: Final = "all"
+"""The value from the migration until the first start has read all sessions that there are."""
+
+
+def mark(state: State, value: str | None) -> None:
+    """Mark the sessions whose owner is not known, as the row of `meta` has it; None: there is none.
+
+    Raises:
+        ValueError: the row is neither a number nor `ALL`.
+    """
+    if value is None:
+        return
+    below = state.next_session_number if value == ALL else int(value)
+    for session in state.sessions.values():
+        if session.number < below and session.username is None:
+            session.owner_is_unknown = True
+
+
+def settle(connection: sqlite3.Connection, state: State) -> None:
+    """Write the number of the next session, before there is one. Raises sqlite3.Error."""
+    connection.execute(
+        "UPDATE meta SET value = ? WHERE key = ? AND value = ?",
+        (str(state.next_session_number), KEY, ALL),
+    )
