@@ -18,6 +18,10 @@ class IngestError(RuntimeError):
     """The run cannot go on. The text is for a person and ends with the mend."""
 
 
+class KeysFileError(IngestError):
+    """The file of `--keys` is not what it has to be. The text names the line and the mend."""
+
+
 def first_line_of(failure: Exception) -> str:
     """Return the first line of a failure of Spark, without the stack of the JVM; its class where
     it has no text."""

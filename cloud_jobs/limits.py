@@ -63,6 +63,18 @@ BOARDS_SHOWN_MAX: Final = 200
 GATEWAYS_SHOWN_MAX: Final = 200
 """Gateways that a report carries; all are counted."""
 
+GATEWAYS_NAMED_MAX: Final = 1_000
+"""Gateways whose keys are looked up by name; of more than these all keys are read, a row each."""
+
+SIGNERS_SHOWN_MAX: Final = 10_000
+"""Pairs of gateway and key that an audit carries."""
+
+KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Bytes of the file of `--keys`: a hundred thousand gateways with a name each."""
+
+KEYS_PER_GATEWAY_MAX: Final = 16
+"""Keys that a gateway has at a time: its present one, and those of segments that are on the way."""
+
 TIME_MILLISECONDS_MAX: Final = 253_402_300_799_999
 """The end of the year 9999, in milliseconds since 1970-01-01 UTC: the last time that Spark's
 timestamps and everyone else's can show."""

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from cloud_jobs import unchanged
 from cloud_jobs.audit.run import audited
 from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.landing import refused_among
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
@@ -32,6 +33,9 @@ __all__ = ["IngestError", "audit", "ingest", "render", "run"]
 
 def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestReport:
     """Ingest all that has landed. `progress` gets a line at each step. Raises IngestError."""
+    if settings.keys is not None:
+        # A mistake in it is found before Spark starts.
+        load_keys(settings.keys)
     with spark_session(settings.cache_dir, progress) as spark:
         return ingest(spark, settings, progress, lambda _: None)
 

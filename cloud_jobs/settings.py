@@ -18,3 +18,5 @@ class IngestSettings:
     source: str
     tables: str
     cache_dir: Path | None = None
+    keys: Path | None = None
+    """The file with the gateways' public keys; None: each gateway's first key is trusted."""

@@ -1,9 +1,9 @@
 """What the last complete run knew, so that a run with nothing to do ends without Spark.
 
 A file beside the tables, `_last_run.json`; docs/decisions/0080 has its keys. It is a hint: it is
-believed only while the names of all landed files are the same, what was refused has the same
-bytes, and no table has a newer commit. In every other case, and wherever anything here cannot be
-read, Spark looks. Tables and landing directories that are no local directories have none.
+believed only while the names of all landed files and the keys file are the same, what was refused
+has the same bytes, and no table has a newer commit. In every other case, and wherever anything here
+cannot be read, Spark looks. Tables and landing directories that are no local directories have none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX
+from cloud_jobs.limits import KEYS_FILE_BYTES_MAX, SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.report import IngestReport
 from cloud_jobs.settings import IngestSettings
@@ -101,6 +101,7 @@ def remember(
         "landed_sha256": landing.sha256,
         "refused": refused,
         "commits": _commits(directory),
+        "keys_sha256": _keys_sha256(settings),
         "report": report.as_json(),
     }
     part = directory / f"{FILE}.part"
@@ -117,6 +118,8 @@ def report_if_unchanged(settings: IngestSettings) -> IngestReport | None:
     try:
         hint = json.loads((directory / FILE).read_text())
         if hint["format"] != FORMAT or hint["commits"] != _commits(directory):
+            return None
+        if hint.get("keys_sha256") != _keys_sha256(settings):
             return None
         landing = landing_of(settings)
         if landing is None or not _is_known(landing, hint) or _is_unfinished(directory):
@@ -148,6 +151,14 @@ def _bytes_of(path: Path) -> list[object]:
             return [size, None]
         content = file.read(SEGMENT_FILE_BYTES_MAX + 1)
     return [len(content), hashlib.sha256(content).hexdigest()]
+
+
+def _keys_sha256(settings: IngestSettings) -> str | None:
+    """Return what the keys file hashes to, None without one. Raises OSError."""
+    if settings.keys is None:
+        return None
+    with settings.keys.open("rb") as file:
+        return hashlib.sha256(file.read(KEYS_FILE_BYTES_MAX + 1)).hexdigest()
 
 
 def _commits(directory: Path) -> dict[str, str]:

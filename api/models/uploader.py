@@ -1,5 +1,7 @@
 """What the uploader reports: the open segment, those that wait, and those that are sent."""
 
+from pydantic import Field
+
 from api.models.values import Count, Milliseconds, Reported
 
 
@@ -25,3 +27,5 @@ class UploaderStatus(Reported):
     last_upload_ms: Milliseconds | None
     failing_since_ms: Milliseconds | None
     error: str | None
+    public_keys: list[str] = Field(default_factory=list)
+    """Keys that segments are or were signed with, newest last; more than one: a key was lost."""

@@ -31,12 +31,14 @@ def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
 
 def _refusal() -> Column:
     """Return the advice on a refused file that claims the missing events."""
+    copy = "; land a good copy of it, the gateway may have one in log/sent/"
+    key = "; if the gateway has a new key, add it to the file of --keys"
     return F.concat(
         F.lit("segment "),
         F.col("segment").cast("string"),
         F.lit(" is in quarantine: "),
         "reason",
-        F.lit("; land a good copy of it, the gateway may have one in log/sent/"),
+        F.when(F.col("reason") == "foreign_key", key).otherwise(copy),
     )
 
 

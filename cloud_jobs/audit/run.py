@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.audit import fan_out, identifiers, queues, sessions
 from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
 from cloud_jobs.audit.gaps import gaps_of
+from cloud_jobs.audit.signatures import signatures_of, unvouched
 from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
 from cloud_jobs.tables.delta_tables import Tables
@@ -87,7 +88,9 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
         F.coalesce(F.col("sequence") + 1, F.col("first_sequence")).alias("at"),
         F.concat(F.lit("in quarantine: "), "reason").alias("detail"),
     )
-    return holes.unionByName(damage).unionByName(lines)
+    found = holes.unionByName(damage).unionByName(lines)
+    foreign = unvouched(tables)
+    return found if foreign is None else found.unionByName(foreign)
 
 
 def findings_of(events: DataFrame, lacks: DataFrame) -> DataFrame:
@@ -193,6 +196,7 @@ def _result(
         "violations": violations,
         "inconclusive": doubts,
         "counts": counts,
+        "signatures": signatures_of(tables),
         "exceptions": exceptions,
         "exceptions_not_shown": violations + doubts - len(exceptions),
         "seconds": 0.0,

@@ -1,6 +1,7 @@
 """One numbered batch, step by step; every step can be repeated and none can be done twice.
 
     stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
+    keys       the keys of gateways that are new in it                              gateway_keys
     segments   what each file was found to be                                      segments
     events     the good lines, each identity once                                  events
     readings   what the delivered messages among them carried                      sensor_readings
@@ -19,8 +20,8 @@ finished, and goes through all steps again; those that were committed are skippe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from delta.tables import DeltaTable
@@ -32,18 +33,22 @@ from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest import (
     deliveries,
     events,
+    gateway_keys,
     quarantine,
     readings,
     segment_states,
     senml,
     sessions,
 )
+from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed, read_and_verify
+from cloud_jobs.ingest.trust import new_keys, refusals_of
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import BATCHES
+from cloud_jobs.tables.schemas import BATCHES, STAGED
 
 STEPS: Final = (
     "stage",
+    "keys",
     "segments",
     "events",
     "readings",
@@ -63,12 +68,17 @@ def last_finished(tables: Tables) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch and where its rows go. `after_step` is called with each step that is committed."""
+    """A batch and where its rows go. `after_step` is called with each step that is committed.
+
+    `source` is what was listed, `pinned` the keys of the file of `--keys`.
+    """
 
     tables: Tables
     number: int
     progress: Callable[[str], None]
     after_step: Callable[[str], None]
+    source: str = ""
+    pinned: Mapping[str, Pinned] = field(default_factory=lambda: NO_KEYS)
 
     @property
     def _staging(self) -> str:
@@ -79,7 +89,7 @@ class Batch:
 
     def stage(self, files: list[Landed]) -> None:
         """Read and verify the files; all their rows become durable in one commit, or none."""
-        rows = read_and_verify(self.tables.spark, files)
+        rows = read_and_verify(self.tables.spark, files, self.source)
         try:
             # Mode `error`: the first commit of a table succeeds for one writer only.
             rows.write.format("delta").mode("error").save(self._staging)
@@ -97,7 +107,7 @@ class Batch:
         try:
             staged = self._read_staged().persist()
             try:
-                self._derive(staged)
+                self._derive(self._judged_by_keys(staged))
             finally:
                 staged.unpersist()
         except PySparkException:
@@ -109,7 +119,37 @@ class Batch:
         self.after_step("sweep")
 
     def _read_staged(self) -> DataFrame:
-        return self.tables.spark.read.format("delta").load(self._staging)
+        found = self.tables.spark.read.format("delta").load(self._staging)
+        # An earlier version staged it, and did not finish it.
+        missing = [column for column in STAGED.fields if column.name not in found.columns]
+        for column in missing:
+            found = found.withColumn(column.name, F.lit(None).cast(column.dataType))
+        return found.withColumn("folder", F.coalesce("folder", F.lit("")))
+
+    def _judged_by_keys(self, staged: DataFrame) -> DataFrame:
+        """Commit the keys that are new, and refuse the files that they do not vouch for."""
+        self.progress(f"batch {self.number}: keys")
+        files = gateway_keys.files_of(staged)
+        known = gateway_keys.known_keys(self.tables, files, self.pinned)
+        keys = new_keys(files, known, self.pinned)
+        # Once the next step is committed the keys of this batch are decided: the file of `--keys`
+        # may have been changed between a run that died and this one.
+        mine = self.tables.read("segments").where(F.col("batch") == self.number)
+        if keys and mine.isEmpty():
+            rows = gateway_keys.rows_of(self.tables, keys, self.number)
+            self.tables.merge(
+                "gateway_keys",
+                rows,
+                on=gateway_keys.ON,
+                batch=self.number,
+                clauses=gateway_keys.merge_keys,
+            )
+            for key in keys:
+                what = "withdrawn" if key.is_withdrawn else key.source.replace("_", " ")
+                self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
+        self.after_step("keys")
+        known = gateway_keys.known_keys(self.tables, files, {})
+        return gateway_keys.without_refused(staged, refusals_of(files, known))
 
     def _derive(self, staged: DataFrame) -> None:
         tables, number = self.tables, self.number

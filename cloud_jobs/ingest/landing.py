@@ -1,7 +1,8 @@
 """What has landed, and which of it must be looked at.
 
 Listing reads no contents. A file is looked at when its name is not settled in `segments`, and
-again when it was in quarantine and its bytes are no longer those that were refused. The bytes are
+again when it was in quarantine and its bytes are no longer those that were refused, or the keys by
+which it was refused have changed. The bytes are
 judged by one Python function, file by file: a zstd frame with a checksum to enforce, a hash over
 the lines and a bound on memory have no built-in function. All that comes after is built-in
 functions.
@@ -10,7 +11,7 @@ functions.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
@@ -20,7 +21,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest.gateway_keys import looked_at_again
+from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.segment_file import Line, verify
+from cloud_jobs.ingest.trust import folder_of
 from cloud_jobs.limits import (
     REFUSED_REMEMBERED_MAX,
     SEGMENT_FILE_BYTES_MAX,
@@ -61,7 +65,7 @@ def _binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
     return reader.load([_literal(path) for path in paths])
 
 
-def list_landed(tables: Tables, source: str) -> Listing:
+def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_KEYS) -> Listing:
     """List files that must be looked at, in order of their names, at most one batch of them."""
     try:
         found = _binary_files(tables.spark, [source])
@@ -79,7 +83,9 @@ def list_landed(tables: Tables, source: str) -> Listing:
     segments = files.where(F.col("name").endswith(".zst"))
     settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
     open_files = segments.join(settled, "name", "left_anti")
-    refused = _refused(tables)
+    refused = _refused(tables).join(
+        looked_at_again(tables, open_files, pinned), "name", "left_anti"
+    )
     fresh = open_files.join(refused.select("name").distinct(), "name", "left_anti")
     again = _changed(tables.spark, open_files.join(refused, "name", "left_semi"), refused)
     chosen = fresh.unionByName(again).orderBy("name", "path").limit(SEGMENTS_PER_BATCH_MAX + 1)
@@ -147,8 +153,11 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
     return unchanged.select(*candidates.columns)
 
 
-def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
-    """Return the rows of STAGED of these files: each is read once, and judged by its bytes."""
+def read_and_verify(spark: SparkSession, files: list[Landed], source: str = "") -> DataFrame:
+    """Return the rows of STAGED of these files: each is read once, and judged by its bytes.
+
+    ``source`` is what was listed: the folder of a file is relative to it.
+    """
     small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
     # Not read: what is too large has no contents here, and what is empty has none anywhere.
     unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
@@ -160,12 +169,13 @@ def read_and_verify(spark: SparkSession, files: list[Landed]) -> DataFrame:
         found = _binary_files(spark, small).select("path", "length", "content")
         contents = contents.unionByName(found)
     judge = F.udf(_judge, VERDICT, useArrow=False).asNondeterministic()
-    judged = contents.select("path", judge("path", "length", "content").alias("verdict"))
+    verdict = judge("path", "length", "content", F.lit(source)).alias("verdict")
+    judged = contents.select("path", verdict)
     rows = judged.select("path", "verdict.*").withColumn("row", F.explode("rows"))
     return rows.select("path", *SEGMENT_PART.fieldNames(), "row.*").select(*STAGED.fieldNames())
 
 
-def _judge(path: str, length: int, content: bytes | None) -> tuple[object, ...]:
+def _judge(path: str, length: int, content: bytes | None, source: str) -> tuple[object, ...]:
     """Judge one file, as VERDICT: the segment's columns, and its rows; the first is no line."""
     verdict = verify(path.rsplit("/", 1)[-1], bytes(content) if content else content, length)
     header, claimed = verdict.header, verdict.claimed
@@ -188,6 +198,8 @@ def _judge(path: str, length: int, content: bytes | None) -> tuple[object, ...]:
         header.previous_sha256 if header else None,
         good_lines + verdict.bad_lines,
         verdict.bad_lines,
+        folder_of(path, source),
+        verdict.public_key,
         [summary, *(_row_of(line) for line in verdict.lines)],
     )
 

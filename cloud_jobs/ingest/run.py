@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cloud_jobs.ingest.batch import Batch, last_finished
+from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
 from cloud_jobs.ingest.landing import list_landed
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.tables.delta_tables import Tables
@@ -17,15 +18,16 @@ def ingest_batches(
     after_step: Callable[[str], None],
 ) -> tuple[int, int]:
     """Ingest all batches; return the last batch finished before and how many files were ignored."""
+    pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
     before = finished = last_finished(tables)
     Batch(tables, finished, progress, after_step).sweep()
     while True:
-        batch = Batch(tables, finished + 1, progress, after_step)
+        batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned)
         if batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
             more, ignored = True, 0
         else:
-            listing = list_landed(tables, settings.source)
+            listing = list_landed(tables, settings.source, pinned)
             more, ignored = listing.more, listing.ignored
             if not listing.files:
                 return before, ignored

@@ -5,7 +5,8 @@
     one zstd frame with a content checksum:
         header line   format, version, gateway, boot, store, segment, clock, previous_sha256
         event lines   sequence = first, first + 1, ... last
-        footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line
+        footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line;
+                      signed ones: public_key, signature
 
 `verify` never raises for what stands in a file: whatever the bytes are, the answer is a verdict
 with a reason that names the mend. Memory is bounded by the limits of cloud_jobs.limits. A segment
@@ -28,6 +29,7 @@ from cloud_jobs.ingest.event_line import (
 )
 from cloud_jobs.ingest.frame import UntrustedSegmentError, decompressed
 from cloud_jobs.ingest.segment_name import SegmentName, name_of
+from cloud_jobs.ingest.signature import signer_of
 from cloud_jobs.limits import (
     BAD_LINES_PER_SEGMENT_MAX,
     DETAIL_CHARACTERS_MAX,
@@ -90,6 +92,8 @@ class Verdict:
     detail: str | None = None
     claimed: SegmentName | None = None
     header: Header | None = None
+    public_key: str | None = None
+    """The key that signed it. Whether that is the gateway's is not judged here."""
     lines: list[Line] = field(default_factory=list)
     bad_lines: int = 0
     """Malformed lines, those that have no row of their own included."""
@@ -118,7 +122,7 @@ def _read_trusted(verdict: Verdict, content: bytes) -> None:
     verdict.uncompressed_bytes = len(text)
     lines = _lines_of(text)
     header = _header_of(lines[0])
-    first, last = _check_footer(text, lines)
+    footer, first, last = _checked_footer(text, lines)
     assert verdict.file_sha256 is not None
     right = SegmentName(
         header.gateway, header.boot, header.segment, first, last, verdict.file_sha256
@@ -128,6 +132,7 @@ def _read_trusted(verdict: Verdict, content: bytes) -> None:
         raise UntrustedSegmentError(
             "renamed", f"the name is not that of the contents: name it {right}"
         )
+    verdict.public_key = signer_of(footer, right, str(footer["sha256"]))
     verdict.header = header
     _judge_lines(verdict, lines[1:-1], first)
 
@@ -208,8 +213,8 @@ def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> 
     return text
 
 
-def _check_footer(text: bytes, lines: list[bytes]) -> tuple[int, int]:
-    """Hold the footer against the lines. Returns the first and the last sequence."""
+def _checked_footer(text: bytes, lines: list[bytes]) -> tuple[dict[str, object], int, int]:
+    """Hold the footer against the lines. Returns it, the first and the last sequence."""
     footer = _object_or_refuse(lines[-1], "footer")
     numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]
     count, first, last = (value if type(value) is int else -1 for value in numbers)
@@ -224,7 +229,7 @@ def _check_footer(text: bytes, lines: list[bytes]) -> tuple[int, int]:
             "count",
             f"{len(lines) - 2} events where the footer has {count} from {first} to {last}",
         )
-    return first, last
+    return footer, first, last
 
 
 def _line_of(line: bytes, *, number: int, sequence: int) -> Line:

@@ -12,6 +12,8 @@ from cloud_jobs.ingest.landing import SETTLED
 from cloud_jobs.tables.schemas import SEGMENTS
 
 ON: Final = "old.name = new.name"
+_OF_THE_BATCH: Final = frozenset({"name", "state", "reason", "detail", "batch", "verified_at"})
+"""Columns that are not staged as they are."""
 
 
 def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
@@ -38,7 +40,7 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
         state.alias("state"),
         F.when(is_duplicate, "duplicate").otherwise(F.col("reason")).alias("reason"),
         F.coalesce(detail, "detail").alias("detail"),
-        *(f.name for f in SEGMENTS.fields[4:-2]),
+        *(name for name in SEGMENTS.fieldNames() if name not in _OF_THE_BATCH),
         F.lit(batch).cast("long").alias("batch"),
         F.current_timestamp().alias("verified_at"),
     )

@@ -44,7 +44,7 @@ class Tables:
         """Make the tables that are not there, and add the columns that came later to those of an
         earlier version, behind their own. Raises IngestError when one has other columns."""
         for name, schema in TABLES.items():
-            if not DeltaTable.isDeltaTable(self.spark, self.path(name)):
+            if not self.has(name):
                 builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name))
                 builder = builder.addColumns(schema).partitionedBy(*PARTITIONS.get(name, ()))
                 builder.execute()
@@ -64,6 +64,10 @@ class Tables:
             added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
             path = self.path(name).replace("`", "``")
             self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+
+    def has(self, name: str) -> bool:
+        """Return whether a table is there: tables of an earlier version have fewer."""
+        return DeltaTable.isDeltaTable(self.spark, self.path(name))
 
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))

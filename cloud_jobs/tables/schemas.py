@@ -53,6 +53,7 @@ SEGMENT_PART: Final = _schema_of(
     integer segment first_sequence last_sequence
     string  clock previous_sha256
     integer lines bad_lines
+    string  folder public_key
     """
 )
 LINE_PART: Final = _schema_of(
@@ -74,10 +75,13 @@ SEGMENTS: Final = _schema_of(
     string  file_sha256 previous_sha256 store clock path
     integer file_bytes uncompressed_bytes lines bad_lines batch
     time    verified_at
+    string  folder public_key
     """
 )
 """One row a file name. `state` is `verified` (its rows are on the way), `ingested`,
-`quarantined` (see `reason`; looked at again when its bytes change) or `duplicate`."""
+`quarantined` (see `reason`; looked at again when its bytes or its gateway's keys change) or
+`duplicate`. `folder` is where the file lies below the source,
+`public_key` the key that signed it, null where none did."""
 
 QUARANTINE: Final = _schema_of(
     """
@@ -191,6 +195,22 @@ BATCHES: Final = _schema_of(
 """One row a finished batch: its last step. A batch that is staged and not here is finished
 first."""
 
+GATEWAY_KEYS: Final = _schema_of(
+    """
+    string  gateway public_key source
+    boolean is_withdrawn
+    string  prefix
+    integer segment first_sequence
+    string  segment_name
+    integer batch
+    time    added_at
+    """
+)
+"""One row a key of a gateway. `source` is `first_use` (the key of its first signed segment, which
+`segment`, `first_sequence` and `segment_name` name) or `pinned` (from the file of `--keys`).
+`is_withdrawn`: it is not in that file any more, and its segments are refused. `prefix` is the
+folder below the source in which the gateway's segments have to lie, null: any."""
+
 PARTITIONS: Final[dict[str, tuple[str, ...]]] = {"events": ("day",), "sensor_readings": ("day",)}
 
 TABLES: Final[dict[str, StructType]] = {
@@ -200,4 +220,5 @@ TABLES: Final[dict[str, StructType]] = {
     "sessions": SESSIONS,
     "quarantine": QUARANTINE,
     "batches": BATCHES,
+    "gateway_keys": GATEWAY_KEYS,
 }

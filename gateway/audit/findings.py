@@ -1,5 +1,6 @@
 """What an audit found: exceptions by name, counts of everything, and one verdict."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
@@ -20,7 +21,7 @@ LAWS: Final[dict[str, str]] = {
     "resent": "a delivery is repeated and acknowledged only while it is in flight",
     "session": "nothing is delivered to a session that is not there",
     "state": "what the log leaves open stands in the database, and nothing else",
-    "log": "the log is whole: no sequence missing, no segment damaged or replaced",
+    "log": "the log is whole: no sequence missing, no segment damaged, replaced or of another key",
 }
 """What each law requires; docs/audit.md has the reasons."""
 
@@ -82,6 +83,8 @@ class Findings:
     seconds: float = 0.0
     by_law: dict[tuple[str, str], int] = field(default_factory=dict)
     """Exceptions by law and verdict."""
+    signatures: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
+    """Segments by gateway and the key that signed them, None where none did."""
 
     @property
     def verdict(self) -> Verdict:
@@ -109,6 +112,12 @@ class Findings:
             "violations": self.violations,
             "inconclusive": self.inconclusive,
             "counts": asdict(self.counts),
+            "signatures": [
+                {"gateway": gateway, "public_key": public_key, "segments": segments}
+                for (gateway, public_key), segments in sorted(
+                    self.signatures.items(), key=lambda item: (item[0][0], item[0][1] or "")
+                )
+            ],
             "exceptions": [asdict(exception) for exception in self.exceptions],
             "exceptions_not_shown": self.violations + self.inconclusive - len(self.exceptions),
             "seconds": round(self.seconds, 3),

@@ -6,17 +6,20 @@ would keep the broker's WAL growing), and the journal behind it: the journal has
 tables have, and from the tables on it leads to the moment at which it was read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
 
 from gateway.audit.final_state import Database, compare
 from gateway.audit.findings import Findings, LawException
 from gateway.audit.segments import in_order, segments_below, stretch_of
+from gateway.audit.vouching import Vouching
 from gateway.audit.walk import Stretch, Walk
 from gateway.core.records.blob import DamagedBlob
 from gateway.core.records.events import decode
 from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.signing_key import public_keys_in
 from gateway.session_log.segments.verify import DamagedSegment, UnknownVersion
 from gateway.store.database import DATABASE_NAME, connect_read_only
 from gateway.store.formats import refuse_earlier_database, refuse_newer_database
@@ -35,8 +38,16 @@ Progress = Callable[[int, str], None]
 class Audit:
     """One run over a data directory or a folder of segments."""
 
-    def __init__(self, source: Path, progress: Progress) -> None:
+    def __init__(
+        self,
+        source: Path,
+        progress: Progress,
+        pinned: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    ) -> None:
+        """Begin with the public keys of the file of `--keys`, by gateway."""
         self.findings = Findings(str(source))
+        self._vouching = Vouching(pinned)
+        self.findings.signatures = self._vouching.segments
         self._progress = progress
         self._walks: dict[str, Walk] = {}
         self._judged: set[SegmentName] = set()
@@ -56,6 +67,7 @@ class Audit:
         """
         refuse_newer_database(data_dir / DATABASE_NAME)
         log = data_dir / "log"
+        self._vouching.trust(gateway, public_keys_in(log))
         directories = [log / "sealed", log / "sent", data_dir / "uploaded"]
         self._segments(directories)
         with closing(connect_read_only(data_dir / DATABASE_NAME)) as connection:
@@ -85,7 +97,12 @@ class Audit:
             self._judged.add(name)
             walk = self._walk_of(name.gateway)
             try:
-                walk.take(stretch_of(name, path))
+                stretch = stretch_of(name, path)
+                objection = self._vouching.objection_to(name, stretch.public_key)
+                if objection is None:
+                    walk.take(stretch)
+                else:
+                    walk.damaged(path.name, objection)
             except UnknownVersion as unknown:
                 walk.damaged(path.name, f"segment {name.segment} cannot be read: {unknown}")
             except DamagedSegment as damage:

@@ -52,4 +52,5 @@ def stretch_of(name: SegmentName, path: Path) -> Stretch:
         name.segment,
         name.sha256,
         previous if isinstance(previous, str) else None,
+        segment.public_key,
     )

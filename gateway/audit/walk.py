@@ -27,6 +27,8 @@ class Stretch:
     """The segment's number, None for the journal."""
     sha256: str | None = None
     previous_sha256: str | None = None
+    public_key: str | None = None
+    """The key that signed the segment, None where it is unsigned."""
 
     @property
     def last_sequence(self) -> int:

@@ -27,18 +27,26 @@ PROGRESS_SECONDS = 0.1
 
 Say = Callable[[str], None]
 
+SegmentsOption = Annotated[
+    Path | None,
+    typer.Option("--segments", metavar="DIR", help="Audit the segments below DIR instead."),
+]
+TablesOption = Annotated[
+    str | None,
+    typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
+]
+KeysOption = Annotated[
+    Path | None,
+    typer.Option("--keys", metavar="FILE", help="Public keys of the gateways whose log it is."),
+]
+
 
 def audit(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
-    segments: Annotated[
-        Path | None,
-        typer.Option("--segments", metavar="DIR", help="Audit the segments below DIR instead."),
-    ] = None,
-    tables: Annotated[
-        str | None,
-        typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
-    ] = None,
+    segments: SegmentsOption = None,
+    tables: TablesOption = None,
+    keys: KeysOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Prove that every message was received once, released once and delivered once.
@@ -52,21 +60,20 @@ def audit(
 
         oncegate audit --segments /srv/landing --json
 
+        oncegate audit --segments /srv/landing --keys /srv/keys
+
         oncegate audit --tables /srv/tables
     """
-    if segments is not None and tables is not None:
-        raise CommandFailed(
-            "oncegate audit: --segments and --tables are given: use one of them",
-            exit_code=EXIT_USAGE,
-        )
+    if tables is not None:
+        _refuse_beside_tables(segments, keys)
     began = time.monotonic()
     with _progress() as say:
         if tables is not None:
             result = _audit_tables(tables, say)
         elif segments is not None:
-            result = _audit_segments(segments, say)
+            result = _audit_segments(segments, keys, say)
         else:
-            result = _audit_data(config, data_dir, say)
+            result = _audit_data(config, data_dir, keys, say)
     result["seconds"] = round(time.monotonic() - began, 3)
     from gateway.cli.audit_report import render
 
@@ -74,18 +81,46 @@ def audit(
     return EXIT_CODES[result["verdict"]]
 
 
-def _audit_segments(directory: Path, say: Say) -> dict[str, Any]:
+def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
+    """Refuse options that say nothing about tables. Raises CommandFailed."""
+    if segments is not None:
+        what = "--segments and --tables are given: use one of them"
+    elif keys is not None:
+        what = "--keys is for segments: the tables have the keys that `ingest` was given"
+    else:
+        return
+    raise CommandFailed(f"oncegate audit: {what}", exit_code=EXIT_USAGE)
+
+
+def _pinned(keys: Path | None) -> dict[str, list[str]]:
+    """Return the keys of the file of --keys, none without one. Raises CommandFailed."""
+    from gateway.audit.keys_file import KeysFileError, load_keys
+
+    try:
+        return {} if keys is None else load_keys(keys)
+    except (OSError, KeysFileError) as error:
+        raise CommandFailed(f"oncegate audit: {line_of(error)}", exit_code=EXIT_USAGE) from error
+
+
+def _counting(say: Say) -> Callable[[int, str], None]:
+    """Return what an audit calls with the events judged so far and what is being read."""
+    return lambda events, what: say(f"{events:,} events, {what}")
+
+
+def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, Any]:
     from gateway.audit.run import Audit
 
     if not directory.is_dir():
         raise CommandFailed(
             f"oncegate audit: {directory} is no directory: name one that holds segments"
         )
-    audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
+    audit_run = Audit(directory, _counting(say), _pinned(keys))
     return audit_run.folder(directory).as_json()
 
 
-def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[str, Any]:
+def _audit_data(
+    config: Path | None, data_dir: Path | None, keys: Path | None, say: Say
+) -> dict[str, Any]:
     import sqlite3
 
     from gateway.audit.run import Audit
@@ -98,7 +133,7 @@ def _audit_data(config: Path | None, data_dir: Path | None, say: Say) -> dict[st
             f"oncegate audit: {directory} holds no broker.db: name the gateway's data directory "
             "with --data-dir, or a directory of segments with --segments"
         )
-    audit_run = Audit(directory, lambda events, what: say(f"{events:,} events, {what}"))
+    audit_run = Audit(directory, _counting(say), _pinned(keys))
     try:
         return audit_run.data_directory(directory, settings.id or known_id(directory)).as_json()
     except sqlite3.Error as error:

@@ -13,6 +13,9 @@ from rich.text import Text
 EXCEPTIONS_SHOWN_MAX = 50
 """More do not help a person; `--json` has them."""
 
+SIGNERS_SHOWN_MAX = 20
+"""Pairs of gateway and key: a site has a handful."""
+
 _MEANING = {
     "ok": ("OK", "bold green", "Every message in this log is accounted for."),
     "violation": (
@@ -57,6 +60,8 @@ def render(result: dict[str, Any]) -> RenderableType:
         meaning = "There are no events to judge: is this the right directory?"
     headline = Text.assemble((word, style), f"  {result['source']}")
     parts: list[RenderableType] = [headline, Text(meaning), _counts(result["counts"])]
+    if result.get("signatures"):
+        parts.append(_signatures(result["signatures"]))
     if result["exceptions"]:
         parts.append(_exceptions(result))
     return Group(*parts, Text(f"{result['seconds']:.1f} s", "dim"))
@@ -74,6 +79,21 @@ def _counts(counts: dict[str, int]) -> Table:
             if count or key in ("events", "held", "released", "entries", "completed"):
                 table.add_row(name, f"{count:,}", label)
                 name = ""
+    return table
+
+
+def _signatures(signatures: list[dict[str, Any]]) -> Table:
+    """Which key vouches for how many segments of which gateway."""
+    table = Table(title="Signed by", title_justify="left", title_style="bold", box=box.SIMPLE)
+    table.add_column("gateway", overflow="fold")
+    table.add_column("key", overflow="fold")
+    table.add_column("segments", justify="right")
+    for one in signatures[:SIGNERS_SHOWN_MAX]:
+        key = one["public_key"]
+        shown = Text("unsigned", "yellow") if key is None else Text(key)
+        table.add_row(Text(_printable(one["gateway"])), shown, f"{one['segments']:,}")
+    if len(signatures) > SIGNERS_SHOWN_MAX:
+        table.caption = f"{len(signatures) - SIGNERS_SHOWN_MAX:,} more are not shown: --json"
     return table
 
 

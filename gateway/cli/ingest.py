@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
+from gateway.cli.failures import (
+    EXIT_FAILED,
+    EXIT_INCONCLUSIVE,
+    EXIT_OK,
+    EXIT_USAGE,
+    CommandFailed,
+    line_of,
+)
 from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
 from gateway.cli.output import show
 
@@ -24,17 +31,25 @@ if TYPE_CHECKING:
 JAVA_VERSIONS = (17, 21)
 STANDARD_ERROR = 2
 
+SourceOption = Annotated[
+    str | None,
+    typer.Option("--source", metavar="DIR", help="Uploaded segments: DATA_DIR/uploaded"),
+]
+TablesOption = Annotated[
+    str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
+]
+KeysOption = Annotated[
+    Path | None,
+    typer.Option("--keys", metavar="FILE", help="Public keys of gateways; others: their first."),
+]
+
 
 def ingest(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="DIR", help="Uploaded segments: DATA_DIR/uploaded"),
-    ] = None,
-    tables: Annotated[
-        str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
-    ] = None,
+    source: SourceOption = None,
+    tables: TablesOption = None,
+    keys: KeysOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Turn uploaded session logs into tables, and print what was found.
@@ -47,7 +62,7 @@ def ingest(
 
         oncegate ingest
 
-        oncegate ingest --source /srv/landing --tables /srv/tables
+        oncegate ingest --source /srv/landing --tables /srv/tables --keys /srv/keys
 
         oncegate ingest --json
     """
@@ -60,6 +75,7 @@ def ingest(
         source=source or _directory_of(configuration.upload_target),
         tables=tables or str(directory / "tables"),
         cache_dir=None,
+        keys=keys,
     )
     report = _report_of(settings)
     show(report.as_json(), lambda _: render(report), as_json=as_json)
@@ -83,13 +99,14 @@ def _report_of(settings: "IngestSettings") -> "IngestReport":
         return report
     set_up_spark()
 
-    from cloud_jobs.errors import IngestError
+    from cloud_jobs.errors import IngestError, KeysFileError
     from cloud_jobs.main import run
 
     try:
         return run(settings, progress)
     except IngestError as error:
-        raise CommandFailed(f"oncegate ingest: {line_of(error)}") from error
+        code = EXIT_USAGE if isinstance(error, KeysFileError) else EXIT_FAILED
+        raise CommandFailed(f"oncegate ingest: {line_of(error)}", exit_code=code) from error
 
 
 def _directory_of(target: str) -> str:

@@ -101,6 +101,7 @@ class _SessionLog:
             "last_upload_ms": uploader.last_upload_ms,
             "failing_since_ms": min(since, default=None),
             "error": "; ".join(sentences) or None,
+            "public_keys": list(self._exporter.public_keys),
         }
 
 

@@ -46,6 +46,13 @@ CHAIN_TRIES_MAX = 6
 """Starts of the exporter at which log/chain.json cannot be read, before it counts as damaged: half
 a minute by EXPORT_RETRY_SECONDS."""
 
+KEY_TRIES_MAX = CHAIN_TRIES_MAX
+"""Starts of the exporter at which log/signing-key cannot be read, before it counts as damaged: a
+bus that is reset must not cost the gateway its key."""
+
+PUBLIC_KEYS_KEPT = 16
+"""Public keys in log/signing-key.pub: one for each time that the key was lost."""
+
 EXPORT_RETRY_SECONDS = (1.0, 30.0)
 """First and longest wait after the journal or the disk failed: sealing must resume soon after."""
 

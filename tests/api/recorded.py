@@ -143,6 +143,7 @@ def uploader_status() -> Json:
         "last_upload_ms": NOW_MS - 42_000,
         "failing_since_ms": None,
         "error": None,
+        "public_keys": ["a1" * 32],
     }
 
 

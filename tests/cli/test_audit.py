@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
+from tests.contract.segments import OTHER_SEED, SEED, LogWriter, public_key_of
 from tests.laws.cases import CASES
+from tests.laws.events import begin, life
 
 
 def land(directory: Path, *names: str) -> None:
@@ -51,3 +53,31 @@ def test_a_directory_with_nothing_to_audit_is_one_line_and_a_failure(
     (line,) = capsys.readouterr().err.splitlines()
     assert missing in line
     assert not Path(missing).exists()
+
+
+def test_keys_decide_whose_segments_are_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LogWriter(seed=SEED)
+    log.seal(begin(*life(1, 0))).write_to(tmp_path)
+    keys = tmp_path / "keys"
+    command = ["audit", "--segments", str(tmp_path), "--keys", str(keys)]
+    keys.write_text(f"gw-1 {public_key_of(SEED)} hall\n")
+    assert run(command) == 0
+    assert public_key_of(SEED)[:8] in capsys.readouterr().out
+    keys.write_text(f"gw-1 {public_key_of(OTHER_SEED)}\n")
+    assert run([*command, "--json"]) == 4
+    result = json.loads(capsys.readouterr().out)
+    assert result["signatures"] == [
+        {"gateway": "gw-1", "public_key": public_key_of(SEED), "segments": 1}
+    ]
+
+
+@pytest.mark.parametrize("options", [["--segments", "."], ["--tables", "."]])
+def test_a_wrong_keys_file_or_one_for_tables_is_one_line_and_wrong_usage(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "keys").write_text("gw-1 nonsense\n")
+    assert run(["audit", *options, "--keys", str(tmp_path / "keys")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "keys" in line

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.audit.keys_file import load_keys
 from gateway.cli.main import run
+from gateway.session_log.segments.signing_key import SigningKey
 
 
 def test_an_id_is_made_once_in_a_directory_that_others_cannot_read(
@@ -49,3 +51,25 @@ def test_a_directory_of_an_earlier_version_is_closed_to_others(tmp_path: Path) -
     assert run(["id", "--data-dir", str(directory)]) == 0
     assert stat.S_IMODE(directory.stat().st_mode) == 0o750
     assert stat.S_IMODE((directory / "gateway-id").stat().st_mode) == 0o640
+
+
+def test_the_public_key_is_printed_as_a_line_of_the_keys_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gateway-id").write_text("gw-1\n")
+    signer = SigningKey(tmp_path / "log").load()
+    command = ["id", "--public-key", "--data-dir", str(tmp_path)]
+    assert run(command) == 0
+    line = capsys.readouterr().out
+    assert line == f"gw-1 {signer.public_key}\n"
+    (tmp_path / "keys").write_text(line)
+    assert load_keys(tmp_path / "keys") == {"gw-1": [signer.public_key]}
+
+
+def test_without_a_key_it_says_who_makes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["id", "--public-key", "--data-dir", str(tmp_path)]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "made when `oncegate upload` starts" in shown.err

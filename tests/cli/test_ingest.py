@@ -100,3 +100,16 @@ def test_ingest_ends_with_4_where_the_tables_have_gaps(
     monkeypatch.setattr(job, "run", finished)
     monkeypatch.setattr(ingest, "set_up_spark", lambda: None)
     assert run(["ingest", "--data-dir", str(tmp_path)]) == code
+
+
+def test_a_mistake_in_the_keys_file_is_one_line_and_wrong_usage_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ingest, "set_up_spark", lambda: None)
+    (tmp_path / "keys").write_text("gw-1 nonsense\n")
+    options = ["--source", str(tmp_path), "--keys", str(tmp_path / "keys")]
+    assert run(["ingest", "--data-dir", str(tmp_path / "data"), *options]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    (line,) = shown.err.splitlines()
+    assert "keys, line 1: 'nonsense' is no public key" in line

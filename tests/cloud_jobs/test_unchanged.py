@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,13 +143,30 @@ def test_a_hint_that_is_none_is_not_believed(content: bytes, settings: IngestSet
     assert report_if_unchanged(settings) is None
 
 
-@pytest.mark.parametrize("key", ["format", "source", "landed_sha256", "refused", "commits"])
+@pytest.mark.parametrize(
+    "key", ["format", "source", "landed_sha256", "refused", "commits", "keys_sha256"]
+)
 def test_a_hint_with_another_value_is_not_believed(key: str, settings: IngestSettings) -> None:
     file = Path(settings.tables) / FILE
     hint = json.loads(file.read_text())
     hint[key] = {"bad.zst": []} if key == "refused" else "other"
     file.write_text(json.dumps(hint))
     assert report_if_unchanged(settings) is None
+
+
+def test_another_keys_file_than_the_last_run_had_makes_spark_look(
+    settings: IngestSettings, tmp_path: Path
+) -> None:
+    pinned = replace(settings, keys=tmp_path / "keys")
+    (tmp_path / "keys").write_text("# none\n")
+    assert report_if_unchanged(pinned) is None
+    note(pinned)
+    assert report_if_unchanged(pinned) is not None
+    assert report_if_unchanged(settings) is None
+    (tmp_path / "keys").write_text("# another\n")
+    assert report_if_unchanged(pinned) is None
+    (tmp_path / "keys").unlink()
+    assert report_if_unchanged(pinned) is None
 
 
 def test_a_hint_of_a_version_whose_report_had_other_keys_is_not_believed(

@@ -15,12 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from backports import zstd
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 Event = Mapping[str, Any]
 
 BOOT = "0f3a5c7e9b1d2f40"
 STORE = "77ab33cd55ef1102"
 TIME_MS = 1_763_715_138_250
+
+
+SEED = bytes(range(32))
+"""Of the private key with which tests sign where nothing else is said."""
+OTHER_SEED = bytes(range(32, 64))
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,20 @@ def segment_name(
     return f"{gateway}.{boot}.{segment:08d}.{first:012d}-{last:012d}.{digest}.jsonl.zst"
 
 
+def public_key_of(seed: bytes) -> str:
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    return key.public_key().public_bytes_raw().hex()
+
+
+def signature_fields(
+    seed: bytes, *, gateway: str, segment: int, first: int, last: int, sha256: str
+) -> dict[str, str]:
+    """The two fields of a footer that a key adds."""
+    text = f"oncegate-session-log-signature-1\n{gateway}\n{segment}\n{first}\n{last}\n{sha256}\n"
+    signature = Ed25519PrivateKey.from_private_bytes(seed).sign(text.encode())
+    return {"public_key": public_key_of(seed), "signature": signature.hex()}
+
+
 def numbered(events: Iterable[Event], first_sequence: int, time_ms: int = TIME_MS) -> list[Event]:
     """Events with `sequence` and `time` (10 ms apart) where they have none."""
     return [
@@ -76,9 +96,11 @@ def sealed(
     header: Mapping[str, Any] | None = None,
     footer: Mapping[str, Any] | None = None,
     checksum: bool = True,
+    seed: bytes | None = None,
 ) -> Segment:
     """A segment of these lines (events, or bytes with their line end). `header`, `footer` replace
-    single fields; the footer's sha256 is right for the lines unless replaced."""
+    single fields; the footer's sha256 is right for the lines unless replaced. `seed`: of the
+    private key that signs it, before `footer` replaces anything."""
     body = [line if isinstance(line, bytes) else json_line(line) for line in lines]
     first_line = {
         "format": "oncegate-session-log",
@@ -92,12 +114,23 @@ def sealed(
     } | dict(header or {})
     text = json_line(first_line) + b"".join(body)
     last_sequence = first_sequence + len(body) - 1
-    last_line = {
+    sha256 = hashlib.sha256(text).hexdigest()
+    last_line: dict[str, Any] = {
         "count": len(body),
         "first_sequence": first_sequence,
         "last_sequence": last_sequence,
-        "sha256": hashlib.sha256(text).hexdigest(),
-    } | dict(footer or {})
+        "sha256": sha256,
+    }
+    if seed is not None:
+        last_line |= signature_fields(
+            seed,
+            gateway=gateway,
+            segment=segment,
+            first=first_sequence,
+            last=last_sequence,
+            sha256=sha256,
+        )
+    last_line |= dict(footer or {})
     content = compressed(text + json_line(last_line), checksum=checksum)
     name = segment_name(
         content,
@@ -121,6 +154,8 @@ class LogWriter:
     segment: int = 1
     previous_sha256: str | None = None
     time_ms: int = TIME_MS
+    seed: bytes | None = None
+    """Of the private key that signs; None: the log is unsigned, as of earlier versions."""
     segments: list[Segment] = field(default_factory=list)
 
     def seal(self, events: Iterable[Event]) -> Segment:
@@ -133,6 +168,7 @@ class LogWriter:
             store=self.store,
             segment=self.segment,
             previous_sha256=self.previous_sha256,
+            seed=self.seed,
         )
         self.sequence += len(lines)
         self.segment += 1

@@ -17,10 +17,20 @@ from backports import zstd
 from cloud_jobs.ingest import segment_file
 from gateway.session_log.segments.lines import LineEncoder, Value
 from gateway.session_log.segments.names import segment_name_of, segments_in
+from gateway.session_log.segments.signature import Signer
 from gateway.session_log.segments.verify import load_segment
 from gateway.session_log.segments.writer import SegmentHeader, SegmentWriter
 from gateway.session_log.settings import LINE_BYTES_MAX
-from tests.contract.segments import LogWriter, closed, held, opened, published, readings
+from tests.contract.segments import (
+    SEED,
+    LogWriter,
+    closed,
+    held,
+    opened,
+    public_key_of,
+    published,
+    readings,
+)
 from tests.session_log.chains import check_chain
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -50,7 +60,7 @@ def in_the_journal(event: dict[str, object]) -> dict[str, Value]:
 
 
 def written_again(path: Path, directory: Path) -> Path:
-    """The segment that the gateway's writer makes of the same events."""
+    """The segment that the gateway's writer makes of the same events, signed where they are."""
     header, *events, footer = lines_of(path)
     assert isinstance(footer["first_sequence"], int)
     (directory / "open").mkdir()
@@ -66,6 +76,7 @@ def written_again(path: Path, directory: Path) -> Path:
             previous_sha256=header["previous_sha256"],  # type: ignore[arg-type]
         ),
         footer["first_sequence"],
+        Signer(SEED) if "signature" in footer else None,
     )
     topics = tuple({str(event["topic"]) for event in events if "topic" in event})
     encoder = LineEncoder(topics, LINE_BYTES_MAX)
@@ -88,6 +99,7 @@ def check_both_ways(path: Path, directory: Path) -> None:
     content = ours.read_bytes()
     verdict = segment_file.verify(ours.name, content, len(content))
     assert (verdict.reason, verdict.detail) == (None, None)
+    assert verdict.public_key == load_segment(path).public_key
     assert [line.reason for line in verdict.lines] == [None] * len(lines_of(ours)[1:-1])
 
 
@@ -104,8 +116,16 @@ def test_the_golden_segments_of_each_gateway_form_a_chain() -> None:
         check_chain(load_segment(path) for path in of_one)
 
 
-def test_the_gateway_and_the_contracts_text_agree_on_a_whole_log(tmp_path: Path) -> None:
-    log = LogWriter()
+def test_the_golden_segments_of_the_signing_gateway_are_signed_by_its_key() -> None:
+    keys = {path.name.partition(".")[0]: load_segment(path).public_key for path in GOLDEN_SEGMENTS}
+    assert keys == {"gw-golden": None, "gw-signed": public_key_of(SEED)}
+
+
+@pytest.mark.parametrize("seed", [None, SEED])
+def test_the_gateway_and_the_contracts_text_agree_on_a_whole_log(
+    tmp_path: Path, seed: bytes | None
+) -> None:
+    log = LogWriter(seed=seed)
     log.seal([opened(), *readings(20), closed()])
     log.seal([published(21, "21.5 °C\n\x00\u2028", topic="sensors/ä/\x01"), held(22, "")])
     paths = [segment.write_to(tmp_path) for segment in log.segments]

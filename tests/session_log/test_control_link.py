@@ -35,6 +35,7 @@ async def test_the_broker_receives_what_is_sealed_and_the_log_s_status(stage: St
             "last_sealed_sequence": 16,
             "failing_since_ms": None,
             "error": None,
+            "public_keys": [segment.public_key],
         }
 
 

@@ -24,6 +24,8 @@ from gateway.session_log.export.reserve import Reserve
 from gateway.session_log.faults import Fault
 from gateway.session_log.segments.chain import Chain, Head
 from gateway.session_log.segments.lines import LineEncoder
+from gateway.session_log.segments.signature import Signer
+from gateway.session_log.segments.signing_key import SigningKey
 from gateway.session_log.segments.writer import (
     FOOTER_BYTES_MAX,
     HEADER_BYTES_MAX,
@@ -65,6 +67,8 @@ class Exporter:
             min(LINE_BYTES_MAX, settings.segment_bytes_max - HEADER_BYTES_MAX - FOOTER_BYTES_MAX),
         )
         self._chain = Chain(settings.log_dir, settings.gateway)
+        self._signing_key = SigningKey(settings.log_dir)
+        self._signer: Signer | None = None
         self._reserve = Reserve(settings.log_dir)
         self._segment_bytes_max = settings.segment_bytes_max
         """Of the open segment: small ones while the disk is nearly full."""
@@ -79,6 +83,11 @@ class Exporter:
     @property
     def head(self) -> Head | None:
         return self._chain.head
+
+    @property
+    def public_keys(self) -> list[str]:
+        """The keys that this gateway signs or has signed with, newest last."""
+        return self._signing_key.public_keys
 
     @property
     def open_segment(self) -> dict[str, int]:
@@ -139,6 +148,7 @@ class Exporter:
         return self._position > before
 
     async def _load(self) -> None:
+        self._signer = await asyncio.to_thread(self._signing_key.load)
         await asyncio.to_thread(self._chain.load)
         self._reserve.make()
         self._position = self._chain.last_sequence
@@ -247,7 +257,10 @@ class Exporter:
             segment=self._chain.next_segment,
             previous_sha256=self._chain.previous_sha256,
         )
-        return SegmentWriter(self._settings.log_dir / "open", header, first_sequence)
+        open_dir = self._settings.log_dir / "open"
+        # `_load` comes before everything else: nothing is written unsigned.
+        assert self._signer is not None
+        return SegmentWriter(open_dir, header, first_sequence, self._signer)
 
     async def _seal(self) -> None:
         if self._writer is None:

@@ -1,5 +1,8 @@
 """Read a sealed segment and verify all of it: name, checksums, header, footer, every sequence.
 
+A signature in the footer is verified too. Whose key it is, and whether there has to be one, is for
+the caller to judge.
+
 The result is a segment that is whole, or `DamagedSegment` with the reason. Memory stays bounded
 whatever the bytes are: a frame is never decompressed beyond the format's limit.
 """
@@ -14,6 +17,7 @@ import orjson
 from backports import zstd
 
 from gateway.session_log.segments.names import SegmentName, segment_name_of
+from gateway.session_log.segments.signature import BadSignature, SignedPart, signer_of
 from gateway.session_log.segments.writer import FORMAT, VERSION
 from gateway.session_log.settings import SEGMENT_BYTES_MAX
 
@@ -37,6 +41,8 @@ class Segment:
     name: SegmentName
     header: dict[str, object]
     events: list[dict[str, object]]
+    public_key: str | None = None
+    """The key that signed it, None where it is unsigned."""
 
 
 def load_segment(path: Path) -> Segment:
@@ -89,7 +95,15 @@ def segment_of(name: SegmentName, data: bytes) -> Segment:
         _expect(f"event {sequence}", event, {"sequence": sequence})
     if name.first_sequence + len(events) - 1 != name.last_sequence:
         raise DamagedSegment(f"{len(events)} events, its name has up to {name.last_sequence}")
-    return Segment(name=name, header=header, events=events)
+    return Segment(name, header, events, _signer_of(name, footer, sha256))
+
+
+def _signer_of(name: SegmentName, footer: dict[str, object], sha256: str) -> str | None:
+    part = SignedPart(name.gateway, name.segment, name.first_sequence, name.last_sequence, sha256)
+    try:
+        return signer_of(footer, part)
+    except BadSignature as problem:
+        raise DamagedSegment(str(problem)) from None
 
 
 def _decompressed(data: bytes) -> bytes:

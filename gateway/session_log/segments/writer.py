@@ -18,12 +18,14 @@ from backports import zstd
 
 from gateway.files.durable import fsync_folder, write_all
 from gateway.session_log.segments.names import SegmentName
+from gateway.session_log.segments.signature import SignedPart, Signer
 
 FORMAT = "oncegate-session-log"
 VERSION = 1
 
-FOOTER_BYTES_MAX = 256
-"""Two 19-digit numbers, a count, a sha256 and their names take 190 bytes at the most."""
+FOOTER_BYTES_MAX = 512
+"""Two 19-digit numbers, a count, a sha256 and their names take 190 bytes at the most, key and
+signature 222."""
 
 HEADER_BYTES_MAX = 1024
 """A 64-character gateway, two ids, two numbers and a sha256 take 400 bytes at the most."""
@@ -63,12 +65,19 @@ class SegmentHeader:
 
 
 class SegmentWriter:
-    """Appends lines of consecutive events and seals them."""
+    """Appends lines of consecutive events and seals them, signed where a signer is given."""
 
-    def __init__(self, open_dir: Path, header: SegmentHeader, first_sequence: int) -> None:
+    def __init__(
+        self,
+        open_dir: Path,
+        header: SegmentHeader,
+        first_sequence: int,
+        signer: Signer | None = None,
+    ) -> None:
         self.header = header
         self.first_sequence = first_sequence
         self.count = 0
+        self._signer = signer
         self._path = open_dir / f"{header.segment:08d}.jsonl.zst"
         self._compressor = zstd.ZstdCompressor(options=_COMPRESSION)
         self._lines_sha256 = hashlib.sha256()
@@ -118,12 +127,23 @@ class SegmentWriter:
         self._path.unlink(missing_ok=True)
 
     def _footer(self) -> bytes:
-        footer = {
+        sha256 = self._lines_sha256.hexdigest()
+        footer: dict[str, int | str] = {
             "count": self.count,
             "first_sequence": self.first_sequence,
             "last_sequence": self.next_sequence - 1,
-            "sha256": self._lines_sha256.hexdigest(),
+            "sha256": sha256,
         }
+        if self._signer is not None:
+            part = SignedPart(
+                self.header.gateway,
+                self.header.segment,
+                self.first_sequence,
+                self.next_sequence - 1,
+                sha256,
+            )
+            footer["public_key"] = self._signer.public_key
+            footer["signature"] = self._signer.signature_of(part)
         return orjson.dumps(footer, option=orjson.OPT_APPEND_NEWLINE)
 
     def _add(self, lines: bytes) -> None:

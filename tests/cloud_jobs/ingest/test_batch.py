@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.batch import STEPS, Batch, last_finished
-from cloud_jobs.ingest.landing import Landed
+from cloud_jobs.ingest.landing import Landed, read_and_verify
+from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Ingested, Place
+from tests.contract.segments import OTHER_SEED, SEED, LogWriter, opened, public_key_of
 
 
 def silent(_: str) -> None:
@@ -31,6 +35,49 @@ def test_of_two_runs_that_begin_one_batch_the_second_is_refused(place: Place) ->
     batch.sweep()
     assert not batch.is_staged()
     batch.sweep()
+
+
+class Killed(BaseException):
+    """In place of SIGKILL: nothing of the job handles it."""
+
+
+def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> None:
+    log, keys = LogWriter(seed=SEED), place.landing.parent / "keys"
+    log.seal([opened()]).write_to(place.landing)
+    keys.write_text(f"gw-1 {public_key_of(OTHER_SEED)}\n")
+    place.settings = replace(place.settings, keys=keys)
+    tables = Tables(place.spark, place.settings.tables)
+    tables.create()
+
+    def die_after(step: str) -> None:
+        if step == "segments":
+            raise Killed
+
+    with pytest.raises(Killed):
+        ingest_batches(tables, place.settings, silent, die_after)
+    keys.write_text(f"gw-1 {public_key_of(SEED)}\n")
+    place.run()
+    (refused,) = place.rows("quarantine")
+    assert (refused.batch, refused.reason) == (1, "foreign_key")
+    (event,) = place.rows("events")
+    assert event.batch == 2
+    rows = place.rows("gateway_keys")
+    assert {(row.public_key, row.is_withdrawn, row.batch) for row in rows} == {
+        (public_key_of(OTHER_SEED), True, 2),
+        (public_key_of(SEED), False, 2),
+    }
+
+
+def test_a_batch_that_an_earlier_version_staged_is_finished(place: Place) -> None:
+    path = LogWriter().seal([opened()]).write_to(place.landing)
+    tables = Tables(place.spark, place.settings.tables)
+    tables.create()
+    rows = read_and_verify(place.spark, [Landed(f"file:{path}", path.stat().st_size)])
+    earlier = rows.drop("folder", "public_key")
+    earlier.write.format("delta").save(tables.path("_staging/00000001"))
+    assert place.run().segments_ingested == 1
+    (event,) = place.rows("events")
+    assert (event.event, event.batch) == ("session_opened", 1)
 
 
 def test_a_finished_batch_has_counted_what_stands_in_the_tables(ingested: Ingested) -> None:

@@ -26,6 +26,7 @@ KEYS = {
     "sessions": ("gateway", "store", "session"),
     "quarantine": ("batch", "kind"),
     "batches": ("batch",),
+    "gateway_keys": ("gateway", "public_key"),
 }
 
 

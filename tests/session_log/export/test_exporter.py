@@ -10,6 +10,7 @@ import pytest
 from gateway.core.records.kinds import ClockQuality
 from gateway.session_log.main import LogInUse, serve
 from gateway.session_log.segments.names import segments_in
+from gateway.session_log.segments.signing_key import public_keys_in
 from gateway.session_log.settings import BOOTS_KEPT, PAGE_BYTES, SEGMENT_BYTES_MIN
 from tests.session_log.journals import UNSYNCHRONISED, Broker
 from tests.session_log.stage import Stage, segments_of, until
@@ -49,6 +50,32 @@ async def test_a_segment_names_its_gateway_and_the_segment_before_it(stage: Stag
     assert second.header["segment"] == 2
     assert second.header["previous_sha256"] == first.name.sha256
     assert (second.name.first_sequence, second.name.last_sequence) == (2, 6)
+
+
+async def test_every_segment_is_signed_by_the_key_that_the_first_start_made(stage: Stage) -> None:
+    broker = Broker()
+    stage.journal.blobs = [broker.started()]
+    await stage.run_once()
+    stage.journal.blobs.append(broker.exchanges(1))
+    await stage.run_once()
+    (key,) = public_keys_in(stage.log_dir)
+    assert [segment.public_key for segment in stage.uploaded()] == [key, key]
+
+
+async def test_after_a_lost_key_segments_are_signed_by_a_new_one_and_the_chain_goes_on(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker = Broker()
+    stage.journal.blobs = [broker.started()]
+    await stage.run_once()
+    (stage.log_dir / "signing-key").unlink()
+    stage.journal.blobs.append(broker.exchanges(1))
+    await stage.run_once()
+    first, second = stage.uploaded()
+    assert [first.public_key, second.public_key] == public_keys_in(stage.log_dir)
+    assert first.public_key != second.public_key
+    assert second.header["previous_sha256"] == first.name.sha256
+    assert any("signs with a new key" in message for message in caplog.messages)
 
 
 async def test_a_segment_is_sealed_when_it_is_old_enough(stage: Stage) -> None:

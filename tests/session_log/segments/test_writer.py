@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from backports import zstd
 
+from gateway.session_log.segments.signature import Signer
 from gateway.session_log.segments.verify import load_segment
 from gateway.session_log.segments.writer import (
     FOOTER_BYTES_MAX,
@@ -48,6 +50,19 @@ def test_what_fits_is_counted_with_the_largest_header_and_footer(writer: Segment
     writer.append(b"x" * 1000, 1)
     assert writer.room(1_000_000) == 999_000 - header_bytes - FOOTER_BYTES_MAX
     writer.abandon()
+
+
+def test_the_largest_signed_footer_fits_and_names_its_key(tmp_path: Path) -> None:
+    for name in ("open", "sealed"):
+        (tmp_path / name).mkdir()
+    signer = Signer(bytes(32))
+    writer = SegmentWriter(tmp_path / "open", LARGEST, 10**18, signer)
+    writer.append(b'{"sequence":%d}\n' % 10**18, 1)
+    path = tmp_path / "sealed" / str(writer.seal(tmp_path / "sealed"))
+    footer = zstd.decompress(path.read_bytes()).splitlines()[-1]
+    # The count has 1 digit here, 19 at the most.
+    assert len(footer) + 1 + 18 <= FOOTER_BYTES_MAX
+    assert load_segment(path).public_key == signer.public_key
 
 
 def test_an_abandoned_segment_leaves_nothing_and_its_place_is_free(

@@ -1,0 +1,95 @@
+"""The table `gateway_keys`, and what a batch's files are worth by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from typing import Final
+
+from delta.tables import DeltaMergeBuilder
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest.keys_file import Pinned
+from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
+from cloud_jobs.limits import GATEWAYS_NAMED_MAX
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import GATEWAY_KEYS, STAGED
+
+ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
+_COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
+"""The fields of GatewayKey, in their order."""
+
+
+def files_of(staged: DataFrame) -> list[SignedFile]:
+    """Return the files of a batch whose bytes are right: as many as a batch has, at the most."""
+    whole = staged.where("line IS NULL AND reason IS NULL")
+    columns = (
+        "path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
+        "public_key",
+    )  # fmt: skip
+    return [SignedFile(*row) for row in whole.select(*columns).orderBy("path").collect()]
+
+
+def known_keys(
+    tables: Tables, files: Sequence[SignedFile], pinned: Mapping[str, Pinned]
+) -> list[GatewayKey]:
+    """Return the rows of the gateways that these files name, by their contents or their folder."""
+    folders = {folder for file in files for folder in file.folder.split("/")}
+    gateways = sorted({file.gateway for file in files} | folders | set(pinned))
+    rows = tables.read("gateway_keys")
+    if len(gateways) <= GATEWAYS_NAMED_MAX:
+        rows = rows.where(F.col("gateway").isin(gateways))
+    return [GatewayKey(*row) for row in rows.select(*_COLUMNS).collect()]
+
+
+def rows_of(tables: Tables, keys: Sequence[GatewayKey], batch: int) -> DataFrame:
+    """Return keys as rows of the table."""
+    schema = [f"{field.name} {field.dataType.simpleString()}" for field in GATEWAY_KEYS.fields[:-2]]
+    found = tables.spark.createDataFrame([astuple(key) for key in keys], ", ".join(schema))
+    return found.withColumn("batch", F.lit(batch).cast("long")).withColumn(
+        "added_at", F.current_timestamp()
+    )
+
+
+def merge_keys(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+    """Complete a merge: a row that the keys file changes is replaced."""
+    return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()
+
+
+def without_refused(staged: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
+    """Return the staged rows, of refused files the one with the verdict only."""
+    if not refusals:
+        return staged
+    marks = staged.sparkSession.createDataFrame(
+        [(one.path, one.reason, one.detail) for one in refusals],
+        "path string, why string, why_detail string",
+    )
+    marked = staged.join(F.broadcast(marks), "path", "left").where("line IS NULL OR why IS NULL")
+    reasons = marked.withColumn("reason", F.coalesce("why", "reason"))
+    return reasons.withColumn("detail", F.coalesce("why_detail", "detail")).select(
+        *STAGED.fieldNames()
+    )
+
+
+def looked_at_again(
+    tables: Tables, candidates: DataFrame, pinned: Mapping[str, Pinned]
+) -> DataFrame:
+    """Select the names of refused segments that may be trusted now.
+
+    That is where the key they are signed with was added, and where a file lies in another folder.
+    """
+    refused = tables.read("segments").where("state = 'quarantined'")
+    keys = tables.read("gateway_keys").where("NOT is_withdrawn").select("gateway", "public_key")
+    if pinned:
+        pairs = [(gateway, key) for gateway, pin in pinned.items() for key in pin.public_keys]
+        named = tables.spark.createDataFrame(pairs, "gateway string, public_key string")
+        others = keys.join(named.select("gateway").distinct(), "gateway", "left_anti")
+        keys = others.unionByName(named)
+    foreign = refused.where(F.col("reason") == FOREIGN_KEY)
+    trusted = foreign.join(keys, ["gateway", "public_key"], "left_semi").select("name")
+    misplaced = refused.where(F.col("reason") == WRONG_PREFIX).select(
+        "name", F.col("path").alias("refused_path")
+    )
+    moved = misplaced.join(candidates.select("name", "path"), "name")
+    return trusted.unionByName(moved.where("path != refused_path").select("name")).distinct()

@@ -1,0 +1,51 @@
+"""The file of `--keys`: which public key is whose (docs/formats/keys.md). A line a key::
+
+    <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
+
+The folder is for the Spark job, which sees where a segment lies at the target.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from gateway.session_log.segments.signature import is_public_key
+
+KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A hundred thousand gateways with a name each."""
+
+_GATEWAY = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
+
+
+class KeysFileError(ValueError):
+    """The file is no keys file; the message names the line and the mend."""
+
+
+def load_keys(path: Path) -> dict[str, list[str]]:
+    """Return the keys of each gateway.
+
+    Raises:
+        KeysFileError: a line is not of the form.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        data = file.read(KEYS_FILE_BYTES_MAX + 1)
+    if len(data) > KEYS_FILE_BYTES_MAX:
+        raise KeysFileError(f"{path}: larger than {KEYS_FILE_BYTES_MAX} bytes: no keys file")
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(data.decode("utf-8", errors="replace").splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if _GATEWAY.fullmatch(words[0]) is None:
+            raise KeysFileError(
+                f"{path}, line {number}: {words[0]!r} is no gateway's id: write what `oncegate id` "
+                "prints"
+            )
+        if len(words) < 2 or not is_public_key(words[1]):
+            raise KeysFileError(
+                f"{path}, line {number}: no public key behind {words[0]}: write what "
+                "`oncegate id --public-key` prints"
+            )
+        found.setdefault(words[0], []).append(words[1])
+    return found

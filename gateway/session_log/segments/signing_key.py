@@ -1,0 +1,129 @@
+"""The gateway's signing key: made on the device at the first start, and kept in log/signing-key.
+
+The folder is the uploader's own, and so is the file: mode 0600, one line::
+
+    <seed, 64 hexadecimal digits> <public key, 64 hexadecimal digits>
+
+That the one belongs to the other is checked at each start: a flipped bit must not become another
+key. A key that was lost or damaged keeps nothing from starting: a new one is made, which is logged,
+and `log/signing-key.pub` has all public keys of this device, newest last. Where the segments are
+ingested they wait in quarantine until a person has added the new key (docs/decisions/0088).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from gateway.files.disk_errors import is_unreadable
+from gateway.files.durable import make_folder, replace_durably
+from gateway.files.private import open_private
+from gateway.session_log.segments.signature import SEED_BYTES, Signer, is_public_key
+from gateway.session_log.settings import KEY_TRIES_MAX, PUBLIC_KEYS_KEPT
+
+logger = logging.getLogger(__name__)
+
+KEY_FILE: Final = "signing-key"
+PUBLIC_KEY_FILE: Final = "signing-key.pub"
+
+_KEY_MODE: Final = 0o600
+_FILE_BYTES_MAX: Final = 4096
+"""Of either file: a key takes 130 bytes, PUBLIC_KEYS_KEPT public ones a kilobyte."""
+
+
+class SigningKey:
+    """The key of one log folder; only the process that has the folder's lock may load it."""
+
+    def __init__(self, log_dir: Path) -> None:
+        self._log_dir = log_dir
+        self._path = log_dir / KEY_FILE
+        self._unreadable_tries = 0
+        self.public_keys: list[str] = []
+        """All that this device had, newest last; empty before `load`."""
+
+    def load(self) -> Signer:
+        """Return the key that is kept, or a new one that is on the disk when this returns.
+
+        Raises:
+            OSError: it can be neither read nor made at present.
+        """
+        make_folder(self._log_dir)
+        former = public_keys_in(self._log_dir)
+        signer = self._kept()
+        if signer is None:
+            signer = self._made()
+            if former:
+                logger.error(
+                    "this gateway signs with a new key, %s, since %s was lost: who receives its "
+                    "segments refuses them until a person has added this key to the keys file",
+                    signer.public_key,
+                    self._path,
+                )
+        self.public_keys = former
+        if former[-1:] != [signer.public_key]:
+            known = [key for key in former if key != signer.public_key]
+            self.public_keys = [*known, signer.public_key][-PUBLIC_KEYS_KEPT:]
+            text = "".join(f"{key}\n" for key in self.public_keys)
+            path = self._log_dir / PUBLIC_KEY_FILE
+            replace_durably(path, text.encode("ascii"), partial=_partial_of(path))
+        return signer
+
+    def _kept(self) -> Signer | None:
+        """Return the key in the file, None where there is none; a damaged one is set aside."""
+        try:
+            text = _text_of(self._path)
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            self._unreadable_tries += 1
+            if not is_unreadable(problem) or self._unreadable_tries < KEY_TRIES_MAX:
+                raise
+            text = ""
+        seed, _, public_key = text.strip().partition(" ")
+        if is_public_key(seed) and is_public_key(public_key):
+            signer = Signer(bytes.fromhex(seed))
+            if signer.public_key == public_key:
+                return signer
+        aside = self._path.with_name(f"{KEY_FILE}.damaged")
+        self._path.replace(aside)
+        logger.error("%s is damaged, and was renamed to %s", self._path, aside.name)
+        return None
+
+    def _made(self) -> Signer:
+        seed = secrets.token_bytes(SEED_BYTES)
+        signer = Signer(seed)
+        line = f"{seed.hex()} {signer.public_key}\n".encode("ascii")
+        replace_durably(self._path, line, partial=_partial_of(self._path), mode=_KEY_MODE)
+        return signer
+
+
+def public_keys_in(log_dir: Path) -> list[str]:
+    """Return the public keys that a log folder names, newest last; none where there is no file.
+
+    Raises:
+        OSError: the file is there and cannot be opened.
+    """
+    try:
+        text = _text_of(log_dir / PUBLIC_KEY_FILE)
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        if not is_unreadable(problem):
+            raise
+        return []
+    return [line for line in text.split("\n") if is_public_key(line)]
+
+
+def _text_of(path: Path) -> str:
+    descriptor = open_private(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, _FILE_BYTES_MAX).decode("ascii", errors="replace")
+    finally:
+        os.close(descriptor)
+
+
+def _partial_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.partial")
