@@ -74,6 +74,9 @@ ARCH ?= arm64 amd64
 WORKERS ?= 3
 # Of what the compiled build runs as well, plain Python runs one test in so many.
 SAMPLE ?= 5
+# Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
+SECOND_SAMPLE ?= 8
+ONE_IN ?= 1
 
 .PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark check wheel ingest format clean distclean
@@ -98,7 +101,7 @@ test: static
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
-	$(MAKE) test-second-python >build/test-second.log 2>&1 & second=$$!; \
+	$(MAKE) test-second-python ONE_IN=$(SECOND_SAMPLE) >build/test-second.log 2>&1 & second=$$!; \
 	trap "kill $$compiled $$spark $$image $$second" INT TERM; \
 	$(MAKE) test-plain || outcome=1; \
 	for name in compiled spark image second; do \
@@ -139,12 +142,12 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 		--ignore=tests/instruments/simulation/test_mutants.py $(ARGUMENTS)
 
 # asyncio, sockets and files differ from version to version: the rooms that live in them, under the newest
-# Python that is installed beside the one of $(VENV).
+# Python that is installed beside the one of $(VENV). `make test` runs one in SECOND_SAMPLE of these tests.
 test-second-python: $(VENV)/.ready-test
 	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
 		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
-		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -n 2 --dist loadfile -m "not slow and not quiet" \
-			tests/api tests/bridge tests/server $(ARGUMENTS) || test $$? = 5; }; \
+		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -m "not slow and not quiet" \
+			--one-in $(ONE_IN) tests/api tests/bridge tests/server $(ARGUMENTS) || test $$? = 5; }; \
 	else echo "not run: no second Python"; fi
 
 check: static

@@ -19,13 +19,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--sample", type=int, default=1, help="of what both builds run, one test in SAMPLE"
     )
+    parser.addoption("--one-in", type=int, default=1, help="of all tests, one in ONE_IN")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose by the test's name: the same tests each time, and in every process."""
     sample: int = config.getoption("--sample")
-    if sample > 1:
-        left_out = {item for item in items if is_of_both_builds(item) and not is_in(item, sample)}
+    one_in: int = config.getoption("--one-in")
+    left_out = {
+        item
+        for item in items
+        if not is_in(item, one_in) or (is_of_both_builds(item) and not is_in(item, sample))
+    }
+    if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
 
