@@ -75,7 +75,7 @@ WORKERS ?= 3
 # Of what the compiled build runs as well, plain Python runs one test in so many.
 SAMPLE ?= 5
 # Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
-SECOND_SAMPLE ?= 8
+SECOND_SAMPLE ?= 20
 ONE_IN ?= 1
 
 .PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
@@ -99,7 +99,7 @@ run: $(VENV)/.ready-run
 test: static
 	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
-	$(MAKE) test-spark >build/test-spark.log 2>&1 & spark=$$!; \
+	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
 	$(MAKE) test-second-python ONE_IN=$(SECOND_SAMPLE) >build/test-second.log 2>&1 & second=$$!; \
 	trap "kill $$compiled $$spark $$image $$second" INT TERM; \
@@ -121,6 +121,7 @@ test-plain:
 		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) \
 		tests/system tests/instruments/powercut tests/instruments/simulation tests $(ARGUMENTS)
 
+# `make test` leaves out those that are marked long.
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
 

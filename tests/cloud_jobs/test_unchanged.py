@@ -213,6 +213,7 @@ def test_a_run_that_changed_nothing_reports_what_spark_reports(ingested: Ingeste
     assert report.quarantine
 
 
+@pytest.mark.long
 def test_after_it_a_segment_that_lands_is_ingested(ingested: Ingested, tmp_path: Path) -> None:
     place = Place(ingested.place.spark, tmp_path)
     landed = sorted(ingested.place.landing.glob("repeats.*.zst"))

@@ -41,6 +41,7 @@ class Killed(BaseException):
     """In place of SIGKILL: nothing of the job handles it."""
 
 
+@pytest.mark.long
 def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> None:
     log, keys = LogWriter(seed=SEED), place.landing.parent / "keys"
     log.seal([opened()]).write_to(place.landing)
@@ -68,6 +69,7 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
     }
 
 
+@pytest.mark.long
 def test_a_batch_that_an_earlier_version_staged_is_finished(place: Place) -> None:
     path = LogWriter().seal([opened()]).write_to(place.landing)
     tables = Tables(place.spark, place.settings.tables)
