@@ -163,8 +163,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         wrong = self._read_into(parts)
         while self._unread and isinstance(wrong, ssl.SSLWantReadError):
             if perf_counter() >= due:
-                self._waits = True
-                asyncio.get_running_loop().call_soon(self._go_on)
+                self._go_on_later()
                 break
             self._feed()
             wrong = self._read_into(parts)
@@ -178,9 +177,14 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         elif self._waits:
             self._update_reading()
 
+    def _go_on_later(self) -> None:
+        self._waits = True
+        asyncio.get_running_loop().call_soon(self._go_on)
+
     def _go_on(self) -> None:
         self._waits = False
-        if not self._is_over:
+        # The rest of one read waits as well where the protocol wants nothing: `resume_reading`.
+        if not self._is_over and self._wants_reading:
             self._decrypt()
             self._update_reading()
 
@@ -257,8 +261,10 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         self._update_reading()
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Read on, beginning with what was read before the pause."""
         self._wants_reading = True
+        if self._unread and self._is_established and not self._waits:
+            self._go_on_later()
         self._update_reading()
 
     def is_reading(self) -> bool:

@@ -7,13 +7,11 @@ import struct
 
 import pytest
 
-from gateway.server.listeners import tls as tls_module
 from gateway.server.listeners.proxy_header import SIGNATURE
-from gateway.server.listeners.tls import TlsLayer
 from tests.peers.mqtt_bytes import PINGREQ, connect, publish, subscribe
 from tests.peers.websocket_client import BINARY, frame_of
 from tests.server.conftest import Start
-from tests.server.listeners.tls_site import Site, shake_hands
+from tests.server.listeners.tls_site import Site
 
 PLAIN = {"protocol": "mqtt"}
 PINGRESP = b"\xd0\x00"
@@ -229,42 +227,6 @@ async def test_a_record_that_was_changed_on_its_way_ends_the_connection(
         while await loop.sock_recv(raw, 65_536):
             pass
     assert broker.errors == {"tls_record": 1}
-
-
-async def test_while_one_client_sends_tiny_records_the_others_are_answered(
-    start: Start, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broker = await start({"tls": site.tls()}, PLAIN)
-    shown = broker.listeners[0]
-    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-    tls = site.client().wrap_bio(incoming, outgoing, server_hostname="gateway")
-    reader, writer = await asyncio.open_connection(shown["bind"], shown["port"])
-    await shake_hands(tls, incoming, outgoing, reader, writer)
-    packets = connect("a") + subscribe(1, ("t", 0)) + 400 * publish("t", b"x" * 50)
-    for byte in packets:
-        tls.write(bytes([byte]))
-    turns = 0
-    go_on = TlsLayer._go_on
-
-    def counted(layer: TlsLayer) -> None:
-        nonlocal turns
-        turns += 1
-        go_on(layer)
-
-    monkeypatch.setattr(TlsLayer, "_go_on", counted)
-    monkeypatch.setattr(tls_module, "SLICE_SECONDS", 0.0)
-    writer.write(outgoing.read())
-    received = b""
-    while len(received) < len(packets) - len(connect("a")) - 3:
-        incoming.write(await reader.read(65_536))
-        try:
-            while part := tls.read(65_536):
-                received += part
-        except ssl.SSLWantReadError:
-            continue
-    assert received.count(publish("t", b"x" * 50)) == 400
-    assert turns > 10
-    writer.close()
 
 
 async def test_a_client_that_reads_slowly_is_not_read_from(start: Start, site: Site) -> None:
