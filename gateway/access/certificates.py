@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gateway.access.errors import AccessFileError
 from gateway.access.revocation import Issued, NotDer, revoked_in
 
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -39,7 +40,7 @@ _MODES: Final = {
 }
 
 
-class CertificateError(Exception):
+class CertificateError(AccessFileError):
     """A certificate cannot be used; the message names the file, what is wrong and the mend."""
 
 

@@ -24,6 +24,7 @@ import argon2
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
 
 from gateway.access import scram_keys
+from gateway.access.errors import AccessFileError
 from gateway.access.saslprep import Unprepared, prepared_of
 from gateway.access.scram_keys import ScramKeys, ScramKeysError
 from gateway.files.durable import replace_durably
@@ -41,7 +42,7 @@ PASSWORD_BYTES_MAX = 65_535
 _USERNAME = re.compile(r"[^:#\x00-\x1f\x7f][^:\x00-\x1f\x7f]*")
 
 
-class PasswordFileError(Exception):
+class PasswordFileError(AccessFileError):
     """The password file cannot be used; the message names the file, the line and the mend."""
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gateway.access.errors import AccessFileError
 from gateway.access.rule import ClientPattern, Rule, Who
 from gateway.access.rule_line import (
     ACTIONS,
@@ -47,7 +48,7 @@ PROBLEMS_MAX: Final = 100
 """Mistakes reported in one go."""
 
 
-class RulesFileError(Exception):
+class RulesFileError(AccessFileError):
     """The rules cannot be used; `problems` has a line for each mistake."""
 
     def __init__(self, problems: Iterable[str]) -> None:

@@ -41,9 +41,7 @@ class PreparedBroker(Prepared):
     """For a reload. Raises ConfigurationError."""
 
     def run(self) -> int:
-        from gateway.access.certificates import CertificateError
-        from gateway.access.passwords import PasswordFileError
-        from gateway.access.rules_file import RulesFileError
+        from gateway.access.errors import AccessFileError
         from gateway.cli.processes import say_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
         from gateway.server.commit.faults import StoreFailed
@@ -57,12 +55,7 @@ class PreparedBroker(Prepared):
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,
             refusals=(DataDirectoryInUse, StoreFailed),
-            mistakes=(
-                ConfigurationError,
-                PasswordFileError,
-                RulesFileError,
-                CertificateError,
-            ),
+            mistakes=(ConfigurationError, AccessFileError),
         )
         return 0
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gateway.access.certificates import CertificateError
-from gateway.access.passwords import PasswordFile, PasswordFileError
+from gateway.access.errors import AccessFileError
+from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
-from gateway.access.rules_file import RulesFileError
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.keys.section import keys_of
 from gateway.server.event_loop.event_loop import EventLoop
@@ -63,8 +62,7 @@ class Reloading:
         immediately, the rest at the next start.
 
         Raises:
-            ConfigurationError, PasswordFileError, RulesFileError, CertificateError: everything
-                stays as it was.
+            ConfigurationError, AccessFileError: everything stays as it was.
         """
         if self._read is None:
             return {"changed": [], "needs_restart": []}
@@ -119,12 +117,7 @@ class Reloading:
         """Reload at SIGHUP as `reload`; a mistake in the file leaves everything as it was."""
         try:
             self.reload()
-        except (
-            ConfigurationError,
-            PasswordFileError,
-            RulesFileError,
-            CertificateError,
-        ) as error:
+        except (ConfigurationError, AccessFileError) as error:
             logger.error("the configuration stays as it was: %s", error)
 
 

@@ -56,6 +56,7 @@ WITHOUT_TESTS = {
     "api/settings.py",
     "cloud_jobs/limits.py",
     "cloud_jobs/settings.py",
+    "gateway/access/errors.py",
     "gateway/cli/bench_options.py",
     "gateway/core/core.py",
     "gateway/core/records/record.py",

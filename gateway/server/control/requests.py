@@ -10,9 +10,7 @@ from collections.abc import Awaitable, Callable
 from heapq import nsmallest
 from typing import Any
 
-from gateway.access.certificates import CertificateError
-from gateway.access.passwords import PasswordFileError
-from gateway.access.rules_file import RulesFileError
+from gateway.access.errors import AccessFileError
 from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
@@ -104,12 +102,7 @@ class Control:
             return {"ok": True, "result": result}
         except Refused as refused:
             return refusal_of(refused.code, str(refused))
-        except (
-            ConfigurationError,
-            PasswordFileError,
-            RulesFileError,
-            CertificateError,
-        ) as error:
+        except (ConfigurationError, AccessFileError) as error:
             return refusal_of("failed", f"the configuration stays as it was: {error}")
 
     def _command_of(
