@@ -53,9 +53,10 @@ def check_config(
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    if mistakes := [*_mistakes_in_files(configuration)]:
+    mistakes = [*_mistakes_in_files(configuration)]
+    rules = _rights_of(configuration, mistakes)
+    if mistakes:
         raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
-    rules = _rights_of(configuration)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -69,9 +70,7 @@ def check_config(
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
-    from gateway.access.rules_file import RulesFileError
     from gateway.cli.bridge import bridge_settings_of
-    from gateway.server.rights import rules_of
 
     try:
         bridge_settings_of(configuration)
@@ -82,10 +81,6 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
             PasswordFile.load(configuration.access.password_file)
         except PasswordFileError as error:
             yield str(error)
-    try:
-        rules_of(configuration)
-    except RulesFileError as error:
-        yield from error.problems
     yield from _mistakes_in_certificates(configuration)
 
 
@@ -106,12 +101,17 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
                 yield problem
 
 
-def _rights_of(configuration: "Configuration") -> str:
-    """Return which access rules hold, in a sentence."""
+def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
+    """Return which access rules hold, in a sentence; add to `mistakes` what is wrong with them."""
     from gateway.access.default_rules import NAME
+    from gateway.access.rules_file import RulesFileError
     from gateway.server.rights import rules_of
 
-    rules = rules_of(configuration)
+    try:
+        rules = rules_of(configuration)
+    except RulesFileError as error:
+        mistakes += error.problems
+        return ""
     if rules is None:
         return "no rules file: every client may publish and subscribe to everything"
     if rules.file.name == NAME:
