@@ -121,7 +121,7 @@ class Admitting:
 
         One without a user is a client's without a user: it does not pass to the first who names it.
         """
-        if not self.core.authenticates or session.owner_is_unknown:
+        if not self.core.authenticates or (session.owner_is_unknown and session.connection is None):
             return False
         return session.username != connection.username
 

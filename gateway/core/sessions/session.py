@@ -34,7 +34,7 @@ class Session:
         self.username: str | None = None
         """The user that it belongs to: no other may have it. None: its client named no user."""
         self.owner_is_unknown = False
-        """It is older than the recording of users: it passes to the first who comes back to it."""
+        """It is older than the recording of users: it passes to a user who names it while away."""
         self.listener = ""
         """Where its last connection came in; empty until it is resumed after a start."""
         self.protocol = 4

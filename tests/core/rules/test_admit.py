@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.effects import AuthenticationAnswer
 from gateway.core.limits import Limits
 from gateway.wire.packets import (
     Connack,
@@ -15,7 +14,7 @@ from gateway.wire.packets import (
     Pubrel,
     Subscription,
 )
-from tests.core.harness import Client, Harness, payloads, publishes
+from tests.core.harness import Harness, payloads, publishes
 from tests.core.mqtt5 import (
     NEVER,
     connack_of,
@@ -128,87 +127,6 @@ def test_a_puback_in_the_last_bytes_before_the_cut_counts(harness: Harness) -> N
     harness.lose(client)  # in the same turn of the loop
     again = connect(harness, "c")
     assert payloads(again.take()) == [b"2"]
-
-
-def test_a_takeover_by_another_user_is_refused(harness: Harness) -> None:
-    first = connect_as(harness, "alice")
-    second = connect_as(harness, "bob")
-    assert connack_of(second) == Connack(False, 0x87)
-    assert second.closed
-    assert not first.closed
-
-
-@pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("clean", [False, True])
-def test_a_session_whose_client_is_away_is_not_given_to_another_user(
-    harness: Harness, clean: bool, cut: bool
-) -> None:
-    alice = connect_as(harness, "alice")
-    subscribe(harness, alice, Subscription("t", 1))
-    harness.lose(alice)
-    publish(harness, connect(harness, "p"), "t", b"for alice alone")
-    for _ in range(2):
-        if cut:
-            harness.cut()
-        bob = connect_as(harness, "bob", clean=clean)
-        assert bob.take() == [Connack(False, 0x87)]
-        harness.checkpoint()
-    assert payloads(connect_as(harness, "alice").take()) == [b"for alice alone"]
-
-
-@pytest.mark.parametrize("cut", [False, True])
-@pytest.mark.parametrize("clean", [False, True])
-def test_a_session_without_a_user_does_not_pass_to_the_first_who_names_it(
-    harness: Harness, clean: bool, cut: bool
-) -> None:
-    anonymous = subscriber(harness, "c", "t", 1)
-    assert connect_as(harness, "alice", clean=clean).take() == [Connack(False, 0x87)]
-    assert not anonymous.closed
-    harness.lose(anonymous)
-    publish(harness, connect(harness, "p"), "t", b"for nobody in particular")
-    if cut:
-        harness.cut()
-    assert connect_as(harness, "alice", clean=clean).take() == [Connack(False, 0x87)]
-    assert payloads(connect(harness, "c").take()) == [b"for nobody in particular"]
-
-
-@pytest.mark.parametrize("clean", [False, True])
-def test_a_session_of_a_user_does_not_pass_to_a_client_that_names_none(
-    harness: Harness, clean: bool
-) -> None:
-    alice = connect_as(harness, "alice")
-    subscribe(harness, alice, Subscription("t", 1))
-    for _ in range(2):
-        thief = harness.open_connection(5)
-        thief.send(Connect(5, "c", clean, 0, None, None, None))
-        harness.commit()
-        assert thief.take() == [Connack(False, 0x87)]
-        harness.lose(alice)
-    publish(harness, connect(harness, "p"), "t", b"for alice alone")
-    assert payloads(connect_as(harness, "alice").take()) == [b"for alice alone"]
-
-
-def test_a_session_that_the_operator_gives_to_a_user_is_that_user_s(harness: Harness) -> None:
-    harness.lose(connect(harness, "c"))
-    harness.broker.rules.core.authenticates = True
-    harness.broker.give(harness.session("c"), "alice")
-    harness.commit()
-    harness.cut()
-    assert connect_as(harness, "bob").take() == [Connack(False, 0x87)]
-    assert connack_of(connect_as(harness, "alice")).session_present
-
-
-def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:
-    """Connect the client `c` of a user, whose password is right."""
-    harness.broker.rules.core.authenticates = True
-    client = harness.open_connection(5)
-    never = properties(session_expiry_interval_seconds=NEVER)
-    client.send(Connect(5, "c", clean, 0, None, username, b"secret", never))
-    for request in harness.broker.effects.take_logins():
-        answer = AuthenticationAnswer(0, None, request.username)
-        harness.broker.authenticated(request.connection, answer, harness.now)
-    harness.commit()
-    return client
 
 
 @pytest.mark.statement("MQTT5-3.2.0-1", "MQTT5-3.2.0-2", "MQTT5-3.14.0-1")
