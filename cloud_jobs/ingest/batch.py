@@ -148,7 +148,8 @@ class Batch:
                 what = "withdrawn" if key.is_withdrawn else key.source.replace("_", " ")
                 self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
         self.after_step("keys")
-        known = gateway_keys.known_keys(self.tables, files, {})
+        if keys:
+            known = gateway_keys.known_keys(self.tables, files, {})
         return gateway_keys.without_refused(staged, refusals_of(files, known))
 
     def _derive(self, staged: DataFrame) -> None:
