@@ -1,0 +1,58 @@
+"""People at the status page: is the password the user's, and is it still the same one?
+
+The page keeps no passwords: one list of users counts, the broker's. What a password costs to check,
+and who has to wait for it, is the same as for a client of MQTT.
+"""
+
+from typing import Any
+
+from gateway.access.passwords import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
+from gateway.core.violation import SERVER_BUSY
+from gateway.server.control.refused import Refused, text_of
+from gateway.server.event_loop.authentication import Authentications
+
+ADDRESS_BYTES_MAX = 128
+"""An address of IPv6 with a zone and a port takes 80."""
+
+Request = dict[str, Any]
+
+
+class People:
+    """Answers `authenticate` and `user`."""
+
+    def __init__(self, authentications: Authentications) -> None:
+        self._authentications = authentications
+
+    async def authenticate(self, request: Request) -> dict[str, Any]:
+        """Return whether the password is the user's, and the version of it that was right.
+
+        Raises:
+            Refused: it cannot be asked like this, or not now.
+        """
+        username = _bounded(request, "username", USERNAME_BYTES_MAX)
+        password = _bounded(request, "password", PASSWORD_BYTES_MAX)
+        address = _bounded(request, "address", ADDRESS_BYTES_MAX)
+        # Before the check: a password that is changed meanwhile has another version.
+        version = self._authentications.version_of(username)
+        answer = await self._authentications.check_page_login(username, password.encode(), address)
+        if answer.reason_code == SERVER_BUSY:
+            raise Refused("busy", "too many passwords are being checked: try again in a moment")
+        if answer.reason_code != 0:
+            return {"ok": False, "username": None, "version": None}
+        return {"ok": True, "username": answer.username, "version": version}
+
+    def user(self, request: Request) -> dict[str, Any]:
+        """Return the version of a user's password; None where there is no such user."""
+        username = _bounded(request, "username", USERNAME_BYTES_MAX)
+        return {"version": self._authentications.version_of(username)}
+
+
+def _bounded(request: Request, key: str, bytes_max: int) -> str:
+    text = text_of(request, key)
+    try:
+        size_bytes = len(text.encode())
+    except UnicodeEncodeError:
+        raise Refused("bad_request", f"'{key}' has half of a surrogate pair") from None
+    if size_bytes > bytes_max:
+        raise Refused("bad_request", f"'{key}' has at most {bytes_max} bytes")
+    return text
