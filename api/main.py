@@ -82,6 +82,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
     for router in (rest, probes, page, reference, login_page):
         app.include_router(router)
     _describe_problems(app)
+    if settings.roles:
+        _describe_tokens(app)
     return app
 
 
@@ -163,6 +165,15 @@ def _gate_of(settings: ApiSettings) -> Gate:
         accounts=Accounts(settings.status_socket),
         tokens=None if settings.tokens_file is None else Tokens(settings.tokens_file),
     )
+
+
+def _describe_tokens(app: FastAPI) -> None:
+    """Put into OpenAPI that programs show a token, but for the probes."""
+    description = app.openapi()
+    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, operations in description["paths"].items():
+        for operation in operations.values():
+            operation["security"] = [{"token": []}] if path.startswith("/api/") else []
 
 
 def _describe_problems(app: FastAPI) -> None:

@@ -56,6 +56,7 @@ async def docs(request: Request) -> HTMLResponse:
         request,
         "reference.html",
         info=description["info"],
+        wants_tokens="securitySchemes" in description["components"],
         endpoints=endpoints_of(description),
         schemas=schemas_of(description),
     )

@@ -113,3 +113,12 @@ def test_a_file_that_others_may_write_or_that_is_none_is_refused(path: Path) -> 
 def test_a_name_that_cannot_stand_in_the_file_is_refused(name: str) -> None:
     with pytest.raises(TokensFileError, match="cannot be a token's name"):
         new_token(name, Role.VIEWER, DAY)
+
+
+def test_the_example_in_the_documentation_is_read(path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "formats" / "api-tokens.md"
+    lines = [line[4:] for line in page.read_text().splitlines() if line.startswith("    ")]
+    path.write_text("\n".join(lines))
+    (token,) = read_tokens(path)
+    assert (token.name, token.role, token.made) == ("dashboard", Role.VIEWER, DAY)
+    assert lines[0] == HEADER
