@@ -50,13 +50,14 @@ class _ShieldedApp(FastAPI):
         return Shield(super().build_middleware_stack(), hosts=self.hosts)
 
 
-def create_app(settings: ApiSettings) -> FastAPI:
+def create_app(settings: ApiSettings, certificate: ServedCertificate | None = None) -> FastAPI:
     """Create the application; each request asks the broker at ``settings.status_socket``."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         observer = Observer(ControlSocket(settings.status_socket))
         app.state.observer = observer
+        app.state.certificate = certificate
         app.state.hosts = frozenset(settings.hosts)
         app.state.gate = gate = _gate_of(settings)
         app.state.card = CardReader(settings.card_file, settings.block_devices)
@@ -125,7 +126,7 @@ def _configuration_of(
     settings: ApiSettings, certificate: ServedCertificate | None
 ) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(settings),
+        create_app(settings, certificate),
         http=bounded_by(Visitors(), certificate),
         ws="none",
         lifespan="on",
@@ -142,6 +143,12 @@ def _configuration_of(
 
 def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:
     logger.info("status page at %s", url)
+    if settings.bind_unused is not None:
+        logger.warning(
+            "without users the page stays on loopback, and [api] bind = %s does not count: name "
+            "users in [api] viewers",
+            settings.bind_unused,
+        )
     if not is_loopback(settings.bind):
         _warn(settings, url)
     if ready is not None:

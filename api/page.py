@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from api import limits, wear, wording
 from api.admission import EVERYONE, VIEWERS
 from api.card import CardReport
+from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer, Overview
@@ -124,7 +125,7 @@ async def overview_page(
     except BrokerProblem as problem:
         return _down_page(request, problem, observer, card)
     page_of_sessions, sessions_problem = await _sessions_of(observer, after)
-    verdict: Verdict = verdict_of(overview, card)
+    verdict: Verdict = verdict_of(overview, card, _certificate_problem(request))
     return rendered(
         request,
         "overview.html",
@@ -179,6 +180,12 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(found.body, media_type=found.media_type, headers=headers)
+
+
+def _certificate_problem(request: Request) -> str | None:
+    certificate = request.app.state.certificate
+    assert certificate is None or isinstance(certificate, ServedCertificate)
+    return None if certificate is None else certificate.problem
 
 
 async def _sessions_of(

@@ -18,6 +18,7 @@ class ApiSettings:
 
     ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
     ``status_socket`` the path of the Unix socket at which the broker takes commands that read.
+    ``bind_unused`` is the address that was configured where another one counts, for want of users.
     ``hosts`` are names under which browsers ask, beside this machine's own. ``roles`` are the
     users who may log in; without one the page is open to everyone who reaches it, so that loopback
     is the default. ``tokens_file`` has the tokens of programs. With a ``certificate`` it
@@ -28,6 +29,7 @@ class ApiSettings:
     status_socket: Path
     bind: str = "127.0.0.1"
     port: int = 8080
+    bind_unused: str | None = None
     hosts: tuple[str, ...] = ()
     roles: Mapping[str, Role] = field(default_factory=dict)
     tokens_file: Path | None = None

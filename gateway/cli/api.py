@@ -44,6 +44,7 @@ def api(
     settings = ApiSettings(
         bind=page.listens_at,
         port=page.port,
+        bind_unused=page.bind if page.stays_on_loopback else None,
         hosts=page.hosts,
         roles={name: ROLES_BY_WORD[role] for name, role in page.roles.items()},
         tokens_file=page.tokens_file,

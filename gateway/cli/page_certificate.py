@@ -1,19 +1,14 @@
-"""The page's certificate, made into a context as those of the broker's listeners are.
+"""The page's certificate, read and judged as those of the broker's listeners are.
 
 It is a module of its own because the page's process has it, and imports nothing that only reads a
 command line.
 """
 
-import logging
-import ssl
-import time
 from functools import partial
 
-from api.certificate import CertificateFiles, CertificateUnusable
+from api.certificate import CertificateFiles, CertificateUnusable, UsableCertificate
 from gateway.access.certificates import CertificateError, TlsFiles, load
 from gateway.configuration.tls import PageTls
-
-logger = logging.getLogger(__name__)
 
 
 def tls_files_of(tls: PageTls) -> TlsFiles:
@@ -26,10 +21,10 @@ def tls_files_of(tls: PageTls) -> TlsFiles:
 def certificate_of(tls: PageTls) -> CertificateFiles:
     """Return the files, and how they are read, for the page."""
     files = tls_files_of(tls)
-    return CertificateFiles(tuple(files.paths), partial(context_of, files))
+    return CertificateFiles(tuple(files.paths), partial(usable_of, files))
 
 
-def context_of(files: TlsFiles) -> ssl.SSLContext:
+def usable_of(files: TlsFiles) -> UsableCertificate:
     """Read the files; a certificate that has expired is used, and warned of.
 
     Raises:
@@ -39,7 +34,4 @@ def context_of(files: TlsFiles) -> ssl.SSLContext:
         loaded = load(files)
     except CertificateError as error:
         raise CertificateUnusable(str(error)) from None
-    warning = loaded.warning_at(time.time())
-    if warning is not None:
-        logger.warning("%s", warning)
-    return loaded.context
+    return UsableCertificate(loaded.context, loaded.warning_at)

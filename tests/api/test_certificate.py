@@ -9,9 +9,11 @@ import pytest
 from api.certificate import (
     LOOK_SECONDS,
     SETTLE_SECONDS,
+    WARNINGS_SECONDS,
     CertificateFiles,
     CertificateUnusable,
     ServedCertificate,
+    UsableCertificate,
 )
 
 
@@ -21,6 +23,7 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self.paths = (folder / "server.pem", folder / "server.key")
         self.reads = 0
+        self.warning: str | None = None
         self.write("one")
 
     def write(self, content: str) -> None:
@@ -28,11 +31,11 @@ class Files:
             path.unlink(missing_ok=True)
             path.write_text(content)
 
-    def load(self) -> ssl.SSLContext:
+    def load(self) -> UsableCertificate:
         self.reads += 1
         if not self.paths[0].exists() or self.paths[0].read_text() == "oops":
             raise CertificateUnusable("server.pem: cannot be used")
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        return UsableCertificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), lambda _: self.warning)
 
 
 @pytest.fixture
@@ -73,10 +76,24 @@ def test_files_that_cannot_be_used_change_nothing_and_are_logged_once(
     errors = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert len(errors) == 1
     assert "server.pem: cannot be used" in errors[0].message
+    assert certificate.problem == errors[0].message
     files.paths[0].unlink()
     for minute in range(10, 12):
         certificate.look(minute * LOOK_SECONDS)
     assert certificate.context is first
+
+
+def test_one_that_ends_soon_is_a_line_each_day(
+    files: Files, caplog: pytest.LogCaptureFixture
+) -> None:
+    certificate = served(files)
+    assert certificate.problem is None
+    files.warning = "server.pem: expires in 5 days"
+    for minute in range(3 * 24 * 60):
+        certificate.look(minute * LOOK_SECONDS)
+    assert certificate.problem == files.warning
+    assert [each.message for each in caplog.records] == [files.warning] * 3
+    assert WARNINGS_SECONDS == 24 * 3600
 
 
 def test_without_a_usable_certificate_nothing_starts(files: Files) -> None:

@@ -1,10 +1,9 @@
 """The page's certificate is checked as a listener's."""
 
 import datetime
-import logging
 import pickle
 import ssl
-from pathlib import Path
+import time
 
 import pytest
 
@@ -22,7 +21,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 def test_it_can_be_given_to_the_process_of_the_page(authority: Authority) -> None:
     certificate, key = authority.issue("page")
     files = pickle.loads(pickle.dumps(certificate_of(PageTls(certificate=certificate, key=key))))  # noqa: S301
-    assert isinstance(files.load(), ssl.SSLContext)
+    assert isinstance(files.load().context, ssl.SSLContext)
     assert files.paths == (certificate, key)
 
 
@@ -33,10 +32,10 @@ def test_a_key_that_others_can_read_is_refused(authority: Authority) -> None:
         certificate_of(PageTls(certificate=certificate, key=key)).load()
 
 
-def test_a_certificate_that_ends_soon_serves_and_is_warned_of(
-    authority: Authority, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_certificate_that_ends_soon_serves_and_warns(authority: Authority) -> None:
     certificate, key = authority.issue("short", ends=5 * DAY + datetime.timedelta(hours=1))
-    certificate_of(PageTls(certificate=Path(certificate), key=key)).load()
-    (warning,) = [each for each in caplog.records if each.levelno == logging.WARNING]
-    assert "in 5 days" in warning.message
+    usable = certificate_of(PageTls(certificate=certificate, key=key)).load()
+    warning = usable.warning_at(time.time())
+    assert warning is not None
+    assert "in 5 days" in warning
+    assert "expired" in str(usable.warning_at(time.time() + 10 * 86_400))
