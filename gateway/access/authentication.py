@@ -78,13 +78,6 @@ class Authenticator:
         before, self._users = self._users, users
         return users.revoked_since(before) if users.differs_from(before) else None
 
-    def version_of(self, username: str) -> str | None:
-        """Return a text that is another one once the user's password is; None: no such user.
-
-        It stays the same over a restart, and nothing about the password follows from it.
-        """
-        return None if self._users is None else self._users.version_of(username, self._decoy_key)
-
     async def check_password(self, username: str, password: bytes) -> AuthenticationAnswer:
         """Answer whether the password is the user's."""
         users = self._users

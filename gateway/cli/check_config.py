@@ -1,6 +1,7 @@
 """`oncegate check-config`: checks whether a configuration can be used, before anything is
 restarted."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,7 +54,7 @@ def check_config(
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    mistakes = [*_mistakes_in_files(configuration)]
+    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
     page = _page_of(configuration)
     if mistakes:
@@ -77,31 +78,31 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
         bridge_settings_of(configuration)
     except CommandFailed as error:
         yield from error.lines
-    path = configuration.access.password_file
-    if path is not None:
+    if configuration.access.password_file is not None:
         try:
-            usernames = PasswordFile.load(path).usernames
+            PasswordFile.load(configuration.access.password_file)
         except PasswordFileError as error:
             yield str(error)
-        else:
-            for name in configuration.api.roles:
-                if name not in usernames:
-                    yield f"[api]: {name!a} is no user of {path}: oncegate passwd {path} {name}"
-    yield from _mistakes_in_tokens(configuration)
     yield from _mistakes_in_certificates(configuration)
 
 
-def _mistakes_in_tokens(configuration: "Configuration") -> Iterator[str]:
-    """Yield why the tokens of programs cannot be used."""
-    if configuration.api.tokens_file is None:
-        return
-
+def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
+    """Yield which users of the page are none, and why the tokens of programs cannot be used."""
     from api.tokens import TokensFileError, read_tokens
+    from gateway.access.passwords import PasswordFile, PasswordFileError
 
-    try:
-        read_tokens(configuration.api.tokens_file)
-    except TokensFileError as error:
-        yield str(error)
+    path = configuration.access.password_file
+    if path is not None and configuration.api.roles:
+        with contextlib.suppress(PasswordFileError):  # which has a line of its own
+            usernames = PasswordFile.load(path).usernames
+            for name in configuration.api.roles:
+                if name not in usernames:
+                    yield f"[api]: {name!a} is no user of {path}: oncegate passwd {path} {name}"
+    if configuration.api.tokens_file is not None:
+        try:
+            read_tokens(configuration.api.tokens_file)
+        except TokensFileError as error:
+            yield str(error)
 
 
 def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:

@@ -46,13 +46,15 @@ class Control:
         event_loop: EventLoop,
         status: Callable[[], Awaitable[Answer]],
         reload: Callable[[], dict[str, Any]],
+        version_key: bytes,
     ) -> None:
+        """`version_key` makes the versions of passwords: see `People`."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
         self._sockets: list[ControlSocket] = []
-        people = People(event_loop.authentications)
+        self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
             "status": lambda _: self._status(),
             "sessions": self._sessions,
@@ -79,6 +81,7 @@ class Control:
 
     async def stop(self) -> None:
         """Stop listening and close what is connected."""
+        self.people.stop()
         for each in self._sockets:
             await each.stop()
 

@@ -18,10 +18,6 @@ EXCHANGES_MAX = 1_000
 """Exchanges at a time: some 20 MB at worst, when each client sends the longest name. A fleet that
 comes back together needs a few round trips each; a client too many is answered to try again."""
 
-PAGE_CHECKS_MAX = 8
-"""Passwords of people at the status page that are checked or wait at a time: clients wait in the
-same line, and one person more is answered to try again."""
-
 
 class Waiting:
     """An exchange, and when the broker's patience with its client ends."""
@@ -47,8 +43,6 @@ class Authentications:
         self._tasks: set[asyncio.Task[None]] = set()
         self._password_slots = asyncio.Semaphore(PASSWORD_CHECKS_MAX)
         self._waiting: dict[Connection, Waiting] = {}
-        self._page_checks = 0
-        self._is_stopped = False
 
     @property
     def exchange_count(self) -> int:
@@ -77,30 +71,6 @@ class Authentications:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def check_page_login(
-        self, username: str, password: bytes, address: str
-    ) -> AuthenticationAnswer:
-        """Answer whether the password is the user's, for a person at the status page.
-
-        It waits in one line with the passwords of clients. `address` is where the person is, with
-        a port, as connections have it.
-        """
-        busy = AuthenticationAnswer(SERVER_BUSY, None, None, f"{PAGE_CHECKS_MAX} logins wait")
-        if self._page_checks >= PAGE_CHECKS_MAX:
-            return busy
-        self._page_checks += 1
-        try:
-            async with self._password_slots:
-                if self._is_stopped:
-                    return busy
-                return await self._authenticator.check_password(username, password)
-        finally:
-            self._page_checks -= 1
-
-    def version_of(self, username: str) -> str | None:
-        """Return what changes with the user's password: see `Authenticator.version_of`."""
-        return self._authenticator.version_of(username)
-
     def forget(self, connection: Connection) -> None:
         """Forget a connection that is gone, or whose exchange is over."""
         waiting = self._waiting.pop(connection, None)
@@ -109,7 +79,6 @@ class Authentications:
 
     def stop(self) -> None:
         """Ask nothing more."""
-        self._is_stopped = True
         for task in list(self._tasks):
             task.cancel()
         self._authenticator.close()
@@ -154,3 +123,14 @@ class Authentications:
             self.forget(connection)
         self._broker.authenticated(connection, answer, self._loop.time())
         self._answered(connection)
+
+    async def check_page_login(
+        self, username: str, password: bytes, address: str
+    ) -> AuthenticationAnswer:
+        """Answer whether the password is the user's, for a person at the status page.
+
+        It waits in one line with the passwords of clients. `address` is where the person is, with
+        a port, as connections have it.
+        """
+        async with self._password_slots:
+            return await self._authenticator.check_password(username, password)

@@ -12,8 +12,8 @@ import pytest
 
 from gateway.access.authentication import PASSWORD_CHECKS_MAX
 from gateway.access.passwords import remove_user, set_password
-from gateway.server.event_loop.authentication import PAGE_CHECKS_MAX
-from tests.server.ruled_broker import PASSWORD, RuledBroker, running
+from gateway.server.control.people import PAGE_CHECKS_MAX
+from tests.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down
 
 ADDRESS = "192.0.2.7:40000"
 
@@ -118,44 +118,39 @@ async def test_a_password_is_in_no_line_of_the_log(
     assert PASSWORD not in caplog.text
 
 
-async def held_checks(broker: RuledBroker) -> None:
-    """Take every place in which passwords are checked."""
-    slots = broker.running.event_loop.authentications._password_slots
-    for _ in range(PASSWORD_CHECKS_MAX):
-        await slots.acquire()
+async def has_waiting(broker: RuledBroker, count: int) -> None:
+    """Wait until so many passwords are checked or wait."""
+    await eventually(lambda: broker.running.control.people.check_count == count)
 
 
 async def test_while_passwords_wait_other_questions_are_answered_and_more_logins_are_refused(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path) as broker:
-        await held_checks(broker)
+        slow_down(broker)
         waiting = [
-            asyncio.create_task(authenticated(tmp_path, "anna", PASSWORD))
+            asyncio.create_task(authenticated(tmp_path, "slow", PASSWORD))
             for _ in range(PAGE_CHECKS_MAX)
         ]
-        checks = broker.running.event_loop.authentications
-        async with asyncio.timeout(10):
-            while checks._page_checks < PAGE_CHECKS_MAX:
-                assert (await ask(tmp_path, "status"))["ok"]
+        await has_waiting(broker, PAGE_CHECKS_MAX)
         one_more = await ask(
-            tmp_path, "authenticate", username="anna", password=PASSWORD, address=ADDRESS
+            tmp_path, "authenticate", username="slow", password=PASSWORD, address=ADDRESS
         )
         assert one_more["error"]["code"] == "busy"
-        for _ in range(PASSWORD_CHECKS_MAX):
-            checks._password_slots.release()
-        assert all(answer["ok"] for answer in await asyncio.gather(*waiting))
+        assert (await ask(tmp_path, "status"))["ok"]
+        assert not any(each.done() for each in waiting[PASSWORD_CHECKS_MAX:])
+        assert (await waiting[0])["ok"]
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def test_a_login_that_waits_does_not_hold_up_the_broker_s_end(tmp_path: Path) -> None:
     async with running(tmp_path) as broker:
-        await held_checks(broker)
-        checks = broker.running.event_loop.authentications
+        slow_down(broker)
         reader, writer = await asyncio.open_unix_connection(tmp_path / "data" / "status.sock")
-        request = {"username": "anna", "password": PASSWORD, "address": ADDRESS}
+        request = {"username": "slow", "password": PASSWORD, "address": ADDRESS}
         writer.write(json.dumps({"command": "authenticate", **request}).encode() + b"\n")
-        async with asyncio.timeout(10):
-            while checks._page_checks == 0:  # noqa: ASYNC110 - the broker has no event for it
-                await asyncio.sleep(0)
+        await has_waiting(broker, 1)
     assert await reader.read() == b""
     writer.close()
