@@ -53,7 +53,9 @@ class People:
             raise Refused("busy", "too many passwords are being checked: try again in a moment")
         if answer.reason_code != 0:
             return {"ok": False, "username": None, "version": None}
-        return {"ok": True, "username": answer.username, "version": version}
+        # Of another name than the one that was given no version is known.
+        known = version if answer.username == username else None
+        return {"ok": True, "username": answer.username, "version": known}
 
     def user(self, request: Request) -> dict[str, Any]:
         """Return the version of a user's password; None where there is no such user."""
