@@ -113,5 +113,12 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "api": {
         "bind": "Address at which the status page listens.",
         "port": "TCP port of the status page; 0 takes any free one.",
+        "hosts": "Names under which browsers ask for the page, beside this machine's own.",
+        "viewers": "Users who may see the page and read the REST interface.",
+        "operators": "Users who may do what viewers may, and what operators may.",
+        "administrators": "Users who may do everything.",
+        "tokens_file": "File of the tokens that programs present: oncegate api-token.",
+        "allow_anonymous_network": "Shows the page to everyone on the network, without a login.",
+        "tls": "The certificate of HTTPS.",
     },
 }
