@@ -5,8 +5,8 @@ from typing import Annotated
 
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.listener import Listener
-from gateway.configuration.queue import Queue
 from gateway.configuration.page import Api
+from gateway.configuration.queue import Queue
 from gateway.configuration.sections import (
     Access,
     Bridge,
