@@ -27,6 +27,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "proxy_protocol_certificates": "Whether a certificate's name in that header is a user.",
         "tls": "The certificate of TLS at this listener: MQTT over TLS, or WSS.",
         "max_connections": "This listener's share of [mqtt] max_connections.",
+        "max_connection_rate": "New connections a second at this listener.",
     },
     "mqtt": {
         "max_inflight": "QoS 1 and 2 messages in flight to one client; 0: up to 65535.",
@@ -58,6 +59,11 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "allow_zero_length_clientid": "Whether a client may leave its identifier empty.",
         "allow_control_characters": "Whether names and topics may have control characters.",
         "sys_interval": "Time between publications of $SYS topics.",
+    },
+    "quotas": {
+        "max_connections_per_address": "Open connections of one address; IPv6: of one /64.",
+        "max_connection_rate_per_address": "New connections a second of one address; 0: any.",
+        "exempt_addresses": "Addresses and networks that have no such limits.",
     },
     "limits": {
         "max_uncommitted": "Bytes of the batch at which sockets stop being read.",

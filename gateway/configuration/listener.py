@@ -29,6 +29,7 @@ class Listener(Section):
     proxy_protocol_certificates: bool = False
     tls: Tls | None = None
     max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
+    max_connection_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:

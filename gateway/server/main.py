@@ -19,6 +19,7 @@ from gateway.server.host import garbage
 from gateway.server.host.allocator import return_large_blocks
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
+from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
 from gateway.server.reloading import ReadConfiguration, Reloading
 from gateway.server.rights import rules_of, users_known
@@ -79,7 +80,7 @@ class Running:
     ) -> None:
         self.event_loop = event_loop
         self.service = Service()
-        self.listening = Listening(event_loop)
+        self.listening = Listening(event_loop, address_settings_of(configuration))
         totals = SessionTotals(event_loop.broker.state)
         self.system_topics = SystemTopics(
             event_loop.broker, totals, identity.version, event_loop.schedule
@@ -98,7 +99,7 @@ class Running:
             event_loop,
             self.system_topics,
             self.housekeeping,
-            self.listening.certificates,
+            self.listening,
             rules,
         )
         self.control = Control(event_loop, self.status.current, self.reloading.reload)
