@@ -61,9 +61,23 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "sys_interval": "Time between publications of $SYS topics.",
     },
     "quotas": {
+        "anonymous_share": "Percent of the limits for all that clients without a user may have.",
+        "anonymous_queued_bytes": "Bytes that wait in all sessions without a user.",
+        "anonymous_session_expiry": "Longest life of a session without a user.",
         "max_connections_per_address": "Open connections of one address; IPv6: of one /64.",
         "max_connection_rate_per_address": "New connections a second of one address; 0: any.",
         "exempt_addresses": "Addresses and networks that have no such limits.",
+    },
+    "user_quotas": {
+        "user": "Users that the table is about; * stands for any characters.",
+        "connections": "Connected clients of one user.",
+        "sessions": "Sessions of one user, connected or not.",
+        "session_expiry": "Longest life of a user's session after its connection.",
+        "subscriptions": "Topic filters of all sessions of one user.",
+        "retained": "Retained messages of one user.",
+        "retained_bytes": "Memory of the retained messages of one user.",
+        "queued_bytes": "Bytes that wait in all sessions of one user.",
+        "awaiting_rel_bytes": "Bytes of a user's QoS 2 messages received and not released.",
     },
     "limits": {
         "max_uncommitted": "Bytes of the batch at which sockets stop being read.",

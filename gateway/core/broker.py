@@ -93,6 +93,7 @@ class Broker:
 
     def limits_changed(self, now: float) -> None:
         """Apply replaced limits: sessions that wait may have to end earlier than before."""
+        self.state.owners.assign(self.limits.quotas)
         for session in self.state.sessions.values():
             self.rules.disconnecting.schedule_expiry(session, now)
 

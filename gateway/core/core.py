@@ -28,6 +28,7 @@ class Core:
         self.state = state
         self.recorder = recorder
         self.limits = limits
+        state.owners.assign(limits.quotas)
         self.authenticates = authenticates
         """There are passwords to check user names against."""
         self.methods = methods

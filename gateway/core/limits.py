@@ -6,6 +6,8 @@ configuration and may replace it while the broker runs.
 
 from typing import Final
 
+from gateway.core.quota import Quotas
+
 PACKET_ID_MAX: Final = 65_535
 """Packet identifiers are 16 bits wide, 0 excluded [MQTT-2.3.1-1]."""
 
@@ -115,6 +117,8 @@ class Limits:
         # U+0001 to U+001F and U+007F to U+009F in topics, filters, client ids and user names:
         # they spoil logs and terminals, and no well-behaved client has them.
         self.allow_control_characters: bool = False
+        # What each user may have of all this: see docs/configuration.md.
+        self.quotas = Quotas()
         # Not a key: set while the disk has no room for anything new.
         self.disk_full: bool = False
 

@@ -17,13 +17,14 @@ from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
+from gateway.server.quotas import quotas_at_reload
 from gateway.server.rights import rules_of, users_known
 from gateway.server.status.system_topics import SystemTopics
 from gateway.service import Service
 
 logger = logging.getLogger(__name__)
 
-APPLIED_IMMEDIATELY = ("mqtt", "quotas", "limits", "disk")
+APPLIED_IMMEDIATELY = ("mqtt", "quotas", "user_quotas", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 RULES_KEY = "rules_file"
 """The key of [access] that does; the other names a file that is read again."""
@@ -81,6 +82,7 @@ class Reloading:
             self._service.ready()
         changed, needs_restart = changes_between(self.configuration, configuration)
         apply_limits(self._event_loop.broker.limits, configuration)
+        self._event_loop.broker.limits.quotas = quotas_at_reload(self._started, configuration)
         self._event_loop.limits_changed(configuration.limits)
         now = asyncio.get_running_loop().time()
         self._addresses.replace_settings(address_settings_of(configuration), now)
@@ -133,7 +135,9 @@ def changes_between(before: Configuration, after: Configuration) -> tuple[list[s
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
-        if name in APPLIED_IMMEDIATELY:
+        if isinstance(old, tuple) and name in APPLIED_IMMEDIATELY:
+            changed.append(name)
+        elif name in APPLIED_IMMEDIATELY:
             keys = keys_of(type(old))
             changed += [f"{name}.{key}" for key in keys if getattr(old, key) != getattr(new, key)]
         elif name != "access" or replace(old, rules_file=None) != replace(new, rules_file=None):

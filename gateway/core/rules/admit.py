@@ -12,6 +12,7 @@ from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
 from gateway.core.rules.permissions import CONNECT_REFUSED, WILL_REFUSED
 from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.session_places import SessionPlaces
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
@@ -19,7 +20,6 @@ from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
-    SERVER_UNAVAILABLE,
     Violation,
     too_large,
 )
@@ -49,6 +49,7 @@ class Admitting:
         self.refusing = refusing
         self.disconnecting = disconnecting
         self.deliverer = disconnecting.deliverer
+        self.places = SessionPlaces(core, disconnecting)
         self.full_disk = full_disk
 
     def admit(
@@ -59,18 +60,15 @@ class Admitting:
             self.refusing.refuse(connection, NOT_AUTHORIZED, refusal)
             return None
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
-        if before is None and len(self.state.sessions) >= self.limits.max_sessions:
-            self.refusing.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
-            return None
-        if (
-            before is None
-            and self.limits.disk_full
-            and self.full_disk.refuses(packet, connection.session_expiry_seconds)
-        ):
-            self.refusing.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
-            return None
         if before is not None and self._belongs_to_another(before, connection):
             self.refusing.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
+            return None
+        if before is None and self.full_disk.refuses(packet, connection.session_expiry_seconds):
+            self.refusing.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
+            return None
+        code, limit = self.places.refusal_of(connection, before, now)
+        if code:
+            self.refusing.refuse(connection, code, limit)
             return None
         if before is not None and before.connection is not None:
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
@@ -134,7 +132,7 @@ class Admitting:
             connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
         if packet.protocol_level < 5:
             connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
-        longest_expiry = self.limits.max_session_expiry_seconds
+        longest_expiry = self.disconnecting.longest_expiry_of(self.places.owner_of(connection))
         if longest_expiry is not None:
             connection.session_expiry_seconds = min(
                 connection.session_expiry_seconds, int(longest_expiry)
@@ -151,6 +149,9 @@ class Admitting:
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
+            if session.owner is not None:
+                session.owner.connections += 1
+                session.owner.unused.pop(session, None)
             self.recorder.session_resumed(session, connection)
         else:
             number = self.state.next_session_number
@@ -160,6 +161,7 @@ class Admitting:
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
+            session.is_of_this_run = True
             self.recorder.session_opened(session, connection)
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None

@@ -113,7 +113,7 @@ class Deliverer:
         size_bytes = message.size_bytes()
         if session.queued_count >= self.limits.max_mqueue_len:
             self._drop(session, message, DropReason.QUEUE_FULL)
-        elif session.queued_bytes + size_bytes > self.limits.max_mqueue_bytes:
+        elif session.byte_limit_reached(self.limits, size_bytes):
             self._drop(session, message, DropReason.QUEUE_BYTES)
         else:
             delivery = Delivery(session, message, message.number, flags, session.next_position)
@@ -122,7 +122,8 @@ class Deliverer:
     def _drop(self, session: Session, message: Message, reason: DropReason) -> None:
         self.statistics.drop(session, message.topic, reason.word)
         self.recorder.message_dropped(session, message.number, reason)
-        limit = "max_mqueue_len" if reason is DropReason.QUEUE_FULL else "max_mqueue_bytes"
+        byte_limit = session.byte_limit_reached(self.limits, message.size_bytes())
+        limit = "max_mqueue_len" if reason is DropReason.QUEUE_FULL else byte_limit
         self._note_overflow(session, limit, "new messages for this session are dropped")
 
     def _note_overflow(self, session: Session, limit: str, detail: str) -> None:

@@ -14,6 +14,7 @@ from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import Redistribution
 from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
@@ -160,6 +161,9 @@ class Disconnecting:
         if session is None or session.connection is not connection:
             return
         session.connection = None
+        owner = session.owner
+        if owner is not None:
+            owner.connections -= 1
         session.away_since = now
         session.unsent.clear()
         self.statistics.left(session, reason)
@@ -173,6 +177,8 @@ class Disconnecting:
         if session.will is not None:
             self.schedule_will(session, now)
         self.schedule_expiry(session, now)
+        if owner is not None and not session.ended and session.is_unused():
+            owner.unused[session] = None
 
     def forget(self, connection: Connection) -> None:
         """Let go of a connection that is being closed, and of all that it keeps in memory."""
@@ -231,8 +237,16 @@ class Disconnecting:
             session.expiry_timer_due = due
             self.timers.add(due, Timer(TimerKind.SESSION_EXPIRY, None, session))
 
-    def _expiry_of(self, session: Session) -> float | None:
+    def longest_expiry_of(self, owner: Owner | None) -> float | None:
+        """Return how long sessions of a user may outlive their connection; None: without limit."""
         longest = self.limits.max_session_expiry_seconds
+        own = None if owner is None else owner.quota.session_expiry_seconds
+        if own is None or longest is None:
+            return longest if own is None else own
+        return min(own, longest)
+
+    def _expiry_of(self, session: Session) -> float | None:
+        longest = self.longest_expiry_of(session.owner)
         if session.expiry_seconds == EXPIRY_NEVER:
             return longest
         if longest is None:

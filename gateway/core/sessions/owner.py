@@ -1,0 +1,35 @@
+"""What the sessions of one user have together, and those of all clients without a user.
+
+The counters are kept as facts are applied, so that a limit costs a comparison. Only
+`gateway.core.owners` and `gateway.core.state` change them.
+"""
+
+from typing import TYPE_CHECKING
+
+from gateway.core.quota import Quota
+
+if TYPE_CHECKING:
+    from gateway.core.sessions.session import Session
+
+
+class Owner:
+    """A user whose name has been proven; with an empty name all clients that have named none."""
+
+    def __init__(self, username: str, quota: Quota) -> None:
+        self.username = username
+        self.quota = quota
+        self.connections = 0
+        self.sessions = 0
+        self.subscriptions = 0
+        self.subscription_bytes = 0
+        self.queued_bytes = 0
+        self.held_bytes = 0
+        self.retained = 0
+        """Messages that are retained, or held to be retained."""
+        self.retained_bytes = 0
+        self.unused: dict[Session, None] = {}
+        """Sessions that are away and may be given back, the one that left first in front."""
+
+    def name_of(self, limit: str) -> str:
+        """Return what a limit of the quota is called in counters and in the log."""
+        return self.quota.prefix + limit
