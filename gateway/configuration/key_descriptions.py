@@ -28,6 +28,8 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "tls": "The certificate of TLS at this listener: MQTT over TLS, or WSS.",
         "max_connections": "This listener's share of [mqtt] max_connections.",
         "max_connection_rate": "New connections a second at this listener.",
+        "max_packet_rate": "Packets a second of one client; more are read later.",
+        "max_byte_rate": "Bytes a second of one client; more are read later.",
     },
     "mqtt": {
         "max_inflight": "QoS 1 and 2 messages in flight to one client; 0: up to 65535.",
@@ -78,6 +80,8 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "retained_bytes": "Memory of the retained messages of one user.",
         "queued_bytes": "Bytes that wait in all sessions of one user.",
         "awaiting_rel_bytes": "Bytes of a user's QoS 2 messages received and not released.",
+        "packet_rate": "Packets a second of one client of the user; more are read later.",
+        "byte_rate": "Bytes a second of one client of the user; more are read later.",
     },
     "limits": {
         "max_uncommitted": "Bytes of the batch at which sockets stop being read.",

@@ -15,6 +15,7 @@ from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.session_places import SessionPlaces
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
+from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
@@ -82,7 +83,7 @@ class Admitting:
         # Keep-alive counts from here: the time a password check took is not the client's silence.
         connection.last_received = now
         connection.connected_at = now
-        self._grant(connection, packet)
+        self._grant(connection, packet, now)
         session = self._session_of(connection, packet, before)
         self.statistics.connected(session, connection, before is not None)
         connack = self._connack(session, connection, packet, before is not None, data)
@@ -123,8 +124,13 @@ class Admitting:
             return False
         return session.username != connection.username
 
-    def _grant(self, connection: Connection, packet: Connect) -> None:
-        """Set what the client gets of what it asked for: keep-alive and session expiry."""
+    def _grant(self, connection: Connection, packet: Connect, now: float) -> None:
+        """Set what the client gets of what it asked for: keep-alive and session expiry; and its
+        rates, which it cannot ask for."""
+        owner = self.places.owner_of(connection)
+        quota = owner.quota
+        if quota.packet_rate or quota.byte_rate:
+            connection.meter = Meter(quota.prefix, quota.packet_rate, quota.byte_rate, now)
         connection.keep_alive_seconds = packet.keep_alive_seconds
         longest = self.limits.max_keep_alive_seconds
         if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
@@ -132,7 +138,7 @@ class Admitting:
             connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
         if packet.protocol_level < 5:
             connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
-        longest_expiry = self.disconnecting.longest_expiry_of(self.places.owner_of(connection))
+        longest_expiry = self.disconnecting.longest_expiry_of(owner)
         if longest_expiry is not None:
             connection.session_expiry_seconds = min(
                 connection.session_expiry_seconds, int(longest_expiry)

@@ -13,6 +13,7 @@ from typing import Any
 
 from gateway.access.certificates import TlsFiles
 from gateway.configuration import Listener
+from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.connection import ConnectionShare
 from gateway.core.token_bucket import TokenBucket
 from gateway.server.event_loop.event_loop import EventLoop
@@ -145,8 +146,9 @@ def factory_of(
 ) -> Factory:
     """Return what makes the protocol of each connection of a listener."""
     share = None
-    if listener.max_connections is not None:
-        share = ConnectionShare(listener.max_connections)
+    rates = listener.max_packet_rate or 0, listener.max_byte_rate or 0
+    if listener.max_connections is not None or any(rates):
+        share = ConnectionShare(listener.max_connections or NO_LIMIT, *rates)
     policy = AdmissionPolicy(
         anonymous=listener.anonymous,
         share=share,

@@ -98,6 +98,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         return not (
             self._full
             or self.overloaded
+            or self.throttled
             or self.is_behind()
             or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
             or connection.put_off.bytes_count > PUT_OFF_BYTES_MAX
