@@ -70,6 +70,12 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "max_connection_rate_per_address": "New connections a second of one address; 0: any.",
         "exempt_addresses": "Addresses and networks that have no such limits.",
     },
+    "flapping": {
+        "enable": "Whether clients that come and go without end are banned.",
+        "max_count": "Ends of a client's connections in the window; one more is flapping.",
+        "window_time": "The time in which they are counted.",
+        "ban_time": "How long such a client is banned.",
+    },
     "user_quotas": {
         "user": "Users that the table is about; * stands for any characters.",
         "connections": "Connected clients of one user.",

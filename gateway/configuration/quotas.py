@@ -1,5 +1,5 @@
 """Shares of the limits, so that one client, address or user leaves the others room: `[quotas]`, and
-`[[user_quotas]]` for users.
+`[[user_quotas]]` for users; and clients that come and go without end.
 """
 
 from dataclasses import dataclass
@@ -44,3 +44,13 @@ class UserQuota(Section):
     awaiting_rel_bytes: Annotated[int, Size(KIB, 1 << 40)] | None = None
     packet_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flapping(Section):
+    """When a client that comes and goes is banned, under the names that EMQX has."""
+
+    enable: bool = False
+    max_count: Annotated[int, Whole(1, 100_000)] = 15
+    window_time: Annotated[float, Duration(1, 86_400)] = 60.0
+    ban_time: Annotated[float, Duration(1, YEAR_SECONDS)] = 300.0

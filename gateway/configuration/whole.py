@@ -5,7 +5,7 @@ from typing import Annotated
 
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.listener import Listener
-from gateway.configuration.quotas import Quotas, UserQuota
+from gateway.configuration.quotas import Flapping, Quotas, UserQuota
 from gateway.configuration.sections import (
     Access,
     Api,
@@ -36,6 +36,7 @@ class Configuration(Section):
     mqtt: Mqtt = field(default_factory=Mqtt)
     quotas: Quotas = field(default_factory=Quotas)
     user_quotas: Annotated[tuple[UserQuota, ...], Items()] = ()
+    flapping: Flapping = field(default_factory=Flapping)
     limits: Limits = field(default_factory=Limits)
     disk: Disk = field(default_factory=Disk)
     access: Access = field(default_factory=Access)

@@ -52,6 +52,7 @@ class Broker:
         core = Core(state, recorder, limits, authenticates, methods)
         self.effects = core.effects
         self.limits = limits
+        self.bans = core.bans
         self._permissions = core.permissions
         self.statistics = core.statistics
         self.work = state.work

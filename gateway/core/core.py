@@ -1,5 +1,6 @@
 """What all rules share: the state, the one way to change it, and the ways to answer."""
 
+from gateway.core.bans import Bans
 from gateway.core.effects import Effects
 from gateway.core.frames import Frames
 from gateway.core.limits import Limits
@@ -34,6 +35,7 @@ class Core:
         self.methods = methods
         """Methods of enhanced authentication that the authenticator knows."""
         self.permissions = Permissions(authenticates)
+        self.bans = Bans()
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time

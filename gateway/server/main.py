@@ -13,6 +13,7 @@ from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
 from gateway.hooks.dispatch import Hooks
+from gateway.server.bans import Bans
 from gateway.server.control.requests import Control
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
 from gateway.server.host import garbage
@@ -92,6 +93,7 @@ class Running:
         self.status = Status(
             event_loop, totals, identity, self.listening.shown, self.housekeeping.status
         )
+        self.bans = Bans(event_loop, self.listening.addresses, configuration)
         self.reloading = Reloading(
             configuration,
             reload,
@@ -100,9 +102,10 @@ class Running:
             self.system_topics,
             self.housekeeping,
             self.listening,
+            self.bans,
             rules,
         )
-        self.control = Control(event_loop, self.status.current, self.reloading.reload)
+        self.control = Control(event_loop, self.status.current, self.reloading.reload, self.bans)
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
 
@@ -129,6 +132,7 @@ class Running:
         apply_rights(broker, users_known(configuration, users), rules)
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
+        running.bans.load()
         try:
             await running._listen(configuration)
         except (OSError, CertificateError):
@@ -159,6 +163,7 @@ class Running:
             period = min(period, self.service.watchdog_seconds / 3)
         while not any(end.done() for end in ends):
             self.event_loop.upkeep()
+            self.bans.tick()
             self._feed_watchdog()
             await asyncio.wait(ends, timeout=period, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:
@@ -194,6 +199,7 @@ class Running:
         await self.control.stop()
         self.system_topics.stop()
         await self.housekeeping.stop()
+        await self.bans.stop()
         await self.event_loop.stop()
         if self.event_loop.hooks is not None:
             await self.event_loop.hooks.stop()

@@ -12,6 +12,7 @@ from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.keys.section import keys_of
+from gateway.server.bans import Bans
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of
@@ -24,7 +25,7 @@ from gateway.service import Service
 
 logger = logging.getLogger(__name__)
 
-APPLIED_IMMEDIATELY = ("mqtt", "quotas", "user_quotas", "limits", "disk")
+APPLIED_IMMEDIATELY = ("mqtt", "quotas", "user_quotas", "flapping", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 RULES_KEY = "rules_file"
 """The key of [access] that does; the other names a file that is read again."""
@@ -44,6 +45,7 @@ class Reloading:
         system_topics: SystemTopics,
         housekeeping: Housekeeping,
         listening: Listening,
+        bans: Bans,
         rules: FileRules | None = None,
     ) -> None:
         self.configuration = configuration
@@ -57,6 +59,7 @@ class Reloading:
         self._event_loop = event_loop
         self._system_topics = system_topics
         self._housekeeping = housekeeping
+        self._bans = bans
         self._addresses = listening.addresses
         self._certificates = listening.certificates
 
@@ -85,6 +88,8 @@ class Reloading:
         self._event_loop.broker.limits.quotas = quotas_at_reload(self._started, configuration)
         self._event_loop.limits_changed(configuration.limits)
         now = asyncio.get_running_loop().time()
+        if configuration.flapping != self.configuration.flapping:
+            self._bans.set_flapping(configuration.flapping)
         self._addresses.replace_settings(address_settings_of(configuration), now)
         changed += self._apply_rights(users, rules)
         if self._certificates.use(certificates):

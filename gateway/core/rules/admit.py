@@ -6,6 +6,7 @@ was withheld for the first never reaches the second.
 
 from typing import Final
 
+from gateway.core.bans import BANNED_REASON
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.disconnect import Disconnecting
@@ -19,6 +20,7 @@ from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
+    BANNED,
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
     Violation,
@@ -58,7 +60,8 @@ class Admitting:
     ) -> Violation | None:
         refusal = self._refusal_of_access(connection, packet)
         if refusal:
-            self.refusing.refuse(connection, NOT_AUTHORIZED, refusal)
+            code = BANNED if refusal == BANNED_REASON else NOT_AUTHORIZED
+            self.refusing.refuse(connection, code, refusal)
             return None
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
         if before is not None and self._belongs_to_another(before, connection):
@@ -103,6 +106,8 @@ class Admitting:
 
     def _refusal_of_access(self, connection: Connection, packet: Connect) -> str:
         """Return how it is counted that rules forbid a client or its will, or nothing."""
+        if self.core.bans.is_banned(packet.client_id, connection.username):
+            return BANNED_REASON  # a user that was proven otherwise than by name and password
         permissions = self.permissions
         if not permissions.restricted:
             return ""

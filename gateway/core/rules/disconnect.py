@@ -42,6 +42,9 @@ DISCONNECT_CODES: Final = {
 }
 """What a 5.0 client is sent when the broker ends its connection (section 4.13)."""
 
+NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
+"""Ends that are the gateway's doing."""
+
 
 class Disconnecting:
     """Ends connections and sessions."""
@@ -62,6 +65,7 @@ class Disconnecting:
         self.retained_replay = retained_replay
         self.limits = core.limits
         self.statistics = core.statistics
+        self.flapping = core.bans.flapping
         self.permissions = core.permissions
         self.timers = core.timers
         self.time = core.time
@@ -167,6 +171,8 @@ class Disconnecting:
         session.away_since = now
         session.unsent.clear()
         self.statistics.left(session, reason)
+        if self.flapping.enabled and reason not in NO_FLAPPING:
+            self.flapping.left(session.client_id, connection.address, now)
         self.recorder.session_closed(session, reason, self.time.time_ms)
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].

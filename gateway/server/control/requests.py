@@ -15,6 +15,9 @@ from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
 from gateway.core.records.kinds import CloseReason, Observation
+from gateway.server.bans import Bans
+from gateway.server.control.ban_requests import BanRequests
+from gateway.server.control.refused import Refused
 from gateway.server.control.sockets import ControlSocket, refusal_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.status.sessions import session_detail_of, session_of
@@ -25,7 +28,7 @@ ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader")
-READING = frozenset({"status", "sessions", "session", "reports"})
+READING = frozenset({"status", "sessions", "session", "reports", "bans"})
 """What `status.sock` takes: nothing of it changes anything."""
 
 OBSERVABLE = {
@@ -36,14 +39,6 @@ Request = dict[str, Any]
 Answer = dict[str, Any]
 
 
-class Refused(Exception):
-    """A request that cannot be answered: its code and a sentence."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class Control:
     """Answers requests."""
 
@@ -52,7 +47,9 @@ class Control:
         event_loop: EventLoop,
         status: Callable[[], Awaitable[Answer]],
         reload: Callable[[], dict[str, Any]],
+        bans: Bans,
     ) -> None:
+        ban_requests = BanRequests(bans)
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
@@ -65,6 +62,9 @@ class Control:
             "kick": self._kick,
             "drop": self._drop,
             "reload": lambda _: self._reload(),
+            "ban": ban_requests.ban,
+            "bans": ban_requests.listed,
+            "lift_ban": ban_requests.lift,
             "report": self._report,
             "reports": self._all_reports,
             "observe": self._observe,

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.configuration import Configuration
+from gateway.core.bans import BANNED_REASON
 from gateway.core.statistics import Statistics
 from gateway.core.token_bucket import TokenBucket
+from gateway.server.listeners.banned_networks import Address, BannedNetworks, Network
 
 ENTRIES_MAX: int = 16_384
 """Addresses without an open connection that are remembered, 5 MB. Beyond it the one is forgotten
@@ -31,9 +33,6 @@ CONNECTIONS_REFUSED: Final = "max_connections_per_address"
 RATE_REFUSED: Final = "max_connection_rate_per_address"
 LISTENER_RATE_REFUSED: Final = "max_connection_rate"
 """How what is refused is counted in the status's `errors`: the names of the keys."""
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 LOOPBACK: Final[tuple[Network, ...]] = (
     ipaddress.ip_network("127.0.0.0/8"),
@@ -76,6 +75,9 @@ class AddressLimits:
         self._entries: dict[str, Entry] = {}
         """Those that made a connection last stand last."""
         self.exempt = LOOPBACK + settings.exempt
+        self.banned = BannedNetworks([])
+        """No exemption counts for these: an operator named them, or knows what flaps."""
+        self._next_banned_line_at = 0.0
 
     def replace_settings(self, settings: AddressSettings, now: float) -> None:
         """Let other limits hold for connections that are made from now on."""
@@ -98,6 +100,8 @@ class AddressLimits:
             wants to have when it is gone.
         """
         settings = self._settings
+        if address is not None and self.banned and address in self.banned:
+            return self._banned(address, now), ""
         if address is None or self.is_exempt(address):
             return "", ""
         if not settings.connections_max and not settings.rate:
@@ -133,6 +137,12 @@ class AddressLimits:
             entry.refused_count = 0
             entry.next_line_at = now + SECONDS_BETWEEN_LINES
         return reason
+
+    def _banned(self, address: Address, now: float) -> str:
+        if now >= self._next_banned_line_at:
+            self._statistics.note(f"connections of banned addresses are refused, {address} last")
+            self._next_banned_line_at = now + SECONDS_BETWEEN_LINES
+        return BANNED_REASON
 
     def _new_bucket(self, now: float) -> TokenBucket:
         rate = float(max(1, self._settings.rate))

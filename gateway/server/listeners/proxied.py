@@ -73,7 +73,7 @@ class ProxiedProtocol(asyncio.Protocol):
         if key:
             self._protocol.counts_at(self._addresses, key)
         if refusal:
-            self._refuse(f"more than [quotas] allows {address}", refusal, CONNECTION_RATE_EXCEEDED)
+            self._refuse(f"[quotas] or a ban refuses {address}", refusal, CONNECTION_RATE_EXCEEDED)
         return bool(refusal)
 
     def _refuse(

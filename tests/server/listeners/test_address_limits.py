@@ -12,12 +12,12 @@ from gateway.server.listeners.address_limits import (
     RATE_REFUSED,
     AddressLimits,
     AddressSettings,
-    Network,
     address_in,
     address_of,
     address_settings_of,
     key_of,
 )
+from gateway.server.listeners.banned_networks import Network
 
 
 def limits_of(connections_max: int = 0, rate: int = 0, *exempt: str) -> AddressLimits:
