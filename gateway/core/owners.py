@@ -7,7 +7,7 @@ them passes through here, live and in a replay.
 from collections.abc import Iterable
 
 from gateway.core.memory import text_bytes_of
-from gateway.core.quota import Quotas
+from gateway.core.quota import LOCAL_PROGRAMS, NO_USER, Quotas
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import Session
@@ -29,9 +29,8 @@ class Owners:
         for owner in self._owners.values():
             owner.quota = quotas.quota_of(owner.username)
 
-    def get(self, username: str | None) -> Owner:
-        """Return a user's, or that of all without one; a new one is kept once it has something."""
-        name = username or ""
+    def get(self, name: str) -> Owner:
+        """Return a user's, or one of those without; a new one is kept once it has something."""
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
 
@@ -44,14 +43,15 @@ class Owners:
     def opened(self, session: Session) -> None:
         """Count a session that was opened, with what it has."""
         if session.owner is None:
-            self._add(session, self.get(session.username))
+            self._add(session, self.get(name_of(session)))
 
     def moved(self, session: Session) -> None:
         """Count a session with the user that it belongs to now."""
         owner = session.owner
-        if owner is not None and owner.username != (session.username or ""):
+        name = name_of(session)
+        if owner is not None and owner.username != name:
             self._remove(session, owner)
-            self._add(session, self.get(session.username))
+            self._add(session, self.get(name))
 
     def ended(self, session: Session) -> None:
         """Count a session no more, which still has all that it had."""
@@ -128,6 +128,11 @@ class Owners:
             owner.retained -= 1
             owner.retained_bytes -= message.retained_bytes()
             self._forget(owner)
+
+
+def name_of(session: Session) -> str:
+    """Return the name of the owner that a session belongs to."""
+    return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
 
 
 def cost_of(topic_filter: str) -> int:

@@ -11,7 +11,13 @@ NO_LIMIT: Final = 1 << 60
 
 USER: Final = "user_"
 ANONYMOUS: Final = "anonymous_"
+LOCAL: Final = "local_"
 """What the names of limits begin with, in counters and in the log."""
+
+NO_USER: Final = ""
+LOCAL_PROGRAMS: Final = "\0"
+"""Owners that are no users: all clients from the network without a user, and all from this machine,
+the bridge among them. No user name has a NUL."""
 
 
 class Quota:
@@ -46,5 +52,7 @@ class Quotas:
     """Limits nothing; subclasses answer otherwise."""
 
     def quota_of(self, username: str) -> Quota:
-        """Return what a user may have. An empty name stands for all clients without one."""
+        """Return what a user may have; NO_USER and LOCAL_PROGRAMS are names as well."""
+        if username == LOCAL_PROGRAMS:
+            return Quota(LOCAL)
         return Quota(USER if username else ANONYMOUS)

@@ -6,7 +6,16 @@ from dataclasses import replace
 from gateway.configuration import Configuration
 from gateway.configuration.quotas import UserQuota
 from gateway.core.limits import HELD_BYTES_MAX
-from gateway.core.quota import ANONYMOUS, NO_LIMIT, USER, Quota, Quotas
+from gateway.core.quota import (
+    ANONYMOUS,
+    LOCAL,
+    LOCAL_PROGRAMS,
+    NO_LIMIT,
+    NO_USER,
+    USER,
+    Quota,
+    Quotas,
+)
 from gateway.space.inventory import disk_of
 
 DISK_SHARE = 8
@@ -22,9 +31,11 @@ class ConfiguredQuotas(Quotas):
         self._tables = [(pattern_of(table.user), table) for table in tables]
 
     def quota_of(self, username: str) -> Quota:
-        """Return what a user may have; an empty name: all clients without one."""
-        if not username:
+        """Return what a user may have, or those without one."""
+        if username == NO_USER:
             return self._anonymous
+        if username == LOCAL_PROGRAMS:
+            return Quota(LOCAL)
         for pattern, table in self._tables:
             if pattern.fullmatch(username) is not None:
                 return quota_in(table)

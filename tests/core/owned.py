@@ -3,7 +3,7 @@
 from collections import Counter
 
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.owners import cost_of
+from gateway.core.owners import cost_of, name_of
 from gateway.core.quota import ANONYMOUS, Quota, Quotas
 from gateway.core.state import State
 from gateway.wire.packets import Connect
@@ -57,7 +57,7 @@ def check_owners(state: State) -> None:
     counted: dict[str, Counter[str]] = {}
     for session in state.sessions.values():
         assert session.owner is not None
-        of_owner = counted.setdefault(session.username or "", Counter())
+        of_owner = counted.setdefault(name_of(session), Counter())
         of_owner["sessions"] += 1
         of_owner["connections"] += session.connection is not None
         of_owner["subscriptions"] += len(session.subscriptions)

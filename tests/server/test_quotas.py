@@ -15,6 +15,7 @@ from tests.peers.mqtt_bytes import connect
 from tests.server.conftest import Start
 
 PASSWORD = "secret"  # noqa: S105
+HEADER = b"PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n"
 
 
 def configured(tmp_path: Path, *, users: bool = True, **keys: Any) -> Configuration:
@@ -91,11 +92,14 @@ async def test_clients_without_a_user_leave_places_for_those_who_have_one(
 ) -> None:
     users = tmp_path / "passwords"
     set_password(users, "ann", PASSWORD.encode())
-    broker = await start({"protocol": "mqtt"}, users=users, max_sessions=4)
-    for number in range(2):
-        assert await (await broker.open()).log_in(f"nobody{number}", clean=False) == 0
-    assert await (await broker.open()).log_in("nobody2", clean=False) == 3
+    reached = {"proxy_protocol": True, "allow_anonymous_network": True}
+    broker = await start(reached, {"protocol": "mqtt"}, users=users, max_sessions=4)
+    for number in range(3):
+        stranger = await broker.open()
+        stranger.send(HEADER + connect(f"nobody{number}", clean=False))
+        assert (await stranger.packet())[3] == (0 if number < 2 else 3)
     assert broker.errors == {"anonymous_sessions": 1}
-    ann = await broker.open()
+    assert await (await broker.open(1)).log_in("bridge", clean=False) == 0
+    ann = await broker.open(1)
     ann.send(connect("a", clean=False, username="ann", password=PASSWORD.encode()))
     assert (await ann.packet())[3] == 0

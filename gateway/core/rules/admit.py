@@ -163,6 +163,8 @@ class Admitting:
             if session.owner is not None:
                 session.owner.connections += 1
                 session.owner.unused.pop(session, None)
+                session.is_local = connection.is_local
+                self.state.owners.moved(session)
             self.recorder.session_resumed(session, connection)
         else:
             number = self.state.next_session_number
@@ -173,6 +175,7 @@ class Admitting:
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
             session.is_of_this_run = True
+            session.is_local = connection.is_local
             self.recorder.session_opened(session, connection)
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None

@@ -5,6 +5,7 @@ them up. A session in which nothing would be lost is given back when there is no
 """
 
 from gateway.core.core import Core
+from gateway.core.quota import LOCAL_PROGRAMS, NO_USER
 from gateway.core.records.kinds import EndReason
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.sessions.connection import Connection
@@ -29,7 +30,9 @@ class SessionPlaces:
 
     def owner_of(self, connection: Connection) -> Owner:
         """Return whose a session of this connection is: a name counts that has been proven."""
-        return self.owners.get(connection.username if self.core.authenticates else None)
+        if self.core.authenticates and connection.username:
+            return self.owners.get(connection.username)
+        return self.owners.get(LOCAL_PROGRAMS if connection.is_local else NO_USER)
 
     def refusal_of(
         self, connection: Connection, before: Session | None, now: float
@@ -48,7 +51,7 @@ class SessionPlaces:
         if owner.sessions >= quota.sessions and not self._give_back(owner, now):
             return QUOTA_EXCEEDED, owner.name_of("sessions")
         if len(self.sessions) >= self.limits.max_sessions:
-            anonymous = self.owners.get(None)
+            anonymous = self.owners.get(NO_USER)
             if not (self._give_back(anonymous, now) or self._give_back(owner, now)):
                 return SERVER_UNAVAILABLE, "max_sessions"
         return 0, ""

@@ -48,6 +48,8 @@ class Connection:
 
     proven_user: str | None = None
     """The user that the client has proven to be before its CONNECT, by a certificate."""
+    is_local = False
+    """It comes from this machine, where the bridge is."""
     meter: Meter | None = None
     """What it may send in a second; None: as much as it can."""
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    """A user whose name has been proven; with an empty name all clients that have named none."""
+    """A user whose name has been proven, or all clients that have named none: NO_USER and
+    LOCAL_PROGRAMS in `quota.py`."""
 
     def __init__(self, username: str, quota: Quota) -> None:
         self.username = username

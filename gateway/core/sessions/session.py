@@ -26,6 +26,8 @@ class Session:
     """How often access rules forbade what its client did, since the start."""
     owner: Owner | None = None
     """Whose it is, with what all of that user's sessions have; None: it is not open."""
+    is_local = False
+    """Its last connection came from this machine; False after a start, until it is resumed."""
     is_of_this_run = False
     """It was opened since the start: what its client has done is known."""
 

@@ -154,6 +154,7 @@ def factory_of(
         share=share,
         origins=listener.origins,
         listener=name_of(listener),
+        is_local=not listener.is_reached_from_network,
     )
     protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
     keeping = _gatekeeping_of(event_loop, listener, addresses)

@@ -51,6 +51,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             share=policy.share,
             listener=policy.listener,
         )
+        self.connection.is_local = policy.is_local
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes that arrived to the core, once for everything in this read."""

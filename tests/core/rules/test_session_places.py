@@ -2,9 +2,20 @@
 
 import pytest
 
-from gateway.wire.packets import Connack, Subscription
+from gateway.core.quota import LOCAL_PROGRAMS
+from gateway.wire.packets import Connack, Connect, Subscription
 from tests.core.harness import Harness
-from tests.core.mqtt5 import connack_of, connect, end_of, granted, is_there, publish, subscribe
+from tests.core.mqtt5 import (
+    NEVER,
+    connack_of,
+    connect,
+    end_of,
+    granted,
+    is_there,
+    properties,
+    publish,
+    subscribe,
+)
 from tests.core.owned import check_owners, limit, log_in
 
 
@@ -130,3 +141,23 @@ def test_a_session_that_waits_already_expires_with_a_quota_that_is_read_again(
     limit(harness, "", session_expiry_seconds=60.0)
     harness.advance(1)
     assert not is_there(harness, "nobody")
+
+
+def test_programs_on_this_machine_are_no_strangers_also_after_a_restart(harness: Harness) -> None:
+    limit(harness, "", sessions=0, connections=0)
+    for _ in range(2):
+        bridge = harness.open_connection(5)
+        bridge.connection.is_local = True
+        bridge.send(Connect(5, "bridge", False, 0, None, None, None, properties(**EVER)))
+        harness.commit()
+        assert connack_of(bridge).reason_code == 0
+        owner = harness.session("bridge").owner
+        assert owner is not None
+        assert (owner.username, owner.connections) == (LOCAL_PROGRAMS, 1)
+        check_owners(harness.broker.state)
+        harness.cut()
+        limit(harness, "", sessions=0, connections=0)
+    assert connack_of(connect(harness, "stranger")).reason_code == 0x97
+
+
+EVER = {"session_expiry_interval_seconds": NEVER}
