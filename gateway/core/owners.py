@@ -27,7 +27,7 @@ class Owners:
         """Let these quotas hold from now on. What is beyond them stays."""
         self._quotas = quotas
         for owner in self._owners.values():
-            owner.quota = quotas.quota_of(owner.username)
+            owner.assign(quotas.quota_of(owner.username))
 
     def get(self, name: str) -> Owner:
         """Return a user's, or one of those without; a new one is kept once it has something."""

@@ -113,7 +113,7 @@ class Deliverer:
         size_bytes = message.size_bytes()
         if session.queued_count >= self.limits.max_mqueue_len:
             self._drop(session, message, DropReason.QUEUE_FULL)
-        elif session.byte_limit_reached(self.limits, size_bytes):
+        elif not session.has_bytes_left(self.limits, size_bytes):
             self._drop(session, message, DropReason.QUEUE_BYTES)
         else:
             delivery = Delivery(session, message, message.number, flags, session.next_position)

@@ -19,6 +19,8 @@ class Owner:
     def __init__(self, username: str, quota: Quota) -> None:
         self.username = username
         self.quota = quota
+        self.queued_bytes_max = quota.queued_bytes
+        """Here as well, because each message that is queued asks for it."""
         self.connections = 0
         self.sessions = 0
         self.subscriptions = 0
@@ -30,6 +32,11 @@ class Owner:
         self.retained_bytes = 0
         self.unused: dict[Session, None] = {}
         """Sessions that are away and may be given back, the one that left first in front."""
+
+    def assign(self, quota: Quota) -> None:
+        """Let another quota hold."""
+        self.quota = quota
+        self.queued_bytes_max = quota.queued_bytes
 
     def name_of(self, limit: str) -> str:
         """Return what a limit of the quota is called in counters and in the log."""

@@ -93,8 +93,13 @@ class Session:
 
     def has_room(self, limits: Limits, size_bytes: int) -> bool:
         """Return whether one more message may wait in the queue."""
-        return self.queued_count < limits.max_mqueue_len and not self.byte_limit_reached(
-            limits, size_bytes
+        return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
+
+    def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
+        """Return whether the limits in bytes have room for one more message in the queue."""
+        owner = self.owner
+        return self.queued_bytes + size_bytes <= limits.max_mqueue_bytes and (
+            owner is None or owner.queued_bytes + size_bytes <= owner.queued_bytes_max
         )
 
     def byte_limit_reached(self, limits: Limits, size_bytes: int) -> str:
@@ -103,7 +108,7 @@ class Session:
         if self.queued_bytes + size_bytes > limits.max_mqueue_bytes:
             return "max_mqueue_bytes"
         owner = self.owner
-        if owner is not None and owner.queued_bytes + size_bytes > owner.quota.queued_bytes:
+        if owner is not None and owner.queued_bytes + size_bytes > owner.queued_bytes_max:
             return owner.name_of("queued_bytes")
         return ""
 
@@ -144,8 +149,9 @@ class Session:
             self.waiting.append(delivery)
         self.queued_count += 1
         self.queued_bytes += size_bytes
-        if self.owner is not None:
-            self.owner.queued_bytes += size_bytes
+        owner = self.owner
+        if owner is not None:
+            owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
         """Return the next delivery if it is in memory; None: the queue is empty or on disk."""
@@ -161,8 +167,9 @@ class Session:
             if delivery.message is not None:
                 size_bytes = delivery.message.size_bytes()
                 self.queued_bytes -= size_bytes
-                if self.owner is not None:
-                    self.owner.queued_bytes -= size_bytes
+                owner = self.owner
+                if owner is not None:
+                    owner.queued_bytes -= size_bytes
         if self.stored_count and self.stored_first <= position:
             count = min(position + 1 - self.stored_first, self.stored_count)
             self.stored_first += count

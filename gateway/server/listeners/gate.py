@@ -5,6 +5,7 @@ and nothing of this module is called any more.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import cast
 
 from gateway.core.statistics import Statistics
@@ -15,6 +16,9 @@ from gateway.server.listeners.address_limits import (
     address_of,
 )
 from gateway.server.listeners.stream import MqttProtocol
+
+Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
+"""Makes the protocol of a connection, and what comes before it: itself, TLS, or a PROXY header."""
 
 
 class Gatekeeping:
@@ -41,18 +45,16 @@ class Gatekeeping:
 class Gate(asyncio.Protocol):
     """Refuses a connection, or gives it to what follows: a PROXY header, TLS, or the protocol."""
 
-    def __init__(
-        self, keeping: Gatekeeping, protocol: MqttProtocol, following: asyncio.Protocol
-    ) -> None:
+    def __init__(self, keeping: Gatekeeping, make: Make) -> None:
+        """`make` is called for a connection that is let in."""
         self._keeping = keeping
-        self._protocol = protocol
-        self._following = following
+        self._make = make
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Decide about a connection."""
         keeping = self._keeping
         now = asyncio.get_running_loop().time()
-        refusal = ""
+        refusal, key = "", ""
         if keeping.bucket is not None and not keeping.bucket.take(now):
             refusal = LISTENER_RATE_REFUSED
             keeping.statistics.note(f"connection at {keeping.listener} refused: {refusal} reached")
@@ -60,11 +62,12 @@ class Gate(asyncio.Protocol):
             peer = transport.get_extra_info("peername")
             address = address_of(str(peer[0])) if isinstance(peer, tuple) and peer else None
             refusal, key = keeping.addresses.enter(address, now)
-            if key:
-                self._protocol.counts_at(keeping.addresses, key)
         if refusal:
             keeping.statistics.count_error(refusal)
             cast(asyncio.Transport, transport).abort()
             return
-        cast(asyncio.Transport, transport).set_protocol(self._following)
-        self._following.connection_made(transport)
+        protocol, following = self._make()
+        if key and keeping.addresses is not None:
+            protocol.counts_at(keeping.addresses, key)
+        cast(asyncio.Transport, transport).set_protocol(following)
+        following.connection_made(transport)

@@ -159,18 +159,18 @@ def factory_of(
     protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
     keeping = _gatekeeping_of(event_loop, listener, addresses)
 
-    def gated() -> Gate:
+    def make() -> tuple[MqttProtocol, asyncio.Protocol]:
         made = protocol(event_loop, policy)
         following: MqttProtocol | TlsLayer = made
         if certificates is not None:
             following = TlsLayer(made, certificates, turns)
         if not listener.proxy_protocol:
-            return Gate(keeping, made, following)
+            return made, following
         takes_users = listener.proxy_protocol_certificates
         proxied = ProxiedProtocol(made, following, addresses, takes_users=takes_users)
-        return Gate(keeping, made, proxied)
+        return made, proxied
 
-    return gated
+    return lambda: Gate(keeping, make)
 
 
 def _gatekeeping_of(
