@@ -87,9 +87,8 @@ class Running:
             event_loop.broker, totals, identity.version, event_loop.schedule
         )
         self.system_topics.set_interval(configuration.mqtt.sys_interval)
-        self.housekeeping = Housekeeping(
-            event_loop, configuration.gateway.data_dir, space_limits_of(configuration)
-        )
+        data_dir = configuration.gateway.data_dir
+        self.housekeeping = Housekeeping(event_loop, data_dir, space_limits_of(configuration))
         self.status = Status(
             event_loop, totals, identity, self.listening.shown, self.housekeeping.status
         )
@@ -105,7 +104,8 @@ class Running:
             self.bans,
             rules,
         )
-        self.control = Control(event_loop, self.status.current, self.reloading.reload, self.bans)
+        current, reload_now = self.status.current, self.reloading.reload
+        self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
 

@@ -25,7 +25,7 @@ from gateway.service import Service
 
 logger = logging.getLogger(__name__)
 
-APPLIED_IMMEDIATELY = ("mqtt", "quotas", "user_quotas", "flapping", "limits", "disk")
+APPLIED_IMMEDIATELY = ("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 RULES_KEY = "rules_file"
 """The key of [access] that does; the other names a file that is read again."""

@@ -176,6 +176,7 @@ class Admitting:
             session.connection = connection
             session.is_of_this_run = True
             session.is_local = connection.is_local
+            session.when_full = self.limits.when_full(client_id)
             self.recorder.session_opened(session, connection)
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None
