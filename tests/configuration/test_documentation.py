@@ -21,7 +21,7 @@ TABLES_WITHIN = {"### TLS at a listener": "tls", "### TLS at the page": "page_tl
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
     r"|`100`, or `max_awaiting_rel` .*"
-    r"|(half|a \d+(th|nd)) of the file system.*"
+    r"|(half|an? \d+(th|nd)) of the file system.*"
 )
 
 
