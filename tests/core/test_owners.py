@@ -1,7 +1,10 @@
 """What the sessions of a user have together is counted fact by fact, and after a restart."""
 
+import pytest
+
 from gateway.core.quota import Quotas
-from gateway.wire.packets import Publish, Pubrel, Suback, Subscription
+from gateway.core.sessions.when_full import WhenFull
+from gateway.wire.packets import Puback, Publish, Pubrel, Suback, Subscription
 from tests.core.harness import Client, Harness, send_many
 from tests.core.mqtt5 import connect, publish, subscribe
 from tests.core.owned import check_owners, limit, log_in
@@ -117,3 +120,31 @@ def codes(harness: Harness, client: Client, *filters: str) -> list[int]:
     answer = subscribe(harness, client, *[Subscription(each, 0) for each in filters])[0]
     assert isinstance(answer, Suback)
     return answer.reason_codes
+
+
+@pytest.mark.parametrize("policy", [WhenFull.DROP_OLDEST, WhenFull.REFUSE])
+def test_what_a_queue_does_at_its_limit_it_does_at_the_quota_of_its_user(
+    harness: Harness, policy: WhenFull
+) -> None:
+    harness.limits.when_full_of = lambda _: policy
+    harness.limits.queues_refuse = policy is WhenFull.REFUSE
+    limit(harness, "ann", queued_bytes=1_000)
+    client = log_in(harness, "ann", "a")
+    subscribe(harness, client, Subscription("t", 1))
+    harness.lose(client)
+    sender = connect(harness, "sender")
+    sender.take()
+    for number in range(10):
+        publish(harness, sender, "t", b"%d" % number + bytes(200))
+    ann = harness.broker.state.owners.get("ann")
+    assert 800 <= ann.queued_bytes <= 1_000
+    codes_of = [each.reason_code for each in sender.take() if isinstance(each, Puback)]
+    kept = [each.message for each in harness.session("a").waiting]
+    firsts = [each.payload[:1] for each in kept if each is not None]
+    if policy is WhenFull.REFUSE:
+        assert codes_of == 4 * [0] + 6 * [0x97]
+        assert firsts == [b"0", b"1", b"2", b"3"]
+    else:
+        assert codes_of == 10 * [0]
+        assert firsts == [b"6", b"7", b"8", b"9"]
+    check_owners(harness.broker.state)
