@@ -101,7 +101,12 @@ class Running:
             self.listening.certificates,
             rules,
         )
-        self.control = Control(event_loop, self.status.current, self.reloading.reload)
+        self.control = Control(
+            event_loop,
+            self.status.current,
+            self.reloading.reload,
+            load_key(configuration.gateway.data_dir),
+        )
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
 
