@@ -11,7 +11,7 @@ from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
 from cloud_jobs.limits import BOARDS_SHOWN_MAX, GAPS_SHOWN_MAX, GATEWAYS_SHOWN_MAX
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.delta_tables import Tables, each
 
 
 def _totals(tables: Tables, since: int) -> dict[str, int]:
@@ -43,10 +43,10 @@ def report_of(
     try:
         gaps, gaps_count = _gaps(tables, segments)
         gateways, gateways_count = _gateways(tables, segments)
+        rows = _row_counts(tables, segments, since)
     finally:
         segments.unpersist()
-    refusals = F.sum(F.coalesce("refused", F.lit(1))).alias("refused")
-    refused = tables.read("quarantine").groupBy("kind", "reason").agg(refusals).collect()
+    refused, rows["quarantine"] = _refused(tables)
     return IngestReport(
         source=settings.source,
         tables_root=settings.tables,
@@ -60,8 +60,8 @@ def report_of(
         readings_duplicate=totals["readings_duplicate"],
         quarantined_new=totals["quarantined"],
         files_ignored=ignored,
-        tables=_table_counts(tables, totals, since),
-        quarantine={(row["kind"], row["reason"]): row["refused"] for row in refused},
+        tables=_table_counts(rows, totals),
+        quarantine=refused,
         gateways=gateways,
         gateways_count=gateways_count,
         gaps=gaps,
@@ -71,13 +71,37 @@ def report_of(
     )
 
 
-def _table_counts(tables: Tables, totals: dict[str, int], since: int) -> dict[str, TableCount]:
+def _refused(tables: Tables) -> tuple[dict[tuple[str, str], int], int]:
+    """Return the refusals by kind and reason, and how many rows stand for them."""
+    refusals = F.sum(F.coalesce("refused", F.lit(1))).alias("refused")
+    kinds = tables.read("quarantine").groupBy("kind", "reason")
+    found = kinds.agg(refusals, F.count("*").alias("rows")).collect()
+    refused = {(row["kind"], row["reason"]): row["refused"] for row in found}
+    return refused, sum(row["rows"] for row in found)
+
+
+def _row_counts(tables: Tables, segments: DataFrame, since: int) -> dict[str, int]:
+    """Count the rows of the tables; of `sessions` also those that changed, as `touched`."""
+    label = F.when(F.col("batch") > since, "touched").otherwise("sessions")
+    found = tables.sums(
+        [
+            each(segments, "segments"),
+            each(tables.read("events"), "events"),
+            each(tables.read("sensor_readings"), "sensor_readings"),
+            each(tables.read("sessions"), label),
+        ]
+    )
+    names = ("segments", "events", "sensor_readings", "sessions", "touched")
+    rows = dict.fromkeys(names, 0) | found
+    rows["sessions"] += rows["touched"]
+    return rows
+
+
+def _table_counts(rows: dict[str, int], totals: dict[str, int]) -> dict[str, TableCount]:
     touched_segments = sum(
         totals[f"segments_{how}"] for how in ("ingested", "quarantined", "duplicate")
     )
     shown = ("segments", "events", "sensor_readings", "sessions", "quarantine")
-    touched = tables.read("sessions").where(F.col("batch") > since)
-    rows = tables.counts({name: tables.read(name) for name in shown} | {"touched": touched})
     changed = {
         "segments": touched_segments,
         "events": totals["events_new"],

@@ -20,13 +20,14 @@ finished, and goes through all steps again; those that were committed are skippe
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
@@ -40,10 +41,11 @@ from cloud_jobs.ingest import (
     senml,
     sessions,
 )
+from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed, read_and_verify
 from cloud_jobs.ingest.trust import new_keys, refusals_of
-from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.delta_tables import Tables, each
 from cloud_jobs.tables.schemas import BATCHES, STAGED
 
 STEPS: Final = (
@@ -107,7 +109,7 @@ class Batch:
         try:
             staged = self._read_staged().persist()
             try:
-                self._derive(self._judged_by_keys(staged))
+                self._derive(*self._judged_by_keys(staged))
             finally:
                 staged.unpersist()
         except PySparkException:
@@ -126,12 +128,12 @@ class Batch:
             found = found.withColumn(column.name, F.lit(None).cast(column.dataType))
         return found.withColumn("folder", F.coalesce("folder", F.lit("")))
 
-    def _judged_by_keys(self, staged: DataFrame) -> DataFrame:
+    def _judged_by_keys(self, staged: DataFrame) -> tuple[DataFrame, StagedFiles]:
         """Commit the keys that are new, and refuse the files that they do not vouch for."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged)
-        known = gateway_keys.known_keys(self.tables, files, self.pinned)
-        keys = new_keys(files, known, self.pinned)
+        known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned)
+        keys = new_keys(files.trusted, known, self.pinned)
         # Once the next step is committed the keys of this batch are decided: the file of `--keys`
         # may have been changed between a run that died and this one.
         mine = self.tables.read("segments").where(F.col("batch") == self.number)
@@ -149,16 +151,17 @@ class Batch:
                 self.progress(f"gateway {key.gateway}: key {key.public_key} ({what})")
         self.after_step("keys")
         if keys:
-            known = gateway_keys.known_keys(self.tables, files, {})
-        return gateway_keys.without_refused(staged, refusals_of(files, known))
+            known = gateway_keys.known_keys(self.tables, files.trusted, {})
+        refusals = refusals_of(files.trusted, known)
+        return gateway_keys.without_refused(staged, refusals), files.without(refusals)
 
-    def _derive(self, staged: DataFrame) -> None:
+    def _derive(self, staged: DataFrame, files: StagedFiles) -> None:
         tables, number = self.tables, self.number
         self._commit_segments(staged)
         candidates = events.events_of(staged, number)
         known = tables.read("events").where(F.col("batch") != number)
         self.progress(f"batch {number}: events")
-        ranges = events.ranges_of(candidates)
+        ranges = events.ranges_of(files.trusted)
         tables.append("events", events.new_events(candidates, known, ranges), batch=number)
         self.after_step("events")
         delivered = deliveries.delivered_in(tables.read("events"), number)
@@ -166,7 +169,8 @@ class Batch:
         try:
             self._commit_readings(records)
             self._commit_sessions()
-            self._commit_quarantine(staged, candidates, ranges, records)
+            conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
+            self._commit_quarantine(staged, files, conflicting, records)
             self._settle()
             self._finish(staged, records)
         finally:
@@ -201,25 +205,27 @@ class Batch:
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self, staged: DataFrame, candidates: DataFrame, ranges: Column, records: DataFrame
+        self, staged: DataFrame, files: StagedFiles, conflicting: DataFrame, records: DataFrame
     ) -> None:
         self.progress(f"batch {self.number}: quarantine")
         # Contradictions are looked for in the committed tables: the answer is then the same
         # whether this is the first try or one after a crash.
-        mine = self.tables.read("segments").where(F.col("batch") == self.number)
-        conflicting = events.conflicting_events(candidates, self.tables.read("events"), ranges)
         contradicting = readings.conflicting_readings(
             readings.readings_of(records, self.number), self.tables.read("sensor_readings")
         )
-        # Every refused segment keeps its row: whether its file has changed is looked up there.
-        rows = quarantine.refused_segments(staged, mine, self.number).unionByName(
-            quarantine.bounded(
-                quarantine.refused_lines(staged, self.number)
-                .unionByName(quarantine.refused_events(conflicting, self.number))
-                .unionByName(quarantine.refused_payloads(records, self.number))
-                .unionByName(quarantine.refused_readings(contradicting, self.number))
-            )
+        refused = (
+            quarantine.refused_events(conflicting, self.number)
+            .unionByName(quarantine.refused_payloads(records, self.number))
+            .unionByName(quarantine.refused_readings(contradicting, self.number))
         )
+        # What the files' own rows exclude is not looked for: each part costs as much as a query.
+        if files.any_malformed_lines:
+            refused = quarantine.refused_lines(staged, self.number).unionByName(refused)
+        rows = quarantine.bounded(refused)
+        if files.any_refused:
+            # Every refused segment keeps its row: whether its file has changed is looked up there.
+            mine = self.tables.read("segments").where(F.col("batch") == self.number)
+            rows = quarantine.refused_segments(staged, mine, self.number).unionByName(rows)
         self.tables.append("quarantine", rows, batch=self.number)
         self.after_step("quarantine")
 
@@ -235,28 +241,26 @@ class Batch:
     def _finish(self, staged: DataFrame, records: DataFrame) -> None:
         """Count what the batch did, in its own row: the commit that ends it."""
         mine = F.col("batch") == self.number
-        segment_rows = self.tables.read("segments").where(mine)
-        refused = self.tables.read("quarantine").where(mine)
-        count = self.tables.counts(
-            {
-                "segments_ingested": segment_rows.where("state = 'ingested'"),
-                "segments_quarantined": segment_rows.where("state = 'quarantined'"),
-                "segments_duplicate": segment_rows.where("state = 'duplicate'"),
-                "lines": staged.where("line IS NOT NULL AND reason IS NULL"),
-                "events_new": self.tables.read("events").where(mine),
-                "quarantined": refused,
-                "records": records.where("wrong IS NULL"),
-                "readings_new": self.tables.read("sensor_readings").where(mine),
-                "sessions": self.tables.read("sessions").where(mine),
-            }
+        read = self.tables.read
+        segment = F.concat(F.lit("segments_"), F.col("state"))
+        lines = staged.where("line IS NOT NULL AND reason IS NULL")
+        found = self.tables.sums(
+            [
+                each(read("segments").where(mine), segment),
+                each(lines, "lines"),
+                each(read("events").where(mine), "events_new"),
+                each(records.where("wrong IS NULL"), "records"),
+                each(read("sensor_readings").where(mine), "readings_new"),
+                each(read("sessions").where(mine), "sessions"),
+                quarantine.sums_of(read("quarantine").where(mine)),
+            ]
         )
-        found = refused.groupBy("kind").agg(F.sum("refused").alias("refused")).collect()
-        refusals = {row["kind"]: row["refused"] for row in found}
-        count["batch"] = self.number
-        count["events_duplicate"] = count["lines"] - count["events_new"] - refusals.get("event", 0)
+        count = defaultdict(int, found)
+        count["events_duplicate"] = count["lines"] - count["events_new"] - count["refused_event"]
         count["readings_duplicate"] = (
-            count["records"] - count["readings_new"] - refusals.get("reading", 0)
+            count["records"] - count["readings_new"] - count["refused_reading"]
         )
+        count["batch"] = self.number
         names = [field.name for field in BATCHES if field.name != "finished_at"]
         row = self.tables.spark.range(1).select(
             *(F.lit(count[name]).cast("long").alias(name) for name in names),

@@ -3,9 +3,12 @@ repeated."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from cloud_jobs.ingest.trust import SignedFile
 from cloud_jobs.limits import KEY_RANGES_MAX
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
 from cloud_jobs.tables.schemas import EVENT_BODY, EVENTS
@@ -59,20 +62,23 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
     return both.where(~F.col("contents").eqNullSafe(F.col("known")))
 
 
-def ranges_of(candidates: DataFrame) -> Column:
-    """Return a filter that holds for every candidate and lets Delta skip most other files."""
-    rows = (
-        candidates.groupBy("gateway")
-        .agg(F.min("sequence").alias("least"), F.max("sequence").alias("greatest"))
-        .limit(KEY_RANGES_MAX + 1)
-        .collect()
-    )
-    if len(rows) > KEY_RANGES_MAX:
+def ranges_of(files: Iterable[SignedFile]) -> Column:
+    """Return a filter that holds for every event of these files and lets Delta skip most others.
+
+    The verifier has held each file's range against its lines.
+    """
+    ranges: dict[str, tuple[int, int]] = {}
+    for file in files:
+        least, greatest = ranges.get(file.gateway, (file.first_sequence, file.last_sequence))
+        ranges[file.gateway] = (
+            min(least, file.first_sequence),
+            max(greatest, file.last_sequence),
+        )
+    if len(ranges) > KEY_RANGES_MAX:
         return F.lit(True)
     condition = F.lit(False)
-    for row in rows:
+    for gateway, (least, greatest) in ranges.items():
         condition = condition | (
-            (F.col("gateway") == row["gateway"])
-            & F.col("sequence").between(row["least"], row["greatest"])
+            (F.col("gateway") == gateway) & F.col("sequence").between(least, greatest)
         )
     return condition

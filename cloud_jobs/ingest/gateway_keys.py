@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, replace
 from typing import Final
 
 from delta.tables import DeltaMergeBuilder
@@ -21,14 +21,38 @@ _COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
 """The fields of GatewayKey, in their order."""
 
 
-def files_of(staged: DataFrame) -> list[SignedFile]:
-    """Return the files of a batch whose bytes are right: as many as a batch has, at the most."""
-    whole = staged.where("line IS NULL AND reason IS NULL")
+@dataclass(frozen=True, slots=True)
+class StagedFiles:
+    """A batch's files, as their first rows have them."""
+
+    trusted: list[SignedFile]
+    """Those whose bytes are right, in order of their paths."""
+    any_refused: bool
+    any_malformed_lines: bool
+
+    def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
+        """Return the same files, those that their gateway's keys do not vouch for refused."""
+        refused = {refusal.path for refusal in refusals}
+        return replace(
+            self,
+            trusted=[file for file in self.trusted if file.path not in refused],
+            any_refused=self.any_refused or bool(refused),
+        )
+
+
+def files_of(staged: DataFrame) -> StagedFiles:
+    """Collect the files of a batch: at most SEGMENTS_PER_BATCH_MAX."""
     columns = (
         "path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
         "public_key",
     )  # fmt: skip
-    return [SignedFile(*row) for row in whole.select(*columns).orderBy("path").collect()]
+    files = staged.where("line IS NULL").select(*columns, "reason", "bad_lines")
+    rows = files.orderBy("path").collect()
+    return StagedFiles(
+        trusted=[SignedFile(*row[: len(columns)]) for row in rows if row["reason"] is None],
+        any_refused=any(row["reason"] is not None for row in rows),
+        any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
+    )
 
 
 def known_keys(

@@ -78,31 +78,40 @@ def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_K
         ) from error
     name = F.substring_index("path", "/", -1)
     listed = found.select("path", F.col("length").alias("file_bytes"))
-    files = listed.unionByName(_empty_files(found)).withColumn("name", name)
+    # Listed names are URLs with three slashes, the column has Hadoop's paths with one.
+    paths = [re.sub("^file:///", "file:/", unquote(url)) for url in found.inputFiles()]
+    files = listed.unionByName(_empty_files(found, paths)).withColumn("name", name)
     # Uploaders write under another name first; such a file is no loss and not yet a segment.
     segments = files.where(F.col("name").endswith(".zst"))
     settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
     open_files = segments.join(settled, "name", "left_anti")
-    refused = _refused(tables).join(
-        looked_at_again(tables, open_files, pinned), "name", "left_anti"
-    )
-    fresh = open_files.join(refused.select("name").distinct(), "name", "left_anti")
-    again = _changed(tables.spark, open_files.join(refused, "name", "left_semi"), refused)
-    chosen = fresh.unionByName(again).orderBy("name", "path").limit(SEGMENTS_PER_BATCH_MAX + 1)
+    open_files = _without_refused(tables, open_files, pinned)
+    chosen = open_files.orderBy("name", "path").limit(SEGMENTS_PER_BATCH_MAX + 1)
     rows = [Landed(row["path"], row["file_bytes"]) for row in chosen.collect()]
-    ignored = files.where(~F.col("name").endswith(".zst")).count()
+    ignored = sum(not path.endswith(".zst") for path in paths)
     more = len(rows) > SEGMENTS_PER_BATCH_MAX
     return Listing(rows[:SEGMENTS_PER_BATCH_MAX], more, ignored)
 
 
-def _empty_files(found: DataFrame) -> DataFrame:
+def _empty_files(found: DataFrame, paths: list[str]) -> DataFrame:
     """List the empty files, which also landed: Spark lists them and then leaves them out."""
-    spark = found.sparkSession
-    # Listed names are URLs with three slashes, the column has Hadoop's paths with one.
-    listed = [(re.sub("^file:///", "file:/", unquote(url)),) for url in found.inputFiles()]
-    paths = spark.createDataFrame(listed, "path string")
-    empty = paths.join(found.select("path"), "path", "left_anti")
+    listed = found.sparkSession.createDataFrame([(path,) for path in paths], "path string")
+    empty = listed.join(found.select("path"), "path", "left_anti")
     return empty.withColumn("file_bytes", F.lit(0).cast("long"))
+
+
+def _without_refused(
+    tables: Tables, open_files: DataFrame, pinned: Mapping[str, Pinned]
+) -> DataFrame:
+    """Leave out what was refused and would be refused again."""
+    refused = _refused(tables)
+    # Most listings have none: what follows reads three tables again to find that out.
+    if open_files.join(refused, "name", "left_semi").isEmpty():
+        return open_files
+    refused = refused.join(looked_at_again(tables, open_files, pinned), "name", "left_anti")
+    fresh = open_files.join(refused.select("name").distinct(), "name", "left_anti")
+    again = _changed(tables.spark, open_files.join(refused, "name", "left_semi"), refused)
+    return fresh.unionByName(again)
 
 
 def _refused(tables: Tables) -> DataFrame:

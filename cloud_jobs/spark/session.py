@@ -42,7 +42,10 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     # One machine: hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # Both describe a query to who looks at it: the line of Python of each expression, and its plan.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.sql.maxPlanStringLength": "0",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
 }
 

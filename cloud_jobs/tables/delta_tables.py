@@ -9,7 +9,7 @@ succeeding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -17,7 +17,7 @@ from typing import Final
 
 from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaMergeBuilder, DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
@@ -28,6 +28,12 @@ from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
+
+
+def each(rows: DataFrame, name: str | Column) -> DataFrame:
+    """Return what `Tables.sums` needs to count these rows, by one name or each by its own."""
+    label = F.lit(name) if isinstance(name, str) else name
+    return rows.select(label.alias("name"), F.lit(1).cast("long").alias("number"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +78,10 @@ class Tables:
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))
 
-    def counts(self, rows: Mapping[str, DataFrame]) -> dict[str, int]:
-        """Count the rows of each in one query: a query costs more than a count."""
-        labelled = [
-            frame.select(F.lit(name).alias("name"), F.lit(1).alias("one"))
-            for name, frame in rows.items()
-        ]
-        found = reduce(DataFrame.unionByName, labelled).groupBy("name").count().collect()
-        return dict.fromkeys(rows, 0) | {row["name"]: row["count"] for row in found}
+    def sums(self, labelled: Iterable[DataFrame]) -> dict[str, int]:
+        """Sum `number` for each `name` in one query: a query costs more than a sum."""
+        found = reduce(DataFrame.unionByName, labelled).groupBy("name").agg(F.sum("number"))
+        return {row[0]: row[1] for row in found.collect()}
 
     def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
         """Add a batch's rows to a table, once however often this is called."""

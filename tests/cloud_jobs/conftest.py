@@ -21,6 +21,7 @@ from cloud_jobs.main import ingest
 from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
+from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import QUARANTINE
 from tests.cloud_jobs import landings
 from tests.laws.cases import CASES
@@ -34,7 +35,6 @@ SMALL = {
     # time. The test that starts the whole job as a process runs it with the job's own settings.
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.stats.collect": "false",
     "spark.databricks.delta.stats.skipping": "false",
     "spark.sql.adaptive.enabled": "false",
@@ -42,10 +42,8 @@ SMALL = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.lightweightPlanChangeValidation": "false",
-    "spark.sql.maxPlanStringLength": "0",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.defaultJavaOptions": f"{SHORT_JVM} -Xmn400m",
 }
 SECONDS_MAX = 900
@@ -87,6 +85,14 @@ class Place:
 @pytest.fixture
 def place(spark: SparkSession, tmp_path: Path) -> Place:
     return Place(spark, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables as a first run makes them: to be copied, because making each is a commit."""
+    root = tmp_path_factory.mktemp("empty") / "tables"
+    Tables(spark, str(root)).create()
+    return root
 
 
 @dataclass

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cloud_jobs.audit.signatures import signatures_of, unvouched
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import GATEWAY_KEYS, SEGMENTS
-from tests.cloud_jobs.conftest import Place
+from tests.cloud_jobs.conftest import Ingested, Place
 
 KEY, WITHDRAWN = "aa" * 32, "bb" * 32
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
@@ -30,11 +34,13 @@ def segment(number: int, public_key: str | None, state: str = "ingested") -> dic
     }
 
 
-@pytest.fixture
-def tables(place: Place) -> Tables:
+@pytest.fixture(scope="module")
+def tables(
+    spark: SparkSession, empty_tables: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Tables:
     """Unsigned 1 and 4 around the first signed one, 3; 5 is of a key that was withdrawn."""
-    tables = Tables(place.spark, place.settings.tables)
-    tables.create()
+    root = shutil.copytree(empty_tables, tmp_path_factory.mktemp("signed") / "tables")
+    tables = Tables(spark, str(root))
     segments = [
         segment(1, None),
         segment(3, KEY),
@@ -52,7 +58,7 @@ def tables(place: Place) -> Tables:
         ("segments", SEGMENTS, segments),
         ("gateway_keys", GATEWAY_KEYS, keys),
     ):
-        tables.append(name, place.spark.createDataFrame(rows, schema), batch=1)
+        tables.append(name, spark.createDataFrame(rows, schema), batch=1)
     return tables
 
 
@@ -72,6 +78,16 @@ def test_what_was_taken_and_no_key_vouches_for_is_found(tables: Tables) -> None:
         31: "segment 4 is unsigned, and was taken before the gateway's first signed one landed",
         41: f"segment 5 is signed by the withdrawn key {WITHDRAWN}",
     }
+
+
+def test_the_signers_of_what_was_ingested_are_in_the_audit(
+    audit: dict[str, Any], ingested: Ingested
+) -> None:
+    rows = ingested.place.rows("segments", "state = 'ingested'")
+    signers = Counter((row.gateway, row.public_key) for row in rows)
+    found = {(one["gateway"], one["public_key"]): one["segments"] for one in audit["signatures"]}
+    assert found == signers
+    assert any(public_key is not None for _, public_key in signers)
 
 
 def test_tables_of_a_version_without_keys_are_all_unsigned(place: Place) -> None:

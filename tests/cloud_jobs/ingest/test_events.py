@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pyspark.sql import Column, SparkSession
+
+from cloud_jobs.ingest.events import ranges_of
+from cloud_jobs.ingest.trust import SignedFile
+from cloud_jobs.limits import KEY_RANGES_MAX
 from tests.cloud_jobs.conftest import Ingested
 
 
@@ -26,3 +31,22 @@ def test_of_two_segments_that_contradict_each_other_one_is_taken_and_both_are_ke
     (refused,) = rows("quarantine", "gateway = 'contradicts'")
     assert (refused.kind, refused.reason, refused.sequence) == ("event", "conflict", 1)
     assert '"client_id":"b"' in refused.raw
+
+
+def test_of_the_events_in_the_table_those_in_the_ranges_of_the_files_are_looked_at(
+    spark: SparkSession,
+) -> None:
+    def file(gateway: str, first: int, last: int) -> SignedFile:
+        return SignedFile("", "", "", gateway, 1, first, last, None)
+
+    numbers = [(gateway, number) for gateway in ("a", "b", "c") for number in range(1, 7)]
+    rows = spark.createDataFrame(numbers, "gateway string, sequence long").coalesce(1)
+
+    def looked_at(ranges: Column) -> list[tuple[str, int]]:
+        return sorted((row.gateway, row.sequence) for row in rows.where(ranges).collect())
+
+    files = [file("a", 5, 5), file("a", 2, 3), file("b", 1, 1)]
+    assert looked_at(ranges_of(files)) == [("a", 2), ("a", 3), ("a", 4), ("a", 5), ("b", 1)]
+    assert looked_at(ranges_of([])) == []
+    too_many = [file(f"other-{number}", 1, 1) for number in range(KEY_RANGES_MAX + 1)]
+    assert looked_at(ranges_of(too_many)) == numbers

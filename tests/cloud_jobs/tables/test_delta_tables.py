@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.delta_tables import Tables, each
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 
@@ -40,7 +43,12 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(place: Place) -> No
         values = {"quarantined": "quarantined + 1"}
         tables.update(name, where="true", values=values, batch=batch)
     assert {found.quarantined for found in place.rows(name)} == {row[0][6] + 1}
-    assert tables.counts({"all": tables.read(name), "none": tables.read(name).where("false")}) == {
-        "all": 2,
-        "none": 0,
-    }
+
+
+def test_rows_of_several_frames_are_summed_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    numbers = spark.range(5)
+    odd = F.when(F.col("id") % 2 == 1, "odd").otherwise("even")
+    frames = [each(numbers, "all"), each(numbers, odd), each(numbers.where("false"), "none")]
+    frames.append(spark.createDataFrame([("all", 10)], "name string, number long"))
+    found = Tables(spark, str(tmp_path)).sums(frames)
+    assert found == {"all": 15, "odd": 2, "even": 3}
