@@ -86,6 +86,10 @@ class PasswordFile:
             entries[user] = entry
         return cls(entries)
 
+    def __contains__(self, username: str) -> bool:
+        """Return whether the file knows the name."""
+        return username in self._entries
+
     @property
     def usernames(self) -> frozenset[str]:
         """The names that the file knows."""

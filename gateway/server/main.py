@@ -7,9 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from gateway.access.authentication import Authenticator
 from gateway.access.certificates import CertificateError
-from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
 from gateway.hooks.dispatch import Hooks
@@ -24,6 +22,7 @@ from gateway.server.reloading import ReadConfiguration, Reloading
 from gateway.server.rights import rules_of, users_known
 from gateway.server.starting import (
     apply_rights,
+    authenticator_of,
     begin_run,
     broker_of,
     give_bridge_its_sessions,
@@ -116,7 +115,7 @@ class Running:
         store = store_of(configuration)
         opened = opened_of(store, configuration)
         boot = secrets.token_bytes(8)
-        authenticator = Authenticator(users, load_key(configuration.gateway.data_dir))
+        authenticator = authenticator_of(configuration, users)
         broker = broker_of(configuration, opened, boot, authenticator)
         event_loop = EventLoop(broker, store, opened.recovered, configuration.limits, authenticator)
         identity = identity_of(configuration, opened, boot)

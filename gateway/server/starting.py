@@ -6,8 +6,10 @@ import re
 from importlib.metadata import version
 
 from gateway.access.authentication import Authenticator
+from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
+from gateway.access.users import FileUsers
 from gateway.configuration import Configuration, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
@@ -38,6 +40,13 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
     """
     path = configuration.access.password_file
     return None if path is None else PasswordFile.load(path)
+
+
+def authenticator_of(configuration: Configuration, users: PasswordFile | None) -> Authenticator:
+    """Return what checks clients: the sources of users that are configured, in their order."""
+    if users is None:
+        return Authenticator()
+    return Authenticator([FileUsers(users, load_key(configuration.gateway.data_dir))])
 
 
 def store_of(configuration: Configuration) -> Store:

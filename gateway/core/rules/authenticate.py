@@ -95,12 +95,16 @@ class Authenticating:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> Violation | None:
-        """Go on with the answer to an AuthenticationRequest."""
+        """Go on with the answer to an AuthenticationRequest, or with the end of an exchange whose
+        client has not sent its next AUTH yet."""
         connection.checking = False
         if connection.state is ConnectionState.CONNECTED:
             return self._reauthenticated(connection, answer)
         packet = connection.connect
-        if connection.state is not ConnectionState.AUTHENTICATING or packet is None:
+        if packet is None or not (
+            connection.state is ConnectionState.AUTHENTICATING
+            or (connection.state is ConnectionState.AWAITING_AUTH and answer.reason_code >= 0x80)
+        ):
             return None
         if answer.reason_code == CONTINUE_AUTHENTICATION:
             connection.state = ConnectionState.AWAITING_AUTH
