@@ -44,6 +44,9 @@ class Source(Protocol):
     def begin(self, login: Login, checks: Checks) -> Exchange:
         """Begin an exchange by one of `methods`."""
 
+    def close(self) -> None:
+        """Ask nothing more of what is elsewhere."""
+
 
 class Authenticator:
     """Checks clients against sources of users; without any there are no users."""
@@ -106,3 +109,5 @@ class Authenticator:
     def close(self) -> None:
         """Check nothing more; what is being checked ends by itself."""
         self.checks.close()
+        for source in self._sources:
+            source.close()

@@ -52,6 +52,9 @@ class FileUsers:
         """Begin an exchange by the method of this source."""
         return ScramLogin(self, login, checks)
 
+    def close(self) -> None:
+        """Nothing is open: the file was read as a whole."""
+
     def scram_keys_of(self, username: str) -> ScramKeys:
         """Return the keys of a user, or such that no proof fits."""
         # Made for every name, so that the time taken does not show which exist.

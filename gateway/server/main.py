@@ -28,6 +28,7 @@ from gateway.server.starting import (
     give_bridge_its_sessions,
     identity_of,
     opened_of,
+    other_sources_of,
     store_of,
     users_of,
 )
@@ -49,7 +50,7 @@ async def serve(
 
     Raises:
         DataDirectoryInUse: another broker has the data directory.
-        PasswordFileError, RulesFileError: the users, or the access rules, cannot be used.
+        AccessFileError: the users, or the access rules, cannot be used.
         CertificateError: a listener's certificate cannot be used.
         StoreFailed: a commit failed; nothing untrue has been sent.
         OSError: an address cannot be listened on.
@@ -112,10 +113,11 @@ class Running:
         return_large_blocks()
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
+        others = other_sources_of(configuration)
         store = store_of(configuration)
         opened = opened_of(store, configuration)
         boot = secrets.token_bytes(8)
-        authenticator = authenticator_of(configuration, users)
+        authenticator = authenticator_of(configuration, users, others)
         broker = broker_of(configuration, opened, boot, authenticator)
         event_loop = EventLoop(broker, store, opened.recovered, configuration.limits, authenticator)
         identity = identity_of(configuration, opened, boot)

@@ -5,7 +5,7 @@ import logging
 import re
 from importlib.metadata import version
 
-from gateway.access.authentication import Authenticator
+from gateway.access.authentication import Authenticator, Source
 from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
@@ -42,11 +42,28 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
     return None if path is None else PasswordFile.load(path)
 
 
-def authenticator_of(configuration: Configuration, users: PasswordFile | None) -> Authenticator:
+def other_sources_of(configuration: Configuration) -> dict[str, Source]:
+    """Return the sources of users beside the password file, by their keys in `[access]`.
+
+    Raises:
+        AccessFileError: a file of theirs cannot be used.
+    """
+    if configuration.access.jwt is None:
+        return {}
+    from gateway.server.sources import token_users_of  # noqa: PLC0415 - it stands on an extra
+
+    return {"jwt": token_users_of(configuration.access.jwt)}
+
+
+def authenticator_of(
+    configuration: Configuration, users: PasswordFile | None, others: dict[str, Source]
+) -> Authenticator:
     """Return what checks clients: the sources of users that are configured, in their order."""
-    if users is None:
-        return Authenticator()
-    return Authenticator([FileUsers(users, load_key(configuration.gateway.data_dir))])
+    sources = dict(others)
+    if users is not None:
+        key = load_key(configuration.gateway.data_dir)
+        sources["password_file"] = FileUsers(users, key)
+    return Authenticator([sources[name] for name in configuration.access.sources])
 
 
 def store_of(configuration: Configuration) -> Store:

@@ -109,6 +109,9 @@ class OtherUsers:
     def begin(self, login: Login, checks: Checks) -> Exchange:
         raise AssertionError("it has no method")
 
+    def close(self) -> None:
+        self.asked.clear()
+
 
 async def test_the_first_source_that_knows_the_user_answers(path: Path) -> None:
     other = OtherUsers()

@@ -164,9 +164,12 @@ class Admitting:
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None
             self.recorder.session_owned(session, connection.username)
-        if self.permissions.restricted and session.listener != connection.listener:
-            self.state.tree.forget_all_routes()  # what it may receive may depend on it
+        if self.permissions.restricted and (
+            session.listener != connection.listener or session.groups != connection.groups
+        ):
+            self.state.tree.forget_all_routes()  # what it may receive may depend on them
         session.listener = connection.listener
+        session.groups = connection.groups
         self.permissions.forget(session)
         connection.session = session
         return session

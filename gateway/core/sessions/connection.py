@@ -7,7 +7,7 @@ from enum import Enum
 
 from gateway.core.limits import Limits
 from gateway.core.sessions.packet_buffer import PacketBuffer
-from gateway.core.sessions.session import Session
+from gateway.core.sessions.session import NO_GROUPS, Session
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet, Publish
 
@@ -44,6 +44,9 @@ class Connection:
 
     proven_user: str | None = None
     """The user that the client has proven to be before its CONNECT, by a certificate."""
+
+    groups: frozenset[str] = NO_GROUPS
+    """Groups of the access rules that its user's proof has brought."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self,

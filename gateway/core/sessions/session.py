@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EXPIRY_NEVER: Final = 0xFFFF_FFFF
 NO_TIMER: Final = float("inf")
+NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Session:
@@ -23,6 +24,10 @@ class Session:
 
     denials = 0
     """How often access rules forbade what its client did, since the start."""
+
+    groups: frozenset[str] = NO_GROUPS
+    """Groups of the access rules that its client's proof has brought; none after a start, until the
+    client is back."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool
