@@ -38,8 +38,18 @@ class Source(Protocol):
     def methods(self) -> Sequence[str]:
         """The methods of enhanced authentication that are this source's."""
 
+    @property
+    def has_passwords(self) -> bool:
+        """Whether it checks passwords."""
+
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Answer a login; None: it is not about a user of this source."""
+        """Answer a login; None: it is not about a user of this source.
+
+        Raises Busy and Abandoned.
+        """
+
+    def waste(self, login: Login) -> None:
+        """Work, in a thread, as long as the check of a user's password takes."""
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         """Begin an exchange by one of `methods`."""
@@ -54,6 +64,7 @@ class Authenticator:
     def __init__(self, sources: Sequence[Source] = ()) -> None:
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
+        self._with_passwords = next((each for each in sources if each.has_passwords), None)
         self._file = next((each for each in sources if isinstance(each, FileUsers)), None)
         self.checks = Checks(Guesses())
 
@@ -96,9 +107,9 @@ class Authenticator:
             answer = await source.check(login, self.checks)
             if answer is not None:
                 return answer
-        if self._file is not None:
+        if self._with_passwords is not None:
             # A name that does not exist costs what one costs that does: time does not show which.
-            await self.checks.run(login, self._file.waste, login)
+            await self.checks.run(login, self._with_passwords.waste, login)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     def begin(self, method: str, login: Login) -> Exchange:

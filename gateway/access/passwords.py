@@ -41,6 +41,7 @@ from gateway.files.durable import replace_durably
 __all__ = [
     "PasswordFile",
     "PasswordFileError",
+    "argon2_matches",
     "import_users",
     "refuse_password",
     "refuse_username",
@@ -129,7 +130,7 @@ class PasswordFile:
         """
         entry = self._entries.get(username)
         password_hash = entry if isinstance(entry, str) else _decoy_hash()
-        matches_hash = _matches(password_hash, password)
+        matches_hash = argon2_matches(password_hash, password)
         if self._has_scram_keys:
             keys = entry if isinstance(entry, ScramKeys) else self._nobodys_keys()
             if keys.holds(password):
@@ -156,7 +157,8 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
     return MosquittoHash(iterations, secrets.token_bytes(12), bytes(HASH_BYTES))
 
 
-def _matches(password_hash: str, password: bytes) -> bool:
+def argon2_matches(password_hash: str, password: bytes) -> bool:
+    """Return whether a text is the Argon2 hash of a password."""
     try:
         return _HASHER.verify(password_hash, password)
     except (VerifyMismatchError, VerificationError):

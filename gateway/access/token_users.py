@@ -41,6 +41,7 @@ class TokenUsers:
     """Answers for tokens, and for nothing else."""
 
     methods = (METHOD,)
+    has_passwords = False
 
     def __init__(self, rules: TokenRules, keys: ProviderKeys) -> None:
         self._rules = rules
@@ -87,6 +88,9 @@ class TokenUsers:
             lifetime_seconds=max(0.0, proven.lifetime_seconds),
             groups=proven.groups,
         )
+
+    def waste(self, login: Login) -> None:
+        """Do nothing: there are no passwords whose check a name could be known by."""
 
     def begin(self, login: Login, checks: Checks) -> "BearerLogin":
         """Begin an exchange by the method of this source."""

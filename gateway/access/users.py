@@ -13,6 +13,7 @@ from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
 class FileUsers:
     """Answers for the users that the file has, and for no other."""
 
+    has_passwords = True
     methods = (METHOD,)
     """Offered also while no user has SCRAM keys: what is offered must not depend on users."""
 

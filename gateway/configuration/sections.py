@@ -20,6 +20,7 @@ from gateway.configuration.addresses import (
     is_loopback,
 )
 from gateway.configuration.jwt import Jwt
+from gateway.configuration.mysql import Mysql
 from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
 from gateway.keys.section import Section
 
@@ -27,7 +28,7 @@ KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
 CONTROL_SOCKET, STATUS_SOCKET = "control.sock", "status.sock"
 
-SOURCES = ("jwt", "password_file")
+SOURCES = ("jwt", "password_file", "mysql")
 """Where users can stand, in the order in which they are asked unless it is given: what costs
 little first."""
 SOURCE = Text("|".join(SOURCES), f"the keys of sources, {', '.join(SOURCES)}")
@@ -120,6 +121,7 @@ class Access(Section):
     rules_file: Annotated[Path, FilePath()] | None = None
     order: Annotated[tuple[Annotated[str, SOURCE], ...], Items(1)] = SOURCES
     jwt: Jwt | None = None
+    mysql: Mysql | None = None
 
     def check(self) -> None:
         if len({*self.order}) < len(self.order):

@@ -48,11 +48,17 @@ def other_sources_of(configuration: Configuration) -> dict[str, Source]:
     Raises:
         AccessFileError: a file of theirs cannot be used.
     """
-    if configuration.access.jwt is None:
-        return {}
-    from gateway.server.sources import token_users_of  # noqa: PLC0415 - it stands on an extra
+    access = configuration.access
+    sources: dict[str, Source] = {}
+    if access.jwt is not None:
+        from gateway.server.sources import token_users_of  # noqa: PLC0415 - it stands on an extra
 
-    return {"jwt": token_users_of(configuration.access.jwt)}
+        sources["jwt"] = token_users_of(access.jwt)
+    if access.mysql is not None:
+        from gateway.server.database_source import database_users_of  # noqa: PLC0415 - so does it
+
+        sources["mysql"] = database_users_of(access.mysql)
+    return sources
 
 
 def authenticator_of(

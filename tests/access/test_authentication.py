@@ -93,6 +93,7 @@ class OtherUsers:
     """A second source, of two users with a password each."""
 
     methods = ()
+    has_passwords = True
 
     def __init__(self) -> None:
         self.asked: list[Login] = []
@@ -105,6 +106,9 @@ class OtherUsers:
         return AuthenticationAnswer(
             *((0, None, login.username) if is_right else (0x86, None, None))
         )
+
+    def waste(self, login: Login) -> None:
+        raise AssertionError("the first source wastes the time")
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         raise AssertionError("it has no method")
