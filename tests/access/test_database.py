@@ -56,11 +56,17 @@ async def test_a_database_is_found_on_tcp_as_well(mariadb: MariaDB, table: None)
     database.close()
 
 
-async def test_where_tls_is_demanded_a_server_without_it_is_refused(
+async def test_tls_is_spoken_with_a_server_that_proves_who_it_is(
     mariadb: MariaDB, table: None
 ) -> None:
-    tls = ssl.create_default_context()
+    tls = ssl.create_default_context(cafile=str(mariadb.ca))
     server = server_of(mariadb, socket=None, host="127.0.0.1", port=mariadb.port, tls=tls)
+    database = Database(server, 5)
+    (row,) = await database.rows("SHOW STATUS LIKE 'Ssl_version'", ())
+    assert str(row["Value"]).startswith("TLSv1.")
+    database.close()
+    strangers = ssl.create_default_context()
+    server = server_of(mariadb, socket=None, host="127.0.0.1", port=mariadb.port, tls=strangers)
     with pytest.raises(DatabaseDown):
         await Database(server, 5).rows(BY_NAME, ("roof",))
 

@@ -1,6 +1,7 @@
 """A MariaDB of Debian's package, in a directory of its own: on a Unix socket and on loopback."""
 
 import asyncio
+import os
 import shutil
 import socket
 import subprocess
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import asyncmy
 
+from tests.access.authority import Authority
+
 START_SECONDS_MAX = 60.0
 USER, PASSWORD = "oncegate", "the broker's password"
-PROGRAM = shutil.which("mariadbd")
+# Debian has it where the PATH of people does not lead.
+PROGRAM = shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class MariaDB:
@@ -20,10 +24,15 @@ class MariaDB:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.socket = folder / "socket"
+        authority = Authority(folder / "tls")
+        self.ca = authority.ca
+        certificate, key = authority.issue("database", alternatives="IP:127.0.0.1")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
-        common = ["--no-defaults", f"--datadir={folder / 'data'}", "--user=root"]
+        common = ["--no-defaults", f"--datadir={folder / 'data'}"]
+        if os.geteuid() == 0:
+            common.append("--user=root")
         subprocess.run(
             [
                 "mariadb-install-db",
@@ -46,6 +55,9 @@ class MariaDB:
             "--innodb-buffer-pool-size=8M",
             "--innodb-flush-log-at-trx-commit=0",
             "--skip-log-bin",
+            f"--ssl-ca={self.ca}",
+            f"--ssl-cert={certificate}",
+            f"--ssl-key={key}",
             f"--pid-file={folder / 'pid'}",
         ]
         self.start()
