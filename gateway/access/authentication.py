@@ -42,6 +42,10 @@ class Source(Protocol):
     def has_passwords(self) -> bool:
         """Whether it checks passwords."""
 
+    @property
+    def problem(self) -> str | None:
+        """What keeps it from answering now, for people; None: nothing is known to."""
+
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Answer a login; None: it is not about a user of this source.
 
@@ -77,6 +81,11 @@ class Authenticator:
     def methods(self) -> list[str]:
         """The methods of enhanced authentication for `begin`."""
         return list(self._by_method)
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps sources from answering now."""
+        return [each.problem for each in self._sources if each.problem is not None]
 
     @property
     def users(self) -> PasswordFile | None:

@@ -63,9 +63,12 @@ class Checks:
             self._turns.end(login)
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
-        """Let what was answered count for who guesses, and for who is known."""
+        """Let what was answered count for who guesses, and for who is known.
+
+        A token's user may be another than the packet names: that one has proven nothing.
+        """
         place = self.guesses.place_of(login.origin, login.username)
-        if answer.reason_code == 0:
+        if answer.reason_code == 0 and answer.username == login.username:
             self.guesses.succeeded(place)
         elif answer.reason_code == BAD_USER_NAME_OR_PASSWORD:
             now = asyncio.get_running_loop().time()

@@ -116,6 +116,12 @@ class DatabaseUsers:
             return None
         return AuthenticationAnswer(SERVER_UNAVAILABLE, None, None, detail)
 
+    @property
+    def problem(self) -> str | None:
+        """Why the database does not answer now."""
+        failure = self._database.failure
+        return None if failure is None else f"the database of users: {failure}"
+
     def waste(self, login: Login) -> None:
         """Work as long as for a user that there is."""
         self._usual.holds(login.password or b"")

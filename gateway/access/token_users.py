@@ -23,11 +23,7 @@ from gateway.access.tokens import (
     token_of,
 )
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import (
-    BAD_USER_NAME_OR_PASSWORD,
-    NOT_AUTHORIZED,
-    SERVER_UNAVAILABLE,
-)
+from gateway.core.violation import NOT_AUTHORIZED, SERVER_UNAVAILABLE
 
 METHOD = "OAUTHBEARER"
 """The authentication method's name in CONNECT and AUTH."""
@@ -76,8 +72,10 @@ class TokenUsers:
                 now_seconds=time.time(),
             )
         except TokenRefused as refused:
+            # Not 0x86: a signature is not guessed, and a device whose token has expired must not
+            # have others of its address wait.
             detail = f"token: {refused}"
-            return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None, detail)
+            return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
         except Unavailable as error:
             detail = f"no token can be checked: {error}"
             return AuthenticationAnswer(SERVER_UNAVAILABLE, None, None, detail)
@@ -88,6 +86,12 @@ class TokenUsers:
             lifetime_seconds=max(0.0, proven.lifetime_seconds),
             groups=proven.groups,
         )
+
+    @property
+    def problem(self) -> str | None:
+        """Why keys cannot be fetched now."""
+        failure = self._keys.failure
+        return None if failure is None else f"the identity provider's keys: {failure}"
 
     def waste(self, login: Login) -> None:
         """Do nothing: there are no passwords whose check a name could be known by."""
@@ -121,7 +125,6 @@ class BearerLogin:
             detail = f"{METHOD}: the message is not n,,^Aauth=Bearer TOKEN^A^A with a signed token"
             return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
         answer = await self._users.answer_of(self._login, found[2], header, self._checks)
-        self._checks.remember(self._login, answer)
         wanted = found[1]
         if answer.username is not None and wanted and wanted != answer.username.encode():
             detail = f"{METHOD}: the token is another user's than the message names"

@@ -45,6 +45,10 @@ class FileUsers:
             return await self.check(login, checks)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
+    @property
+    def problem(self) -> None:
+        """Nothing: the file was read as a whole."""
+
     def waste(self, login: Login) -> None:
         """Work as long as for a user that there is."""
         self.file.verify("", login.password or b"")

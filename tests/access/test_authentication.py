@@ -94,6 +94,7 @@ class OtherUsers:
 
     methods = ()
     has_passwords = True
+    problem = None
 
     def __init__(self) -> None:
         self.asked: list[Login] = []

@@ -39,6 +39,8 @@ async def test_what_is_answered_counts_for_who_guesses_and_who_is_known() -> Non
     checks.remember(ANNA, AuthenticationAnswer(0x86, None, None))
     assert checks.guesses.is_suspect(place)
     assert not checks.guesses.is_known(place)
+    checks.remember(ANNA, AuthenticationAnswer(0, None, "ben"))
+    assert not checks.guesses.is_known(place), "it is another user who has proven something"
     checks.remember(ANNA, AuthenticationAnswer(0, None, "anna"))
     assert checks.guesses.is_known(place)
     checks.close()

@@ -153,6 +153,8 @@ async def test_a_database_that_is_down_refuses_or_leaves_it_to_the_next_source(
         assert found is not None
         assert found[:2] == (0x88, None)
         assert "the database of users: OperationalError" in found[2]
+    assert users.problem is not None
+    assert users.problem.startswith("the database of users: OperationalError")
     leaving = users_of(filled, database="missing", when_down="next")
     assert await outcome(leaving, checks, "anna", b"secret") is None
 

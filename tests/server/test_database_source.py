@@ -107,6 +107,8 @@ async def test_a_database_that_is_down_is_counted_and_the_client_may_try_again(
     assert await outcome(broker, "device", b"of the database") == 0x88
     assert await outcome(broker, "local", b"secret") == 0
     assert broker.errors == {"users_unavailable": 1}
+    (problem,) = broker.running.event_loop.authentications.problems
+    assert problem.startswith("the database of users: OperationalError")
 
 
 @pytest.mark.parametrize("broker", [{"database": "missing", "when_down": "next"}], indirect=True)

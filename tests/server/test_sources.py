@@ -78,7 +78,7 @@ async def test_a_token_in_place_of_the_password_lets_its_user_in(
     async with PacketClient(*streams, version=4) as older:
         assert await log_in(older, provider.token(), "whatever") == 0
     async with await broker.open() as client:
-        assert await log_in(client, provider.token(aud="another")) == 0x86
+        assert await log_in(client, provider.token(aud="another")) == 0x87
     async with await broker.open() as client:
         assert await log_in(client, "secret", "local") == 0
 

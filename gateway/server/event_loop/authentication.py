@@ -37,6 +37,11 @@ class Authentications:
         return len(self._exchanges)
 
     @property
+    def problems(self) -> list[str]:
+        """What keeps sources of users from answering now."""
+        return self._authenticator.problems
+
+    @property
     def users(self) -> PasswordFile | None:
         """The users of this moment; None: there are no passwords."""
         return self._authenticator.users
