@@ -20,6 +20,9 @@ REMEMBERED_MAX: Final = 4_096
 
 GROUPS_MAX: Final = 256
 
+NAME_CHARACTERS_MAX: Final = 1_024
+"""Of a user, as in the password file: no longer one is looked for."""
+
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
@@ -91,7 +94,7 @@ class DatabaseUsers:
         Raises:
             Busy, Abandoned: it was not checked.
         """
-        if login.password is None or not login.username:
+        if login.password is None or not 1 <= len(login.username) <= NAME_CHARACTERS_MAX:
             return None
         values = self._query.values_of(login)
         user = self._remembered_user(values)

@@ -22,6 +22,9 @@ TOKEN_BYTES_MAX: Final = 16_384
 EXPIRY_SECONDS_MAX: Final = 253_402_300_800
 """The year 10000, as seconds since 1970."""
 
+HEADER_CHARACTERS_MAX: Final = 4_096
+"""It is read for every password, on the thread of the event loop."""
+
 RSA_BITS_MIN: Final = 2_048
 
 NAME_BYTES_MAX: Final = 1_024
@@ -77,8 +80,10 @@ class Token:
 
 def header_of(token: bytes) -> Header | None:
     """Return the header of what looks like a signed token; None: it is something else."""
-    parts = token.split(b".")
+    parts = token.split(b".", 3)
     if len(parts) != 3 or not all(parts) or not token.isascii():
+        return None
+    if len(parts[0]) > HEADER_CHARACTERS_MAX:
         return None
     try:
         padded = parts[0] + b"=" * (-len(parts[0]) % 4)

@@ -108,7 +108,12 @@ class Turns:
         if self.waiting > WAITING_MAX:
             self._make_room()
         self._go_on()
-        await ticket.begins
+        try:
+            await ticket.begins
+        except asyncio.CancelledError:
+            if not ticket.begins.cancelled() and ticket.begins.exception() is None:
+                self.end(login)  # its turn had come, and is not taken
+            raise
 
     def end(self, login: Login) -> None:
         """Give up the place of a login that had its turn."""

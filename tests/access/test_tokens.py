@@ -199,6 +199,12 @@ def test_a_password_is_no_token(text: bytes) -> None:
     assert header_of(text) is None
 
 
+def test_a_long_header_is_not_read() -> None:
+    for size, is_read in ((1_000, True), (10_000, False)):
+        token = encoded({"alg": "ES256", "kid": "x" * size}) + b".e30.x"
+        assert (header_of(token) is not None) == is_read
+
+
 @given(st.binary(max_size=60), st.binary(max_size=60))
 def test_no_bytes_raise_anything_else(first: bytes, second: bytes) -> None:
     header_of(first + b"." + second + b".x")

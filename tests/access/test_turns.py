@@ -175,6 +175,18 @@ async def test_a_task_that_is_cancelled_while_it_waits_takes_no_turn() -> None:
     assert await line.run_all() == ["first", "last"]
 
 
+async def test_a_turn_that_came_to_a_cancelled_task_is_given_on() -> None:
+    line = Line()
+    first = Login("anna", b"", address=HOME)
+    await line.turns.begin(first)
+    cancelled = line.add("cancelled")
+    await line.settle()
+    line.turns.end(first)  # the turn is the second's, which does not run before it is cancelled
+    cancelled.cancel()
+    line.add("last")
+    assert await line.run_all() == ["last"]
+
+
 async def test_what_is_stopped_begins_nothing() -> None:
     line = Line()
     line.turns.stop()
