@@ -56,11 +56,11 @@ class Checks:
             Busy, Abandoned: it was not called.
         """
         await self._turns.begin(login)
-        try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
-        finally:
-            self._turns.end(login)
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
+        # The thread goes on also where the task that waits for it is cancelled: so does the turn.
+        running.add_done_callback(lambda _: self._turns.end(login))
+        return await asyncio.shield(running)
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
         """Let what was answered count for who guesses, and for who is known.

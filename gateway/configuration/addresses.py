@@ -95,6 +95,19 @@ class HostAndPort(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
+class HostName(Quantity):
+    """A name under which a browser asks for the page, without scheme and port."""
+
+    def value_of(self, written: object) -> str:
+        if not isinstance(written, str) or _HOST_NAME.fullmatch(written) is None:
+            raise refusal('a host name without scheme and port, like "gateway.example"')
+        return written.lower().rstrip(".")
+
+    def schema(self) -> dict[str, Any]:
+        return _text(r"[A-Za-z0-9.-]{1,253}")
+
+
+@dataclass(frozen=True, slots=True)
 class FilePath(Quantity):
     """A path; a relative one counts from the directory in which the command was started."""
 

@@ -28,6 +28,10 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "tls": "The certificate of TLS at this listener: MQTT over TLS, or WSS.",
         "max_connections": "This listener's share of [mqtt] max_connections.",
     },
+    "queues": {
+        "client": 'The clients whose queues these are; "*" stands for any characters.',
+        "when_full": "What happens at max_mqueue_len or max_mqueue_bytes.",
+    },
     "mqtt": {
         "max_inflight": "QoS 1 and 2 messages in flight to one client; 0: up to 65535.",
         "max_mqueue_len": "Messages that wait for one session.",
@@ -112,5 +116,12 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "api": {
         "bind": "Address at which the status page listens.",
         "port": "TCP port of the status page; 0 takes any free one.",
+        "hosts": "Names under which browsers ask for the page, beside this machine's own.",
+        "viewers": "Users who may see the page and read the REST interface.",
+        "operators": "Users who may do what viewers may, and what operators may.",
+        "administrators": "Users who may do everything.",
+        "tokens_file": "File of the tokens that programs present: oncegate api-token.",
+        "allow_anonymous_network": "Shows the page to everyone on the network, without a login.",
+        "tls": "The certificate of HTTPS.",
     },
 }

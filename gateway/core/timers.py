@@ -21,7 +21,8 @@ class TimerKind(Enum):
     RETAINED = 5
     SLOW_READER = 6
     WILL_DELAY = 7
-    CREDENTIALS = 8
+    PUT_OFF = 8
+    CREDENTIALS = 9
 
 
 class Timer:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.access.certificates import CertificateError
+from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
 from gateway.hooks.dispatch import Hooks
@@ -101,7 +102,12 @@ class Running:
             self.listening.certificates,
             rules,
         )
-        self.control = Control(event_loop, self.status.current, self.reloading.reload)
+        self.control = Control(
+            event_loop,
+            self.status.current,
+            self.reloading.reload,
+            load_key(configuration.gateway.data_dir),
+        )
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
 

@@ -140,3 +140,10 @@ def test_what_needs_a_look_is_counted_and_comes_first(gateway: Gateway) -> None:
         Level.ATTENTION,
         Level.INFORMATION,
     ]
+
+
+def test_the_page_s_own_certificate_needs_a_look_when_it_ends(gateway: Gateway) -> None:
+    verdict = verdict_of(gateway.overview(), None, "server.pem: expires in 5 days: renew it")
+    assert verdict.level is Level.ATTENTION
+    sentence = "This page's certificate: server.pem: expires in 5 days: renew it."
+    assert sentence in [notice.sentence for notice in verdict.notices]

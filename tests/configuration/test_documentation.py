@@ -13,13 +13,14 @@ from gateway.configuration.description import text_of
 from gateway.configuration.jwt import Jwt
 from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
-from gateway.configuration.tls import Tls
+from gateway.configuration.tls import PageTls, Tls
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # A table within another has a part of its own.
 TABLES_WITHIN = {
     "### TLS at a listener": "tls",
+    "### TLS at the page": "page_tls",
     "### Tokens of an identity provider": "jwt",
     "### Users in a database": "mysql",
 }
@@ -52,6 +53,7 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
             for key in fields_of(section_at(section))
         }
         | {("tls", key.name): key for key in fields_of(Tls)}
+        | {("page_tls", key.name): key for key in fields_of(PageTls)}
         | {("jwt", key.name): key for key in fields_of(Jwt)}
         | {("mysql", key.name): key for key in fields_of(Mysql)}
         | {

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any, Final
 
 from gateway.access.authentication import Authenticator
 from gateway.access.login import Login
@@ -12,6 +13,9 @@ from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
 from gateway.server.event_loop.exchanges import Exchanges
+
+PAGE: Final = "page"
+"""The listener of a login at the status page, for queries that depend on it."""
 
 
 class Authentications:
@@ -27,7 +31,7 @@ class Authentications:
         self._authenticator = authenticator
         self._answered = answered
         self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._exchanges = Exchanges()
         self._delayed_counted = 0
 
@@ -123,6 +127,21 @@ class Authentications:
             self.forget(connection)
         self._broker.authenticated(connection, answer, self._loop.time())
         self._answered(connection)
+
+    async def check_page_login(
+        self, username: str, password: bytes, address: str
+    ) -> AuthenticationAnswer:
+        """Answer whether the password is the user's, for a person at the status page.
+
+        It waits its turn with the passwords of clients, and guessing is slowed as theirs is.
+        `address` is where the person is, with a port, as connections have it.
+        """
+        login = Login(username, password, listener=PAGE, address=address)
+        check = self._loop.create_task(self._authenticator.check(login))
+        self._tasks.add(check)
+        check.add_done_callback(self._tasks.discard)
+        # Who goes away before the answer has guessed all the same.
+        return await asyncio.shield(check)
 
 
 def _login_of(request: AuthenticationRequest) -> Login:
