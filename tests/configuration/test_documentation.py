@@ -28,7 +28,7 @@ TABLES_WITHIN = {
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
     r"|`100`, or `max_awaiting_rel` .*"
-    r"|(half|a \d+(th|nd)) of the file system.*"
+    r"|(half|an? \d+(th|nd)) of the file system.*"
 )
 
 

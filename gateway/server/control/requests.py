@@ -15,6 +15,8 @@ from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
 from gateway.core.records.kinds import CloseReason, Observation
+from gateway.server.bans import Bans
+from gateway.server.control.ban_requests import BanRequests
 from gateway.server.control.people import People
 from gateway.server.control.refused import Refused, text_of
 from gateway.server.control.sockets import ControlSocket, refusal_of
@@ -27,7 +29,7 @@ ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader")
-READING = frozenset({"status", "sessions", "session", "reports", "authenticate", "user"})
+READING = frozenset({"status", "sessions", "session", "reports", "bans", "authenticate", "user"})
 """What `status.sock` takes: nothing of it changes anything."""
 
 OBSERVABLE = {
@@ -47,8 +49,10 @@ class Control:
         status: Callable[[], Awaitable[Answer]],
         reload: Callable[[], dict[str, Any]],
         version_key: bytes,
+        bans: Bans,
     ) -> None:
         """`version_key` makes the versions of passwords: see `People`."""
+        ban_requests = BanRequests(bans)
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
@@ -62,6 +66,9 @@ class Control:
             "kick": self._kick,
             "drop": self._drop,
             "reload": lambda _: self._reload(),
+            "ban": ban_requests.ban,
+            "bans": ban_requests.listed,
+            "lift_ban": ban_requests.lift,
             "report": self._report,
             "reports": self._all_reports,
             "authenticate": people.authenticate,
