@@ -1,11 +1,16 @@
 """What all tests share: whether they run against the core as source or compiled."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
 
 from gateway.server.host.compiled import COMPILED
+
+if TYPE_CHECKING:
+    from tests.peers.mariadb import MariaDB
 
 TESTS = Path(__file__).resolve().parent
 # What `make test-compiled` runs.
@@ -52,3 +57,13 @@ def pytest_report_header(config: pytest.Config) -> str:
     if config.getoption("--compiled") and not COMPILED:
         raise pytest.UsageError("--compiled, but gateway.core is plain Python: run make test")
     return f"gateway.core: {'compiled' if COMPILED else 'plain Python'}"
+
+
+@pytest.fixture(scope="session")
+def mariadb(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[MariaDB]":
+    """A database server for all tests that want one: it takes some seconds to make."""
+    from tests.peers.mariadb import MariaDB  # noqa: PLC0415 - most tests do without
+
+    made = MariaDB(tmp_path_factory.mktemp("mariadb"))
+    yield made
+    made.stop()

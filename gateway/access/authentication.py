@@ -1,33 +1,27 @@
 """The one entry to this room: is this client who it claims to be?
 
-A user name with a password is one question. Enhanced authentication (5.0 section 4.12) is an
-exchange of its own for each connection, with as many steps as its method wants. Every answer is
-awaited, because a check may take its time in a thread or ask another process; nothing here waits
-for a client. How many may ask at the same time, and for how long, is up to the server.
+Sources of users are asked in order, and the first that knows the user, or the kind of what the
+client brought, answers; see decision 90. Enhanced authentication (5.0 section 4.12) is an exchange
+of its own for each connection, by a method that belongs to one source. Every answer is awaited,
+because a check may take its time in a thread or ask another process. Guessing is slowed here
+(gateway/access/guesses.py); how many exchanges may be open, and for how long, is up to the server.
 """
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from typing import Protocol
 
-from gateway.access.decoys import decoy_keys_of
+from gateway.access.checks import Checks
+from gateway.access.guesses import Guesses
+from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
-from gateway.access.scram import METHOD, ScramExchange
-from gateway.access.scram_keys import ScramKeys
+from gateway.access.turns import Busy
+from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
-from gateway.threads import give_way
-
-PASSWORD_CHECKS_MAX = 2
-"""Passwords checked at a time: each takes a core and tens of MiB for as long as it lasts."""
+from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
-class Exchange:
+class Exchange(Protocol):
     """One client's enhanced authentication: answers to what it sends, in order."""
-
-    def __init__(self, scram: ScramExchange, still_holds: Callable[[str], bool]) -> None:
-        self._scram = scram
-        self._still_holds = still_holds
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
         """Answer the authentication data of CONNECT or of the next AUTH.
@@ -35,87 +29,105 @@ class Exchange:
         The answer's reason code is 0 (accepted, with the user's name), 0x18 (the client has to
         answer its data) or 0x80 and above (refused; the exchange is over).
         """
-        answer = self._scram.step(data)
-        if answer.username is not None and not self._still_holds(answer.username):
-            return AuthenticationAnswer(
-                BAD_USER_NAME_OR_PASSWORD, None, None, "the password was changed meanwhile"
-            )
-        return answer
+
+
+class Source(Protocol):
+    """Where users stand."""
+
+    @property
+    def methods(self) -> Sequence[str]:
+        """The methods of enhanced authentication that are this source's."""
+
+    @property
+    def has_passwords(self) -> bool:
+        """Whether it checks passwords."""
+
+    @property
+    def problem(self) -> str | None:
+        """What keeps it from answering now, for people; None: nothing is known to."""
+
+    async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
+        """Answer a login; None: it is not about a user of this source.
+
+        Raises Busy and Abandoned.
+        """
+
+    def waste(self, login: Login) -> None:
+        """Work, in a thread, as long as the check of a user's password takes."""
+
+    def begin(self, login: Login, checks: Checks) -> Exchange:
+        """Begin an exchange by one of `methods`."""
+
+    def close(self) -> None:
+        """Ask nothing more of what is elsewhere."""
 
 
 class Authenticator:
-    """Checks clients against the users of the password file; None: there are no users."""
+    """Checks clients against sources of users; without any there are no users."""
 
-    def __init__(self, users: PasswordFile | None, decoy_key: bytes) -> None:
-        self._users = users
-        self._decoy_key = decoy_key
-        # Clients that are let in already come first: on two cores, two checks take all of both.
-        self._checks = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "password", initializer=give_way)
+    def __init__(self, sources: Sequence[Source] = ()) -> None:
+        self._sources = sources
+        self._by_method = {method: each for each in sources for method in each.methods}
+        self._with_passwords = next((each for each in sources if each.has_passwords), None)
+        self._file = next((each for each in sources if isinstance(each, FileUsers)), None)
+        self.checks = Checks(Guesses())
 
     @property
     def has_users(self) -> bool:
-        """There are passwords to check user names against."""
-        return self._users is not None
+        """There is something to check user names against."""
+        return bool(self._sources)
 
     @property
     def methods(self) -> list[str]:
         """The methods of enhanced authentication for `begin`."""
-        # Offered also while no user has SCRAM keys: what is offered must not depend on users.
-        return [] if self._users is None else [METHOD]
+        return list(self._by_method)
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps sources from answering now."""
+        return [each.problem for each in self._sources if each.problem is not None]
 
     @property
     def users(self) -> PasswordFile | None:
-        """The users of this moment."""
-        return self._users
+        """The users of the password file at this moment; None: there is no file."""
+        return None if self._file is None else self._file.file
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Take these for the users, from the next answer on.
+        """Take these for the users of the file: see `FileUsers.replace`."""
+        assert self._file is not None, "the core was made without users"
+        return self._file.replace(users)
 
-        Returns:
-            The users whose password does not hold any more; None: nothing is different.
+    async def check(self, login: Login) -> AuthenticationAnswer:
+        """Answer whether a client that sent a password is the user that it names.
+
+        Raises:
+            Abandoned: the client does not wait for the answer any more.
         """
-        assert self._users is not None, "the core was made without users"
-        before, self._users = self._users, users
-        return users.revoked_since(before) if users.differs_from(before) else None
+        try:
+            answer = await self._answer_of(login)
+        except Busy:
+            detail = "too many logins wait to be checked"
+            return AuthenticationAnswer(SERVER_BUSY, None, None, detail)
+        self.checks.remember(login, answer)
+        return answer
 
-    async def check_password(self, username: str, password: bytes) -> AuthenticationAnswer:
-        """Answer whether the password is the user's."""
-        users = self._users
-        if users is not None:
-            # Argon2 costs tens of milliseconds on purpose: not on the loop's thread.
-            check = asyncio.get_running_loop().run_in_executor
-            if await check(self._checks, users.verify, username, password):
-                now = self._users
-                if now is None or not now.has_same_entry(users, username):
-                    # Changed while it was checked: what was right then may not be any more.
-                    return await self.check_password(username, password)
-                return AuthenticationAnswer(0, None, username)
+    async def _answer_of(self, login: Login) -> AuthenticationAnswer:
+        for source in self._sources:
+            answer = await source.check(login, self.checks)
+            if answer is not None:
+                return answer
+        if self._with_passwords is not None:
+            # A name that does not exist costs what one costs that does: time does not show which.
+            await self.checks.run(login, self._with_passwords.waste, login)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    def begin(self, method: str, login: Login) -> Exchange:
+        """Begin an exchange by one of `methods`; its steps raise Busy and Abandoned as well."""
+        assert method in self._by_method, f"{method!r} is not among {self.methods}"
+        return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
         """Check nothing more; what is being checked ends by itself."""
-        self._checks.shutdown(wait=False, cancel_futures=True)
-
-    def begin(self, method: str) -> Exchange:
-        """Begin an exchange by one of `methods`."""
-        assert method == METHOD, f"{method!r} is not among {self.methods}"
-        began_with = self._users
-
-        def still_holds(username: str) -> bool:
-            now = self._users
-            return (
-                now is not None
-                and began_with is not None
-                and (now.has_same_entry(began_with, username))
-            )
-
-        return Exchange(ScramExchange(self._scram_keys_of), still_holds)
-
-    def _scram_keys_of(self, username: str) -> ScramKeys:
-        users = self._users
-        assert users is not None
-        # Made for every name, so that the time taken does not show which exist.
-        decoy = decoy_keys_of(
-            username, key=self._decoy_key, iterations=users.usual_scram_iterations
-        )
-        return users.scram_keys_of(username) or decoy
+        self.checks.close()
+        for source in self._sources:
+            source.close()

@@ -3,9 +3,11 @@
     # comments and empty lines are kept apart from users
     sensor-1:$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$...
     sensor-2:{SCRAM-SHA-256}15000:c2FsdHNhbHQ=:StoredKey:ServerKey
+    sensor-3:$7$101$c2FsdHNhbHQ=$...
 
 An Argon2id hash serves clients that send their password. SCRAM keys serve those as well as clients
-that prove that they know it (gateway/access/scram.py).
+that prove that they know it (gateway/access/scram.py). `$6$` and `$7$` are Mosquitto's
+(gateway/access/mosquitto_passwords.py).
 
 `verify` costs tens of milliseconds of CPU and 19 MiB of memory on purpose: its caller runs it in a
 thread. Passwords themselves are never kept, shown or logged.
@@ -13,7 +15,6 @@ thread. Passwords themselves are never kept, shown or logged.
 
 import hmac
 import os
-import re
 import secrets
 import stat
 from collections import Counter
@@ -22,40 +23,49 @@ from functools import cache
 from pathlib import Path
 
 import argon2
-from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+from argon2.exceptions import VerificationError, VerifyMismatchError
 
 from gateway.access import scram_keys
-from gateway.access.errors import AccessFileError
-from gateway.access.saslprep import Unprepared, prepared_of
-from gateway.access.scram_keys import ScramKeys, ScramKeysError
+from gateway.access.mosquitto_passwords import HASH_BYTES, MosquittoHash
+from gateway.access.password_lines import (
+    Entry,
+    PasswordFileError,
+    parse,
+    refuse_password,
+    refuse_unprepared,
+    refuse_username,
+)
+from gateway.access.saslprep import Unprepared
+from gateway.access.scram_keys import ScramKeys
 from gateway.files.durable import replace_durably
+
+__all__ = [
+    "PasswordFile",
+    "PasswordFileError",
+    "argon2_matches",
+    "import_users",
+    "refuse_password",
+    "refuse_username",
+    "remove_user",
+    "set_password",
+]
 
 # OWASP's smallest recommendation for Argon2id: a Raspberry Pi checks a password in about 50 ms, and
 # several clients that connect together do not exhaust its memory.
 _HASHER = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-# What a password file from elsewhere may cost for one CONNECT.
-MEMORY_COST_KIB_MAX = 262_144
-TIME_COST_MAX = 20
 FILE_BYTES_MAX = 16 << 20
-USERNAME_BYTES_MAX = 1024
-PASSWORD_BYTES_MAX = 65_535
-
-_USERNAME = re.compile(r"[^:#\x00-\x1f\x7f][^:\x00-\x1f\x7f]*")
-
-
-class PasswordFileError(AccessFileError):
-    """The password file cannot be used; the message names the file, the line and the mend."""
 
 
 class PasswordFile:
     """Users and what is kept of their passwords; immutable once loaded."""
 
-    def __init__(self, entries: Mapping[str, str | ScramKeys]) -> None:
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
         self._entries = dict(entries)
         iterations = Counter(
             entry.iterations for entry in entries.values() if isinstance(entry, ScramKeys)
         )
         self._has_scram_keys = bool(iterations)
+        self._nobodys_hash = _nobodys_hash(entries)
         self.usual_scram_iterations = max(
             iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
         )
@@ -76,9 +86,9 @@ class PasswordFile:
             raise PasswordFileError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
         if mode & stat.S_IWOTH:
             raise PasswordFileError(f"{path}: every user may write to it; mend: chmod 600 {path}")
-        entries: dict[str, str | ScramKeys] = {}
+        entries: dict[str, Entry] = {}
         for number, line in enumerate(content.split(b"\n"), start=1):
-            user_and_entry = _parse(line, f"{path}: line {number}")
+            user_and_entry = parse(line, f"{path}: line {number}")
             if user_and_entry is None:
                 continue
             user, entry = user_and_entry
@@ -86,6 +96,10 @@ class PasswordFile:
                 raise PasswordFileError(f"{path}: line {number}: {user!r} stands here twice")
             entries[user] = entry
         return cls(entries)
+
+    def __contains__(self, username: str) -> bool:
+        """Return whether the file knows the name."""
+        return username in self._entries
 
     @property
     def usernames(self) -> frozenset[str]:
@@ -127,11 +141,15 @@ class PasswordFile:
         """
         entry = self._entries.get(username)
         password_hash = entry if isinstance(entry, str) else _decoy_hash()
-        matches_hash = _matches(password_hash, password)
+        matches_hash = argon2_matches(password_hash, password)
         if self._has_scram_keys:
             keys = entry if isinstance(entry, ScramKeys) else self._nobodys_keys()
             if keys.holds(password):
                 return keys is entry
+        if self._nobodys_hash is not None:
+            mosquitto = entry if isinstance(entry, MosquittoHash) else self._nobodys_hash
+            if mosquitto.holds(password):
+                return mosquitto is entry
         return matches_hash and password_hash is entry
 
     def _nobodys_keys(self) -> ScramKeys:
@@ -141,7 +159,17 @@ class PasswordFile:
         )
 
 
-def _matches(password_hash: str, password: bytes) -> bool:
+def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
+    """Return a hash that costs what most of Mosquitto's do, and that no password has."""
+    hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
+    if not hashes:
+        return None
+    iterations = Counter(entry.iterations for entry in hashes).most_common(1)[0][0]
+    return MosquittoHash(iterations, secrets.token_bytes(12), bytes(HASH_BYTES))
+
+
+def argon2_matches(password_hash: str, password: bytes) -> bool:
+    """Return whether a text is the Argon2 hash of a password."""
     try:
         return _HASHER.verify(password_hash, password)
     except (VerifyMismatchError, VerificationError):
@@ -183,6 +211,36 @@ def set_password(
     return not places
 
 
+def import_users(path: Path, source: Path) -> tuple[int, list[str]]:
+    """Add the users of another password file, Mosquitto's for example, with their hashes.
+
+    Users that `path` has already stay as they are.
+
+    Returns:
+        How many were added, and the names of those that were there.
+
+    Raises:
+        PasswordFileError: one of the files cannot be used; nothing was changed.
+    """
+    there = PasswordFile.load(path).usernames if path.exists() else frozenset[str]()
+    PasswordFile.load(source)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    kept: list[str] = []
+    added = 0
+    for line in source.read_bytes().split(b"\n"):
+        user_and_entry = parse(line, str(source))
+        if user_and_entry is None:
+            continue
+        if user_and_entry[0] in there:
+            kept.append(user_and_entry[0])
+        else:
+            lines.append(line.decode().rstrip("\r"))
+            added += 1
+    if added:
+        _replace(path, "".join(f"{line}\n" for line in lines).encode())
+    return added, kept
+
+
 def remove_user(path: Path, username: str) -> bool:
     """Remove the user; whether there was one."""
     PasswordFile.load(path)
@@ -194,27 +252,11 @@ def remove_user(path: Path, username: str) -> bool:
     return True
 
 
-def refuse_username(username: str) -> None:
-    """Raise PasswordFileError for a name that a line of the file cannot hold."""
-    if _USERNAME.fullmatch(username) is None or len(username.encode()) > USERNAME_BYTES_MAX:
-        raise PasswordFileError(
-            f"{ascii(username)[:60]} cannot be a user name: use 1 to {USERNAME_BYTES_MAX} bytes, "
-            "no colon, no control character, no # in the first place"
-        )
-
-
-def refuse_password(password: bytes) -> None:
-    """Raise PasswordFileError for a password that MQTT cannot carry, or for none."""
-    # [MQTT-3.1.3-11] the password field holds 0 to 65535 bytes.
-    if not 1 <= len(password) <= PASSWORD_BYTES_MAX:
-        raise PasswordFileError(f"a password has 1 to {PASSWORD_BYTES_MAX} bytes")
-
-
 def _scram_keys_of(username: str, password: bytes, iterations: int) -> ScramKeys:
     if not scram_keys.ITERATIONS_MIN <= iterations <= scram_keys.ITERATIONS_MAX:
         allowed = f"{scram_keys.ITERATIONS_MIN} to {scram_keys.ITERATIONS_MAX}"
         raise PasswordFileError(f"{iterations} iterations: allowed are {allowed}")
-    _refuse_unprepared(username)
+    refuse_unprepared(username)
     salt = secrets.token_bytes(scram_keys.SALT_BYTES)
     try:
         return scram_keys.keys_of(password.decode(), salt=salt, iterations=iterations)
@@ -222,50 +264,6 @@ def _scram_keys_of(username: str, password: bytes, iterations: int) -> ScramKeys
         raise PasswordFileError("a password for SCRAM has to be text in UTF-8") from None
     except Unprepared as unprepared:
         raise PasswordFileError(f"SCRAM cannot use this password: {unprepared}") from None
-
-
-def _refuse_unprepared(username: str) -> None:
-    # Clients send the prepared form (RFC 5802 section 5.1): another one would never be found.
-    try:
-        prepared = prepared_of(username, stored=True)
-    except Unprepared as unprepared:
-        raise PasswordFileError(f"SCRAM cannot use this user name: {unprepared}") from None
-    if prepared != username:
-        raise PasswordFileError(f"SCRAM knows {username!r} as {prepared!r}: use that name")
-
-
-def _parse(line: bytes, place: str) -> tuple[str, str | ScramKeys] | None:
-    try:
-        text = line.decode().rstrip("\r")
-    except UnicodeDecodeError:
-        raise PasswordFileError(f"{place}: is not UTF-8") from None
-    if not text.strip() or text.startswith("#"):
-        return None
-    user, colon, password_hash = text.partition(":")
-    if not colon or _USERNAME.fullmatch(user) is None:
-        raise PasswordFileError(f"{place}: is not USER:HASH; write it with: oncegate passwd")
-    if password_hash.startswith(scram_keys.PREFIX):
-        return user, _parsed_keys(user, password_hash, place)
-    try:
-        parameters = argon2.extract_parameters(password_hash)
-    except InvalidHashError:
-        mend = "write it again with: oncegate passwd"
-        raise PasswordFileError(f"{place}: no Argon2 hash stands after {user!r}; {mend}") from None
-    if parameters.memory_cost > MEMORY_COST_KIB_MAX or parameters.time_cost > TIME_COST_MAX:
-        limits = f"at most m={MEMORY_COST_KIB_MAX}, t={TIME_COST_MAX}"
-        raise PasswordFileError(f"{place}: the hash of {user!r} costs too much to check: {limits}")
-    return user, password_hash
-
-
-def _parsed_keys(user: str, entry: str, place: str) -> ScramKeys:
-    try:
-        _refuse_unprepared(user)
-        return scram_keys.parse(entry)
-    except PasswordFileError as error:
-        raise PasswordFileError(f"{place}: {error}") from None
-    except ScramKeysError as error:
-        mend = "write it again with: oncegate passwd --scram"
-        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {mend}") from None
 
 
 def _replace(path: Path, content: bytes) -> None:

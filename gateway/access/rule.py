@@ -53,10 +53,19 @@ class Who:
     """True: any proven user; False: a client without one."""
     members: frozenset[str] | None = None
     """The users of a group."""
+    group: str | None = None
+    """Its name: a token may make more users members."""
     client: ClientPattern | None = None
     listener: ClientPattern | None = None
 
-    def is_about(self, *, username: str | None, client_id: str, listener: str) -> bool:
+    def is_about(
+        self,
+        *,
+        username: str | None,
+        client_id: str,
+        listener: str,
+        groups: frozenset[str] = frozenset(),
+    ) -> bool:
         """Return whether a rule is about this client.
 
         A listener that is not known (after a start, until the client of a stored session is back)
@@ -67,7 +76,7 @@ class Who:
             return False
         if self.named is not None and (username is not None) != self.named:
             return False
-        if self.members is not None and username not in self.members:
+        if self.members is not None and not (username in self.members or self.group in groups):
             return False
         if self.client is not None and not self.client.matches(client_id):
             return False

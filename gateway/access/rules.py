@@ -138,7 +138,9 @@ class FileRules(AccessRules):
         return [
             number
             for number in numbers
-            if rules[number].who.is_about(username=username, client_id=client_id, listener=listener)
+            if rules[number].who.is_about(
+                username=username, client_id=client_id, listener=listener, groups=client.groups
+            )
         ]
 
     def _made_for(self, client: Client) -> _Rights:

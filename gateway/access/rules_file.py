@@ -202,6 +202,7 @@ class _Parser:
             None if user == "*" else user,
             named,
             None if group is None else frozenset(self._groups[group]),
+            group,
             None if client is None else ClientPattern(client),
             None if listener is None else ClientPattern(listener),
         )

@@ -58,7 +58,8 @@ class ScramExchange:
         self._server_nonce = server_nonce or secrets.token_urlsafe(SERVER_NONCE_BYTES)
         self._receive: Callable[[str], AuthenticationAnswer] | None = self._receive_first
         self._was_invited = False
-        self._username = ""
+        self.username = ""
+        """Whom the client claims to be; empty until its client-first was read."""
         self._keys: ScramKeys
         self._gs2_header = ""
         self._nonce = ""
@@ -100,10 +101,10 @@ class ScramExchange:
             raise _Refused(
                 f"the nonce is not 1 to {CLIENT_NONCE_CHARACTERS_MAX} printable characters"
             )
-        self._username = _username_of(attributes[0][2:])
-        if authzid and (authzid[:2] != "a=" or _username_of(authzid[2:]) != self._username):
+        self.username = _username_of(attributes[0][2:])
+        if authzid and (authzid[:2] != "a=" or _username_of(authzid[2:]) != self.username):
             raise _Refused("the authorization identity is not the user: no user acts for another")
-        self._keys = self._keys_of(self._username)
+        self._keys = self._keys_of(self.username)
         self._gs2_header = f"{flag},{authzid},"
         self._nonce = client_nonce + self._server_nonce
         salt = base64.b64encode(self._keys.salt).decode()
@@ -141,7 +142,7 @@ class ScramExchange:
             )
         server_signature = hmac.digest(self._keys.server_key, signed, "sha256")
         data = b"v=" + base64.b64encode(server_signature)
-        return AuthenticationAnswer(0, data, self._username)
+        return AuthenticationAnswer(0, data, self.username)
 
 
 def _gs2_parts_of(message: str) -> tuple[str, str, str]:

@@ -83,7 +83,20 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
             PasswordFile.load(configuration.access.password_file)
         except PasswordFileError as error:
             yield str(error)
+    yield from _mistakes_in_sources(configuration)
     yield from _mistakes_in_certificates(configuration)
+
+
+def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
+    """Yield why a source of users beside the password file cannot be used now."""
+    from gateway.access.errors import AccessFileError
+    from gateway.server.starting import other_sources_of
+
+    try:
+        for source in other_sources_of(configuration).values():
+            source.close()
+    except AccessFileError as error:
+        yield str(error)
 
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:

@@ -13,7 +13,9 @@ from gateway.cli.options import ConfigOption, configuration_of
 
 def passwd(
     file: Annotated[Path, typer.Argument(help="The password file; made where it is missing.")],
-    user: Annotated[str, typer.Argument(help="The name that the client gives.")],
+    user: Annotated[
+        str | None, typer.Argument(help="The name that the client gives. Not with --import.")
+    ] = None,
     password_stdin: Annotated[
         bool,
         typer.Option("--password-stdin", help="Read the password from the first line of stdin."),
@@ -36,9 +38,13 @@ def passwd(
     remove: Annotated[
         bool, typer.Option("--remove", help="Take the user out of the file.")
     ] = False,
+    source: Annotated[
+        Path | None,
+        typer.Option("--import", help="Add the users of Mosquitto's password file, as they are."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Set a user's password, or take the user out.
+    """Set a user's password, take the user out, or import Mosquitto's users.
 
     The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0), and is
     replaced as a whole. Name it in the configuration as password_file in the section access, and
@@ -53,28 +59,60 @@ def passwd(
         oncegate passwd passwords cellar --scram
 
         oncegate passwd passwords cellar --remove
+
+        oncegate passwd passwords --import /etc/mosquitto/passwd
     """
-    from gateway.access.passwords import (
-        PasswordFileError,
-        refuse_username,
-        remove_user,
-        set_password,
-    )
+    from gateway.access.password_lines import PasswordFileError
 
     if config is not None:
         configuration_of(config)
+    if (user is None) == (source is None):
+        raise CommandFailed("expected a USER or --import FILE, one of them", exit_code=EXIT_USAGE)
+    if source is not None and (scram or remove or password_stdin or iterations is not None):
+        raise CommandFailed("--import goes with no other option", exit_code=EXIT_USAGE)
     scram_iterations = _scram_iterations(iterations, scram=scram)
     try:
-        refuse_username(user)
-        if remove:
-            if not remove_user(file, user):
-                raise CommandFailed(f"{file}: there is no user {user!r}")
-            print(f"{user} is no longer in {file}")
-            return
-        password = _password(from_stdin=password_stdin)
-        is_new = set_password(file, user, password, scram_iterations=scram_iterations)
+        if user is None:
+            assert source is not None
+            print(_imported(file, source))
+        elif remove:
+            _remove(file, user)
+        else:
+            _set(file, user, scram_iterations, from_stdin=password_stdin)
     except PasswordFileError as error:
         raise CommandFailed(str(error)) from None
+
+
+def _imported(file: Path, source: Path) -> str:
+    """Add the users of another file; return what there is to say about it."""
+    from gateway.access.passwords import import_users
+
+    added, kept = import_users(file, source)
+    sentence = f"{added} users added to {file}"
+    if kept:
+        sentence += f"; {len(kept)} were there and stay as they are: {', '.join(kept)}"
+    return (
+        f"{sentence}\n"
+        "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new one "
+        f"in time, with oncegate passwd {file} USER"
+    )
+
+
+def _remove(file: Path, user: str) -> None:
+    from gateway.access.passwords import refuse_username, remove_user
+
+    refuse_username(user)
+    if not remove_user(file, user):
+        raise CommandFailed(f"{file}: there is no user {user!r}")
+    print(f"{user} is no longer in {file}")
+
+
+def _set(file: Path, user: str, scram_iterations: int | None, *, from_stdin: bool) -> None:
+    from gateway.access.passwords import refuse_username, set_password
+
+    refuse_username(user)
+    password = _password(from_stdin=from_stdin)
+    is_new = set_password(file, user, password, scram_iterations=scram_iterations)
     print(f"{'added' if is_new else 'changed'}: {user} in {file}")
 
 

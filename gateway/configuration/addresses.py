@@ -214,7 +214,10 @@ class UploadTarget(Quantity):
         )
         if not isinstance(written, str):
             raise refusal(allowed)
-        parts = urlsplit(written)
+        try:
+            parts = urlsplit(written)
+        except ValueError:  # a bracket without its partner
+            raise refusal(allowed) from None
         if parts.scheme not in _UPLOAD_SCHEMES or not (parts.netloc or parts.path.strip("/")):
             raise refusal(allowed)
         if parts.scheme == "file" and (parts.netloc or not parts.path.startswith("/")):

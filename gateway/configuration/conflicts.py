@@ -31,7 +31,7 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
     if not {"mqtt", "bridge"} & {*wrong} and configuration.bridge.broker is None:
         yield from _limits_for_the_bridge(configuration)
     asks = not all(each.anonymous or each.demands_users for each in configuration.listeners)
-    if "access" not in wrong and configuration.access.password_file is None and asks:
+    if "access" not in wrong and not configuration.access.sources and asks:
         yield "[access] password_file where a listener has anonymous = false"
     if not {"access", "api"} & {*wrong}:
         yield from _users_of_the_page(configuration)

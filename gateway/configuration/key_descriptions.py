@@ -109,6 +109,9 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "access": {
         "password_file": "File of users, written by `oncegate passwd`.",
         "rules_file": "File of access rules: who may publish and subscribe to what.",
+        "order": "The order in which sources of users are asked.",
+        "jwt": "Tokens of an identity provider as proof of who a client is.",
+        "mysql": "Users in a database of MySQL or MariaDB.",
     },
     "hooks": {
         "module": "Python module that observes the broker.",

@@ -18,13 +18,19 @@ from gateway.configuration.addresses import (
     TopicFilter,
     UploadTarget,
 )
-from gateway.keys.quantities import Duration, Items, Size, Text, Whole
+from gateway.configuration.jwt import Jwt
+from gateway.configuration.mysql import Mysql
+from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
 from gateway.keys.section import Section
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
 CONTROL_SOCKET, STATUS_SOCKET = "control.sock", "status.sock"
 
+SOURCES = ("jwt", "password_file", "mysql")
+"""Where users can stand, in the order in which they are asked unless it is given: what costs
+little first."""
+SOURCE = Text("|".join(SOURCES), f"the keys of sources, {', '.join(SOURCES)}")
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
 Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]
 
@@ -112,6 +118,21 @@ class Access(Section):
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
+    order: Annotated[tuple[Annotated[str, SOURCE], ...], Items(1)] = SOURCES
+    jwt: Jwt | None = None
+    mysql: Mysql | None = None
+
+    def check(self) -> None:
+        if len({*self.order}) < len(self.order):
+            raise refusal("an order in which each source stands once")
+        for source in SOURCES:
+            if getattr(self, source) is not None and source not in self.order:
+                raise refusal(f'"{source}" in order, or no {source}')
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of users that there are, in the order in which they are asked."""
+        return tuple(source for source in self.order if getattr(self, source) is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ many as its method wants: each AUTH of the client is one.
 from gateway.core.limits import QUEUE_PAGE_MESSAGES
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery
-from gateway.core.sessions.session import Session
+from gateway.core.sessions.session import NO_GROUPS, Session
 
 
 class PageRequest:
@@ -66,7 +66,13 @@ class AuthenticationAnswer:
     """
 
     def __init__(
-        self, reason_code: int, data: bytes | None, username: str | None, detail: str = ""
+        self,
+        reason_code: int,
+        data: bytes | None,
+        username: str | None,
+        detail: str = "",
+        lifetime_seconds: float | None = None,
+        groups: frozenset[str] = NO_GROUPS,
     ) -> None:
         self.reason_code = reason_code
         self.data = data
@@ -75,6 +81,10 @@ class AuthenticationAnswer:
         self.detail = detail
         """What was wrong with a client that was refused: for the log, and for the reason string
         when it was connected already."""
+        self.lifetime_seconds = lifetime_seconds
+        """How long a client that was accepted may stay; None: without limit."""
+        self.groups = groups
+        """Groups of the access rules whose member it is, beside those of the rules' file."""
 
 
 class Effects:

@@ -22,6 +22,7 @@ class TimerKind(Enum):
     SLOW_READER = 6
     WILL_DELAY = 7
     PUT_OFF = 8
+    CREDENTIALS = 9
 
 
 class Timer:

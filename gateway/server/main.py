@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from gateway.access.authentication import Authenticator
 from gateway.access.certificates import CertificateError
 from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
@@ -26,11 +25,13 @@ from gateway.server.reloading import ReadConfiguration, Reloading
 from gateway.server.rights import rules_of, users_known
 from gateway.server.starting import (
     apply_rights,
+    authenticator_of,
     begin_run,
     broker_of,
     give_bridge_its_sessions,
     identity_of,
     opened_of,
+    other_sources_of,
     store_of,
     users_of,
 )
@@ -52,7 +53,7 @@ async def serve(
 
     Raises:
         DataDirectoryInUse: another broker has the data directory.
-        PasswordFileError, RulesFileError: the users, or the access rules, cannot be used.
+        AccessFileError: the users, or the access rules, cannot be used.
         CertificateError: a listener's certificate cannot be used.
         StoreFailed: a commit failed; nothing untrue has been sent.
         OSError: an address cannot be listened on.
@@ -117,10 +118,11 @@ class Running:
         return_large_blocks()
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
+        others = other_sources_of(configuration)
         store = store_of(configuration)
         opened = opened_of(store, configuration)
         boot = secrets.token_bytes(8)
-        authenticator = Authenticator(users, load_key(configuration.gateway.data_dir))
+        authenticator = authenticator_of(configuration, users, others)
         broker = broker_of(configuration, opened, boot, authenticator)
         event_loop = EventLoop(broker, store, opened.recovered, configuration.limits, authenticator)
         identity = identity_of(configuration, opened, boot)

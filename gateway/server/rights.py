@@ -32,7 +32,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
     path = configuration.access.rules_file
     if path is not None:
         return load(path)
-    if configuration.access.password_file is None and not _proves_users(configuration):
+    if not configuration.access.sources and not _proves_users(configuration):
         return None
     if all(_is_open(listener) for listener in configuration.listeners):
         return None
@@ -45,7 +45,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
 def bridge_user_of(configuration: Configuration) -> str | None:
     """Return the user as whom the bridge connects to this broker; None: as none, or elsewhere."""
     bridge = configuration.bridge
-    if configuration.access.password_file is None:
+    if not configuration.access.sources:
         return None
     if bridge.broker is not None and not is_loopback(host_and_port_of(bridge.broker)[0]):
         return None
@@ -53,8 +53,9 @@ def bridge_user_of(configuration: Configuration) -> str | None:
 
 
 def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
-    """Return all users that there are; None: a certificate may name others."""
-    return None if users is None or _proves_users(configuration) else users.usernames
+    """Return all users that there are; None: a certificate or another source may name others."""
+    others = {*configuration.access.sources} - {"password_file"}
+    return None if users is None or others or _proves_users(configuration) else users.usernames
 
 
 def _proves_users(configuration: Configuration) -> bool:

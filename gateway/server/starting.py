@@ -5,9 +5,11 @@ import logging
 import re
 from importlib.metadata import version
 
-from gateway.access.authentication import Authenticator
+from gateway.access.authentication import Authenticator, Source
+from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
+from gateway.access.users import FileUsers
 from gateway.configuration import Configuration, gateway_id
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
@@ -39,6 +41,36 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
     """
     path = configuration.access.password_file
     return None if path is None else PasswordFile.load(path)
+
+
+def other_sources_of(configuration: Configuration) -> dict[str, Source]:
+    """Return the sources of users beside the password file, by their keys in `[access]`.
+
+    Raises:
+        AccessFileError: a file of theirs cannot be used.
+    """
+    access = configuration.access
+    sources: dict[str, Source] = {}
+    if access.jwt is not None:
+        from gateway.server.sources import token_users_of  # noqa: PLC0415 - it stands on an extra
+
+        sources["jwt"] = token_users_of(access.jwt)
+    if access.mysql is not None:
+        from gateway.server.database_source import database_users_of  # noqa: PLC0415 - so does it
+
+        sources["mysql"] = database_users_of(access.mysql)
+    return sources
+
+
+def authenticator_of(
+    configuration: Configuration, users: PasswordFile | None, others: dict[str, Source]
+) -> Authenticator:
+    """Return what checks clients: the sources of users that are configured, in their order."""
+    sources = dict(others)
+    if users is not None:
+        key = load_key(configuration.gateway.data_dir)
+        sources["password_file"] = FileUsers(users, key)
+    return Authenticator([sources[name] for name in configuration.access.sources])
 
 
 def store_of(configuration: Configuration) -> Store:

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.authentication import Authenticator
+from gateway.access import turns
+from gateway.access.authentication import Authenticator, Exchange
+from gateway.access.checks import Checks
+from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile, PasswordFileError, remove_user, set_password
+from gateway.access.users import FileUsers
+from gateway.core.effects import AuthenticationAnswer
 from gateway.threads import BACKGROUND_NICENESS
 from tests.access.scram_client import ScramClient
 
@@ -24,11 +29,15 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+def of_file(path: Path) -> Authenticator:
+    return Authenticator([FileUsers(PasswordFile.load(path), KEY)])
+
+
 async def outcome(
     authenticator: Authenticator, username: str, password: str
 ) -> tuple[int, ScramClient]:
     """The reason code of a whole exchange, and the client."""
-    exchange = authenticator.begin("SCRAM-SHA-256")
+    exchange = authenticator.begin("SCRAM-SHA-256", Login(""))
     client = ScramClient(username, password, "nonce")
     challenge = await exchange.step(client.first())
     assert challenge.reason_code == 0x18
@@ -43,15 +52,15 @@ async def outcome(
 async def test_a_user_with_scram_keys_gets_in_with_a_proof_and_with_the_password(
     path: Path,
 ) -> None:
-    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    authenticator = of_file(path)
     assert authenticator.methods == ["SCRAM-SHA-256"]
     assert (await outcome(authenticator, "alice", "secret"))[0] == 0
     assert (await outcome(authenticator, "alice", "wrong"))[0] == 0x86
-    assert (await authenticator.check_password("alice", b"secret")).reason_code == 0
-    assert (await authenticator.check_password("alice", b"wrong")).reason_code == 0x86
-    assert (await authenticator.check_password("argon", b"secret")).username == "argon"
-    assert (await authenticator.check_password("argon", b"wrong")).reason_code == 0x86
-    assert (await authenticator.check_password("nobody", b"secret")).reason_code == 0x86
+    assert (await authenticator.check(Login("alice", b"secret"))).reason_code == 0
+    assert (await authenticator.check(Login("alice", b"wrong"))).reason_code == 0x86
+    assert (await authenticator.check(Login("argon", b"secret"))).username == "argon"
+    assert (await authenticator.check(Login("argon", b"wrong"))).reason_code == 0x86
+    assert (await authenticator.check(Login("nobody", b"secret"))).reason_code == 0x86
 
 
 async def test_a_check_gives_way_to_the_clients_that_are_let_in(
@@ -66,29 +75,100 @@ async def test_a_check_gives_way_to_the_clients_that_are_let_in(
         return verify(users, username, password)
 
     monkeypatch.setattr(PasswordFile, "verify", looking)
-    authenticator = Authenticator(PasswordFile.load(path), KEY)
-    assert (await authenticator.check_password("argon", b"secret")).reason_code == 0
+    authenticator = of_file(path)
+    assert (await authenticator.check(Login("argon", b"secret"))).reason_code == 0
     authenticator.close()
     assert seen == [min(19, before + BACKGROUND_NICENESS)]
     assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
-    authenticator = Authenticator(None, KEY)
+    authenticator = Authenticator()
     assert authenticator.methods == []
     assert not authenticator.has_users
-    assert (await authenticator.check_password("alice", b"secret")).reason_code == 0x86
+    assert (await authenticator.check(Login("alice", b"secret"))).reason_code == 0x86
+
+
+class OtherUsers:
+    """A second source, of two users with a password each."""
+
+    methods = ()
+    has_passwords = True
+    problem = None
+
+    def __init__(self) -> None:
+        self.asked: list[Login] = []
+
+    async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
+        self.asked.append(login)
+        if login.username not in ("argon", "other"):
+            return None
+        is_right = login.password == b"of the other source"
+        return AuthenticationAnswer(
+            *((0, None, login.username) if is_right else (0x86, None, None))
+        )
+
+    def waste(self, login: Login) -> None:
+        raise AssertionError("the first source wastes the time")
+
+    def begin(self, login: Login, checks: Checks) -> Exchange:
+        raise AssertionError("it has no method")
+
+    def close(self) -> None:
+        self.asked.clear()
+
+
+async def test_the_first_source_that_knows_the_user_answers(path: Path) -> None:
+    other = OtherUsers()
+    authenticator = Authenticator([FileUsers(PasswordFile.load(path), KEY), other])
+    assert (await authenticator.check(Login("argon", b"of the other source"))).reason_code == 0x86
+    assert other.asked == [], "a user of the first source is refused there"
+    login = Login("other", b"of the other source", "id", "0.0.0.0:1883", "192.0.2.7:4000", "name")
+    assert (await authenticator.check(login)).username == "other"
+    assert other.asked == [login]
+    assert (await authenticator.check(Login("other", b"wrong"))).reason_code == 0x86
+    reverse = Authenticator([other, FileUsers(PasswordFile.load(path), KEY)])
+    assert (await reverse.check(Login("argon", b"of the other source"))).reason_code == 0
+    assert (await reverse.check(Login("alice", b"secret"))).reason_code == 0
+
+
+async def test_a_name_that_no_source_knows_costs_a_check(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verified: list[bool] = []
+    verify = PasswordFile.verify
+
+    def counting(users: PasswordFile, username: str, password: bytes) -> bool:
+        verified.append(verify(users, username, password))
+        return verified[-1]
+
+    monkeypatch.setattr(PasswordFile, "verify", counting)
+    authenticator = Authenticator([FileUsers(PasswordFile.load(path), KEY), OtherUsers()])
+    assert (await authenticator.check(Login("nobody", b"secret"))).reason_code == 0x86
+    assert verified == [False]
+    assert (await authenticator.check(Login("argon", b"wrong"))).reason_code == 0x86
+    assert verified == [False, False]
+
+
+async def test_with_too_many_that_wait_a_login_is_answered_to_try_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "WAITING_MAX", 2)
+    authenticator = of_file(path)
+    tasks = [authenticator.check(Login("argon", b"%d" % number)) for number in range(6)]
+    codes = [answer.reason_code for answer in await asyncio.gather(*tasks)]
+    assert sorted(codes) == [0x86] * 4 + [0x89] * 2
 
 
 @pytest.mark.parametrize("username", ["nobody", "argon"])
 async def test_who_has_no_keys_cannot_be_told_from_who_has(path: Path, username: str) -> None:
-    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    authenticator = of_file(path)
     code, first = await outcome(authenticator, username, "secret")
     assert code == 0x86
     _, real = await outcome(authenticator, "alice", "wrong")
     assert len(first.salt) == len(real.salt)
     assert first.iterations == real.iterations == ITERATIONS
-    restarted = Authenticator(PasswordFile.load(path), KEY)
+    restarted = of_file(path)
     _, again = await outcome(restarted, username, "other")
     assert again.salt == first.salt, "a salt that changes would tell"
     _, other = await outcome(restarted, username + "x", "other")
@@ -96,8 +176,8 @@ async def test_who_has_no_keys_cannot_be_told_from_who_has(path: Path, username:
 
 
 async def test_a_proof_of_a_password_that_was_changed_meanwhile_is_refused(path: Path) -> None:
-    authenticator = Authenticator(PasswordFile.load(path), KEY)
-    exchange = authenticator.begin("SCRAM-SHA-256")
+    authenticator = of_file(path)
+    exchange = authenticator.begin("SCRAM-SHA-256", Login(""))
     client = ScramClient("alice", "secret", "nonce")
     challenge = (await exchange.step(client.first())).data
     assert challenge is not None
@@ -110,8 +190,8 @@ async def test_a_proof_of_a_password_that_was_changed_meanwhile_is_refused(path:
 
 
 async def test_an_exchange_goes_on_where_another_user_was_replaced(path: Path) -> None:
-    authenticator = Authenticator(PasswordFile.load(path), KEY)
-    exchange = authenticator.begin("SCRAM-SHA-256")
+    authenticator = of_file(path)
+    exchange = authenticator.begin("SCRAM-SHA-256", Login(""))
     client = ScramClient("alice", "secret", "nonce")
     challenge = (await exchange.step(client.first())).data
     assert challenge is not None
@@ -124,7 +204,7 @@ async def test_an_exchange_goes_on_where_another_user_was_replaced(path: Path) -
 async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
     path: Path, is_removed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    authenticator = Authenticator(PasswordFile.load(path), KEY)
+    authenticator = of_file(path)
     verify = PasswordFile.verify
 
     def slow(users: PasswordFile, username: str, password: bytes) -> bool:
@@ -138,7 +218,7 @@ async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
         return found
 
     monkeypatch.setattr(PasswordFile, "verify", slow)
-    first = asyncio.create_task(authenticator.check_password("argon", b"secret"))
+    first = asyncio.create_task(authenticator.check(Login("argon", b"secret")))
     assert (await first).reason_code == 0x86
 
 

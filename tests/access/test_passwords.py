@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from gateway.access.mosquitto_passwords import MosquittoHash
 from gateway.access.passwords import (
     PasswordFile,
     PasswordFileError,
+    import_users,
     remove_user,
     set_password,
 )
+from tests.access.test_mosquitto_passwords import OF_6, OF_7
 
 CHEAP_HASH = "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$OoIV6rKz/nP0LQ6hKfRkLg"
 
@@ -85,8 +88,8 @@ def test_no_password_is_in_the_file(path: Path) -> None:
     ("content", "message"),
     [
         (b"a:" + CHEAP_HASH.encode() + b"\nplain\n", "line 2: is not USER:HASH"),
-        (b"a:secret\n", "line 1: no Argon2 hash stands after 'a'"),
-        (b"\n\na:\n", "line 3: no Argon2 hash"),
+        (b"a:secret\n", "line 1: no hash that is known stands after 'a'"),
+        (b"\n\na:\n", "line 3: no hash that is known"),
         (b":x\n", "line 1: is not USER:HASH"),
         (b"\xff:x\n", "line 1: is not UTF-8"),
         (f"a:{CHEAP_HASH}\na:{CHEAP_HASH}\n".encode(), "line 2: 'a' stands here twice"),
@@ -134,6 +137,52 @@ def test_a_damaged_file_is_not_written_over(path: Path) -> None:
 def test_an_empty_password_is_refused(path: Path) -> None:
     with pytest.raises(PasswordFileError, match="1 to 65535 bytes"):
         set_password(path, "a", b"")
+
+
+def test_users_of_another_file_are_added_and_those_that_are_there_stay(
+    path: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "mosquitto"
+    source.write_bytes(f"# of the old broker\nanna:{OF_7}\r\nben:{OF_6}\n".encode())
+    path.write_text("# the cellar\n")
+    set_password(path, "ben", b"his own")
+    assert import_users(path, source) == (1, ["ben"])
+    users = PasswordFile.load(path)
+    assert users.verify("anna", b"secret")
+    assert users.verify("ben", b"his own")
+    assert not users.verify("ben", b"secret")
+    assert path.read_text().startswith("# the cellar\n")
+    assert import_users(path, source) == (0, ["anna", "ben"])
+    assert not set_password(path, "anna", b"secret")
+    assert "$7$" not in path.read_text()
+
+
+def test_a_file_with_a_mistake_is_not_imported(path: Path, tmp_path: Path) -> None:
+    source = tmp_path / "mosquitto"
+    source.write_text(f"anna:{OF_7}\nben:plain\n")
+    with pytest.raises(PasswordFileError, match=f"{source}: line 2"):
+        import_users(path, source)
+    assert not path.exists()
+
+
+def test_every_name_costs_the_same_checks_where_hashes_of_mosquitto_are(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_text(f"anna:{OF_7}\n")
+    set_password(path, "scram", b"secret", scram_iterations=4_096)
+    set_password(path, "argon", b"secret")
+    users = PasswordFile.load(path)
+    checked: list[int] = []
+    holds = MosquittoHash.holds
+
+    def counting(entry: MosquittoHash, password: bytes) -> bool:
+        checked.append(entry.iterations)
+        return holds(entry, password)
+
+    monkeypatch.setattr(MosquittoHash, "holds", counting)
+    for name in ("anna", "argon", "scram", "nobody"):
+        assert not users.verify(name, b"wrong")
+    assert checked == [101] * 4
 
 
 def test_the_version_of_a_user_depends_on_the_entry_the_name_and_the_key(path: Path) -> None:

@@ -54,3 +54,17 @@ def test_a_listener_that_is_not_known_is_any_for_a_session_without_a_user_and_no
     who = Who(listener=ClientPattern("127.0.0.1:1883"))
     assert about(who, None, listener="")
     assert not about(who, "anna", listener="")
+
+
+def test_a_token_makes_members_of_a_group() -> None:
+    who = Who(members=frozenset({"ben"}), group="writers")
+
+    def is_about(username: str | None, *groups: str) -> bool:
+        return who.is_about(username=username, client_id="", listener="", groups=frozenset(groups))
+
+    assert is_about("ben")
+    assert is_about("anna", "readers", "writers")
+    assert not is_about("anna", "readers")
+    assert not Who(members=frozenset({"ben"})).is_about(
+        username="anna", client_id="", listener="", groups=frozenset({"ben"})
+    )

@@ -41,7 +41,7 @@ def test_a_file_is_read_line_by_line() -> None:
     )
     first, second, third = file.rules
     assert (first.line, first.allow, first.patterns) == (3, True, ("cellar/#",))
-    assert first.who == Who(members=frozenset({"anna", "ben", "carl"}))
+    assert first.who == Who(members=frozenset({"anna", "ben", "carl"}), group="ops")
     assert second.text.startswith('deny user "d e" client')
     assert second.who == Who(
         user="d e", client=ClientPattern("s-*"), listener=ClientPattern("127.0.0.1:*")

@@ -30,7 +30,7 @@ LONGER_MODULES = {
 LONGER_FUNCTIONS = {
     "gateway/cli/bench.py: bench": 92,
     "gateway/cli/check_config.py: check_config": 51,
-    "gateway/cli/passwd.py: passwd": 65,
+    "gateway/cli/passwd.py: passwd": 70,
     "gateway/cli/tls.py: init": 54,
     "gateway/cli/up.py: _run": 41,
     "gateway/core/limits.py: __init__": 58,

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.access.passwords import PasswordFile
+from tests.access.test_mosquitto_passwords import OF_7
 from tests.cli.command import oncegate
 
 
@@ -56,3 +57,27 @@ def test_passwd_refuses_an_empty_password(tmp_path: Path) -> None:
     outcome = oncegate("passwd", "p", "ann", "--password-stdin", directory=tmp_path)
     assert (outcome.returncode, outcome.stderr) == (1, "a password has 1 to 65535 bytes\n")
     assert not (tmp_path / "p").exists()
+
+
+def test_passwd_imports_the_users_of_mosquitto(tmp_path: Path) -> None:
+    (tmp_path / "mosquitto").write_text(f"anna:{OF_7}\n")
+    outcome = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout.startswith("1 users added to p\nMosquitto's hashes")
+    assert PasswordFile.load(tmp_path / "p").verify("anna", b"secret")
+    again = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
+    assert "0 users added to p; 1 were there and stay as they are: anna" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["p"], "expected a USER or --import FILE"),
+        (["p", "ann", "--import", "m"], "expected a USER or --import FILE"),
+        (["p", "--import", "m", "--scram"], "--import goes with no other option"),
+    ],
+)
+def test_passwd_wants_a_user_or_a_file(tmp_path: Path, words: list[str], message: str) -> None:
+    outcome = oncegate("passwd", *words, directory=tmp_path)
+    assert outcome.returncode == 2
+    assert message in outcome.stderr

@@ -10,13 +10,20 @@ from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
 from gateway.configuration.description import text_of
+from gateway.configuration.jwt import Jwt
+from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
 from gateway.configuration.tls import PageTls, Tls
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # A table within another has a part of its own.
-TABLES_WITHIN = {"### TLS at a listener": "tls", "### TLS at the page": "page_tls"}
+TABLES_WITHIN = {
+    "### TLS at a listener": "tls",
+    "### TLS at the page": "page_tls",
+    "### Tokens of an identity provider": "jwt",
+    "### Users in a database": "mysql",
+}
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
@@ -47,6 +54,8 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
         }
         | {("tls", key.name): key for key in fields_of(Tls)}
         | {("page_tls", key.name): key for key in fields_of(PageTls)}
+        | {("jwt", key.name): key for key in fields_of(Jwt)}
+        | {("mysql", key.name): key for key in fields_of(Mysql)}
         | {
             ("serial", key.name): key
             for protocol in PROTOCOLS.values()

@@ -53,6 +53,10 @@ class PacketClient(Connection):
         """Send packets at once, in one segment."""
         self._writer.write(b"".join(encode(packet, self.version) for packet in packets))
 
+    def send_bytes(self, data: bytes) -> None:
+        """Send what is no packet: the header of a proxy."""
+        self._writer.write(data)
+
     async def receive(self) -> Packet | None:
         """The next packet; None when the broker has closed."""
         async with asyncio.timeout(DEADLINE_SECONDS):

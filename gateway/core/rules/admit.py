@@ -181,12 +181,19 @@ class Admitting:
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None
             self.recorder.session_owned(session, connection.username)
-        if self.permissions.restricted and session.listener != connection.listener:
-            self.state.tree.forget_all_routes()  # what it may receive may depend on it
-        session.listener = connection.listener
-        self.permissions.forget(session)
+        self._take_rights(session, connection)
         connection.session = session
         return session
+
+    def _take_rights(self, session: Session, connection: Connection) -> None:
+        """Let a session have the listener and the groups of its connection."""
+        if self.permissions.restricted and (
+            session.listener != connection.listener or session.groups != connection.groups
+        ):
+            self.state.tree.forget_all_routes()  # what it may receive may depend on them
+        session.listener = connection.listener
+        session.groups = connection.groups
+        self.permissions.forget(session)
 
     def _set_will(self, session: Session, packet: Connect) -> None:
         will = packet.will

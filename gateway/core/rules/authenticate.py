@@ -10,6 +10,7 @@ from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.rules.admit import Admitting
 from gateway.core.rules.refuse import Refusing
 from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
     BAD_USER_NAME_OR_PASSWORD,
@@ -17,6 +18,7 @@ from gateway.core.violation import (
     NOT_AUTHORIZED,
     REAUTHENTICATE,
     SERVER_BUSY,
+    SERVER_UNAVAILABLE,
     Violation,
     protocol_violation,
     too_large,
@@ -27,6 +29,7 @@ from gateway.wire.packets import Auth, Connect, Properties
 REFUSAL_REASONS: Final = {
     BAD_USER_NAME_OR_PASSWORD: "bad_user_name_or_password",
     SERVER_BUSY: "server_busy",
+    SERVER_UNAVAILABLE: "users_unavailable",
 }
 """How what the authenticator refuses is counted; anything else is `not_authorized`."""
 
@@ -95,12 +98,16 @@ class Authenticating:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> Violation | None:
-        """Go on with the answer to an AuthenticationRequest."""
+        """Go on with the answer to an AuthenticationRequest, or with the end of an exchange whose
+        client has not sent its next AUTH yet."""
         connection.checking = False
         if connection.state is ConnectionState.CONNECTED:
-            return self._reauthenticated(connection, answer)
+            return self._reauthenticated(connection, answer, now)
         packet = connection.connect
-        if connection.state is not ConnectionState.AUTHENTICATING or packet is None:
+        if packet is None or not (
+            connection.state is ConnectionState.AUTHENTICATING
+            or (connection.state is ConnectionState.AWAITING_AUTH and answer.reason_code >= 0x80)
+        ):
             return None
         if answer.reason_code == CONTINUE_AUTHENTICATION:
             connection.state = ConnectionState.AWAITING_AUTH
@@ -115,21 +122,40 @@ class Authenticating:
             return None
         connection.connect = None
         connection.username = answer.username
-        return self.admitting.admit(connection, packet, answer.data, now)
+        connection.groups = answer.groups
+        violation = self.admitting.admit(connection, packet, answer.data, now)
+        if connection.session is not None:
+            self._watch_lifetime(connection, answer, now)
+        return violation
+
+    def _watch_lifetime(
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
+    ) -> None:
+        """Let a client stay for as long as what it has proven holds."""
+        if answer.lifetime_seconds is not None:
+            due = now + answer.lifetime_seconds
+            self.core.timers.add(due, Timer(TimerKind.CREDENTIALS, connection, None))
 
     def _reauthenticated(
-        self, connection: Connection, answer: AuthenticationAnswer
+        self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> Violation | None:
         if answer.reason_code == CONTINUE_AUTHENTICATION:
             return self._send_auth(connection, CONTINUE_AUTHENTICATION, answer.data)
         connection.reauthenticating = False
         if answer.reason_code:
-            # [MQTT5-4.12.1-2]; DISCONNECT knows no 0x86 (5.0 table 3-10)
-            code = SERVER_BUSY if answer.reason_code == SERVER_BUSY else NOT_AUTHORIZED
+            # [MQTT5-4.12.1-2]; DISCONNECT knows neither 0x86 nor 0x88 (5.0 table 3-10)
+            may_try_again = answer.reason_code in (SERVER_BUSY, SERVER_UNAVAILABLE)
+            code = SERVER_BUSY if may_try_again else NOT_AUTHORIZED
             reason = REFUSAL_REASONS.get(answer.reason_code, "not_authorized")
             return Violation(reason, code, answer.detail or "re-authentication failed")
         if answer.username != connection.username:
             return Violation("not_authorized", NOT_AUTHORIZED, "re-authentication as another user")
+        session = connection.session
+        if session is not None and answer.groups != session.groups:
+            connection.groups = session.groups = answer.groups
+            self.core.permissions.forget(session)
+            self.core.state.tree.forget_all_routes()
+        self._watch_lifetime(connection, answer, now)
         return self._send_auth(connection, 0, answer.data)
 
     def _send_auth(

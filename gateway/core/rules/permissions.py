@@ -23,7 +23,7 @@ from mypy_extensions import mypyc_attr
 
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection
-from gateway.core.sessions.session import Session
+from gateway.core.sessions.session import NO_GROUPS, Session
 
 CONNECT_REFUSED: Final = "not_authorized"
 WILL_REFUSED: Final = "will_not_authorized"
@@ -49,13 +49,22 @@ REFUSED_SHIFT: Final = 6
 class Client:
     """What an answer may depend on."""
 
-    def __init__(self, client_id: str, username: str | None, listener: str) -> None:
+    def __init__(
+        self,
+        client_id: str,
+        username: str | None,
+        listener: str,
+        groups: frozenset[str] = NO_GROUPS,
+    ) -> None:
         self.client_id = client_id
         """Empty at CONNECT where the broker is to choose one."""
         self.username = username
         """None: the client named no user, or there are no passwords to prove one."""
         self.listener = listener
         """Where its connection came in; empty for a session that was not resumed since a start."""
+        self.groups = groups
+        """Groups that its user's proof has brought; none for a session that was not resumed since
+        a start."""
         self.found: object = None
         """What the rules keep with the client, to answer faster; None at first."""
         self.answers: dict[str, int] = {}
@@ -177,10 +186,10 @@ class Permissions:
             if len(self._clients) >= CLIENTS_MAX:
                 self._forget_all()
             username = session.username if self._authenticates else None
-            client = Client(session.client_id, username, session.listener)
+            client = Client(session.client_id, username, session.listener, session.groups)
             self._clients[session] = client
         return client
 
     def _client_of_connection(self, connection: Connection, client_id: str) -> Client:
         username = connection.username if self._authenticates else None
-        return Client(client_id, username, connection.listener)
+        return Client(client_id, username, connection.listener, connection.groups)

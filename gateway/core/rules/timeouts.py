@@ -1,5 +1,7 @@
 """What happens when a timer is due: keep-alive, expiry, delays, retries."""
 
+from typing import Final
+
 from gateway.core.core import Core
 from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
@@ -12,6 +14,9 @@ from gateway.core.rules.retained import RetainedReplay
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
 from gateway.core.timers import Timer, TimerKind
+from gateway.core.violation import MAXIMUM_CONNECT_TIME, Violation
+
+CREDENTIALS_EXPIRED: Final = "credentials_expired"
 
 
 class Timeouts:
@@ -67,11 +72,20 @@ class Timeouts:
                 return
             self.statistics.count_error("slow_reader")
             self.disconnecting.end(connection, CloseReason.SLOW, now)
+        elif timer.kind is TimerKind.CREDENTIALS:
+            self._end_for_credentials(connection, now)
         elif timer.kind is TimerKind.RETRY:
             interval = self.limits.retry_interval_seconds
             if interval is not None and connection.session is not None:
                 self.resending.retry(connection.session, interval, now)
                 self.timers.add(now + interval, timer)
+
+    def _end_for_credentials(self, connection: Connection, now: float) -> None:
+        """End a connection whose client was let in for a time that is over."""
+        self.statistics.count_error(CREDENTIALS_EXPIRED)
+        detail = "the token of its client has expired"
+        violation = Violation(CREDENTIALS_EXPIRED, MAXIMUM_CONNECT_TIME, detail)
+        self.disconnecting.end(connection, CloseReason.KICKED, now, violation)
 
     def session_due(self, timer: Timer, session: Session, now: float) -> None:
         """Do what a timer of a session is for."""

@@ -8,7 +8,7 @@ from enum import Enum
 from gateway.core.limits import Limits
 from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.packet_buffer import PacketBuffer
-from gateway.core.sessions.session import Session
+from gateway.core.sessions.session import NO_GROUPS, Session
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet, Publish
 
@@ -56,6 +56,9 @@ class Connection:
     """It comes from this machine, where the bridge is."""
     meter: Meter | None = None
     """What it may send in a second; None: as much as it can."""
+
+    groups: frozenset[str] = NO_GROUPS
+    """Groups of the access rules that its user's proof has brought."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXPIRY_NEVER: Final = 0xFFFF_FFFF
 NO_TIMER: Final = float("inf")
+NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Session:
@@ -31,6 +32,10 @@ class Session:
     """Its last connection came from this machine; False after a start, until it is resumed."""
     is_of_this_run = False
     """It was opened since the start: what its client has done is known."""
+
+    groups: frozenset[str] = NO_GROUPS
+    """Groups of the access rules that its client's proof has brought; none after a start, until the
+    client is back."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool

@@ -7,7 +7,7 @@ and who has to wait for it, is the same as for a client of MQTT.
 import asyncio
 from typing import Any
 
-from gateway.access.passwords import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
+from gateway.access.password_lines import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import SERVER_BUSY
 from gateway.server.control.refused import Refused, text_of

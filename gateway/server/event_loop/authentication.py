@@ -1,30 +1,21 @@
-"""Answers the core's questions about credentials, a task for each question.
-
-The exchanges of enhanced authentication that wait for their clients are kept here: a bounded number
-of them, each for no longer than its connection, and none without limit.
-"""
+"""Answers the core's questions about credentials, a task for each question."""
 
 import asyncio
 from collections.abc import Callable
+from typing import Any, Final
 
-from gateway.access.authentication import PASSWORD_CHECKS_MAX, Authenticator, Exchange
+from gateway.access.authentication import Authenticator
+from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
+from gateway.access.turns import Abandoned, Busy
 from gateway.core.broker import Broker
 from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
+from gateway.server.event_loop.exchanges import Exchanges
 
-EXCHANGES_MAX = 1_000
-"""Exchanges at a time: some 20 MB at worst, when each client sends the longest name. A fleet that
-comes back together needs a few round trips each; a client too many is answered to try again."""
-
-
-class Waiting:
-    """An exchange, and when the broker's patience with its client ends."""
-
-    def __init__(self, exchange: Exchange, deadline: asyncio.TimerHandle) -> None:
-        self.exchange = exchange
-        self.deadline = deadline
+PAGE: Final = "page"
+"""The listener of a login at the status page, for queries that depend on it."""
 
 
 class Authentications:
@@ -40,14 +31,19 @@ class Authentications:
         self._authenticator = authenticator
         self._answered = answered
         self._loop = asyncio.get_running_loop()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._password_slots = asyncio.Semaphore(PASSWORD_CHECKS_MAX)
-        self._waiting: dict[Connection, Waiting] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._exchanges = Exchanges()
+        self._delayed_counted = 0
 
     @property
     def exchange_count(self) -> int:
         """How many exchanges are under way."""
-        return len(self._waiting)
+        return len(self._exchanges)
+
+    @property
+    def problems(self) -> list[str]:
+        """What keeps sources of users from answering now."""
+        return self._authenticator.problems
 
     @property
     def users(self) -> PasswordFile | None:
@@ -60,40 +56,38 @@ class Authentications:
 
     def begin(self, request: AuthenticationRequest) -> None:
         """Let a question be answered; `answered` is called when the core has its answer."""
-        if not request.connection.is_open:
+        connection = request.connection
+        if not connection.is_open:
             return  # lost since: an exchange made now would never be forgotten
+        login = _login_of(request)
         if request.method is not None and request.is_first:
-            refusal = self._open(request.connection, request.method)
-            if refusal is not None:
-                self._settle(request.connection, refusal)
-                return
-        task = self._loop.create_task(self._ask(request))
+            self._open(connection, request.method, login)
+        task = self._loop.create_task(self._ask(request, login))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
         """Forget a connection that is gone, or whose exchange is over."""
-        waiting = self._waiting.pop(connection, None)
-        if waiting is not None:
-            waiting.deadline.cancel()
+        self._exchanges.forget(connection)
 
     def stop(self) -> None:
         """Ask nothing more."""
         for task in list(self._tasks):
             task.cancel()
         self._authenticator.close()
-        for connection in list(self._waiting):
-            self.forget(connection)
+        self._exchanges.clear()
 
-    def _open(self, connection: Connection, method: str) -> AuthenticationAnswer | None:
-        self.forget(connection)
-        if len(self._waiting) >= EXCHANGES_MAX:
-            detail = f"{EXCHANGES_MAX} exchanges are under way"
-            return AuthenticationAnswer(SERVER_BUSY, None, None, detail)
+    def _open(self, connection: Connection, method: str, login: Login) -> None:
+        self._exchanges.forget(connection)
+        origin = login.origin
+        other = self._exchanges.one_too_many(origin)
+        if other is not None:
+            detail = f"{len(self._exchanges)} exchanges are under way"
+            self._settle(other, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
         patience_seconds = self._broker.limits.connect_timeout_seconds
         deadline = self._loop.call_later(patience_seconds, self._expire, connection)
-        self._waiting[connection] = Waiting(self._authenticator.begin(method), deadline)
-        return None
+        exchange = self._authenticator.begin(method, login)
+        self._exchanges.add(connection, exchange, origin, deadline)
 
     def _expire(self, connection: Connection) -> None:
         # A client that is not let in yet is ended by the core's own connect timeout; one that has
@@ -102,21 +96,31 @@ class Authentications:
             detail = "re-authentication was not finished within connect_timeout"
             self._settle(connection, AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail))
 
-    async def _ask(self, request: AuthenticationRequest) -> None:
+    async def _ask(self, request: AuthenticationRequest, login: Login) -> None:
         connection = request.connection
-        if request.method is None:
-            async with self._password_slots:
-                if not connection.is_open:
-                    return  # it has given up while it waited
-                answer = await self._authenticator.check_password(
-                    request.username, request.password
-                )
-        else:
-            waiting = self._waiting.get(connection)
-            if waiting is None:
+        exchange = self._exchanges.get(connection)
+        try:
+            if request.method is None:
+                answer = await self._authenticator.check(login)
+            elif exchange is None:
                 return  # lost, or out of patience, since the question was asked
-            answer = await waiting.exchange.step(request.data)
-        self._settle(connection, answer)
+            else:
+                answer = await exchange.step(request.data)
+        except Abandoned:
+            return
+        except Busy:
+            detail = "too many proofs wait to be judged"
+            answer = AuthenticationAnswer(SERVER_BUSY, None, None, detail)
+        finally:
+            self._count_delays()
+        if request.method is None or self._exchanges.get(connection) is exchange:
+            self._settle(connection, answer)
+
+    def _count_delays(self) -> None:
+        delayed = self._authenticator.checks.delayed
+        if delayed > self._delayed_counted:
+            self._broker.statistics.count_error("login_delayed", delayed - self._delayed_counted)
+            self._delayed_counted = delayed
 
     def _settle(self, connection: Connection, answer: AuthenticationAnswer) -> None:
         if answer.reason_code == 0 or answer.reason_code >= 0x80:
@@ -129,8 +133,29 @@ class Authentications:
     ) -> AuthenticationAnswer:
         """Answer whether the password is the user's, for a person at the status page.
 
-        It waits in one line with the passwords of clients. `address` is where the person is, with
-        a port, as connections have it.
+        It waits its turn with the passwords of clients, and guessing is slowed as theirs is.
+        `address` is where the person is, with a port, as connections have it.
         """
-        async with self._password_slots:
-            return await self._authenticator.check_password(username, password)
+        login = Login(username, password, listener=PAGE, address=address)
+        check = self._loop.create_task(self._authenticator.check(login))
+        self._tasks.add(check)
+        check.add_done_callback(self._tasks.discard)
+        # Who goes away before the answer has guessed all the same.
+        return await asyncio.shield(check)
+
+
+def _login_of(request: AuthenticationRequest) -> Login:
+    connection = request.connection
+    if connection.session is not None:
+        client_id = connection.session.client_id
+    else:
+        client_id = "" if connection.connect is None else connection.connect.client_id
+    return Login(
+        request.username,
+        request.password if request.method is None else None,
+        client_id,
+        connection.listener,
+        connection.address,
+        connection.proven_user,
+        lambda: connection.is_open,
+    )

@@ -180,6 +180,7 @@ def _warnings_of(event_loop: EventLoop, identity: Identity) -> list[str]:
             f"{dropped} messages were dropped for receivers that were away or too slow: "
             "see messages.dropped, and [mqtt] max_mqueue_len and max_mqueue_bytes."
         )
+    warnings += [f"Users: {each}." for each in event_loop.authentications.problems]
     if event_loop.hooks is not None:
         warnings += event_loop.hooks.warnings()
     return warnings

@@ -64,7 +64,7 @@ class Life:
         )
         self.broker = broker_class(self.recovered.state, recorder, limits, False, [])
         self.event_loop = EventLoop(
-            self.broker, self.store, self.recovered, batch_limits, Authenticator(None, b"")
+            self.broker, self.store, self.recovered, batch_limits, Authenticator()
         )
         self.opened = opened
         self.written = Written(self.event_loop, self.store)

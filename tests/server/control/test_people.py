@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.access.authentication import PASSWORD_CHECKS_MAX
+from gateway.access.checks import PASSWORD_CHECKS_MAX
 from gateway.access.passwords import remove_user, set_password
 from gateway.server.control.people import PAGE_CHECKS_MAX
 from tests.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down

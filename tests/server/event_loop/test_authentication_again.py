@@ -5,7 +5,7 @@ Section 4.12.1 of MQTT 5.0.
 
 import pytest
 
-import gateway.server.event_loop.authentication as server_authentication
+from gateway.server.event_loop import exchanges
 from gateway.wire.packets import (
     Auth,
     Connack,
@@ -112,7 +112,7 @@ async def test_a_client_that_does_not_finish_reauthentication_is_let_go(broker: 
 async def test_exchanges_are_bounded_and_end_with_their_connections(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_authentication, "EXCHANGES_MAX", 2)
+    monkeypatch.setattr(exchanges, "EXCHANGES_MAX", 2)
     async with await broker.open() as first, await broker.open() as second:
         for client in (first, second):
             client.connect(alice().first())
@@ -120,10 +120,12 @@ async def test_exchanges_are_bounded_and_end_with_their_connections(
         assert broker.exchange_count == 2
         async with await broker.open() as third:
             third.connect(alice().first())
-            assert await third.ending() == 0x89
+            await third.challenge()
+            assert await first.ending() == 0x89
+            assert broker.exchange_count == 2
         assert broker.errors == {"server_busy": 1}
-        first.finish()
-        assert await first.receive() is None
+        second.finish()
+        assert await second.receive() is None
         async with await broker.open() as fourth:
             await fourth.log_in(alice())
     await broker.quiet()

@@ -1,0 +1,147 @@
+"""What a column of a database keeps of a password, and how it is checked.
+
+Most forms show by their beginning what they are: Argon2 (`$argon2id$`), bcrypt (`$2b$`), `$6$` and
+`$7$` of Mosquitto, and our own SCRAM keys. Digests in hexadecimal do not: their kind is configured.
+"""
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+import argon2
+import bcrypt
+
+from gateway.access.password_lines import Entry, PasswordFileError, parse
+from gateway.access.passwords import argon2_matches
+
+Kind = Literal["by_form", "sha256", "sha512", "pbkdf2-sha256", "pbkdf2-sha512"]
+
+BCRYPT_COST_MAX: Final = 13
+"""Doubles with each step; a Raspberry Pi needs 1 to 2 s for it."""
+
+BCRYPT_PASSWORD_BYTES: Final = 72
+"""bcrypt looks at no more; what made the hash has cut it as well."""
+
+HASH_CHARACTERS_MAX: Final = 1_024
+SALT_BYTES_MAX: Final = 256
+
+_BCRYPT = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
+_USER = b"user:"
+
+
+class HashRefused(ValueError):
+    """The column holds no hash that can be checked; the message does not quote it."""
+
+
+class PasswordHash(Protocol):
+    """A hash of one user's password."""
+
+    def holds(self, password: bytes) -> bool:
+        """Return whether it is the hash of `password`; costs the same for every answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argon2Hash:
+    """Argon2 in its own text form."""
+
+    text: str
+
+    def holds(self, password: bytes) -> bool:
+        """Return whether it is the hash of `password`."""
+        return argon2_matches(self.text, password)
+
+
+@dataclass(frozen=True, slots=True)
+class BcryptHash:
+    """bcrypt in its own text form."""
+
+    text: str
+
+    def holds(self, password: bytes) -> bool:
+        """Return whether it is the hash of `password`, of which 72 bytes count."""
+        found = bcrypt.hashpw(password[:BCRYPT_PASSWORD_BYTES], self.text.encode())
+        return hmac.compare_digest(found, self.text.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """SHA-2, once or as PBKDF2."""
+
+    name: Literal["sha256", "sha512"]
+    iterations: int
+    """0: once."""
+    before: bytes
+    """Before the password, or the salt of PBKDF2."""
+    after: bytes
+    digest: bytes
+
+    def holds(self, password: bytes) -> bool:
+        """Return whether it is the hash of `password`."""
+        if self.iterations:
+            found = hashlib.pbkdf2_hmac(self.name, password, self.before, self.iterations)
+        else:
+            found = hashlib.new(self.name, self.before + password + self.after).digest()
+        return hmac.compare_digest(found, self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class HashRules:
+    """How a column is to be read."""
+
+    kind: Kind = "by_form"
+    salt_position: Literal["before", "after", "none"] = "before"
+    iterations: int = 0
+
+    def parse(self, text: object, salt: object) -> PasswordHash:
+        """Return the hash that the columns `password_hash` and `salt` hold. Raises HashRefused."""
+        written = text.decode("ascii", "replace") if isinstance(text, bytes) else text
+        if not isinstance(written, str) or not 1 <= len(written) <= HASH_CHARACTERS_MAX:
+            raise HashRefused(f"password_hash is not a text of 1 to {HASH_CHARACTERS_MAX}")
+        if self.kind == "by_form":
+            return _by_form(written)
+        return self._digest_of(written, _salt_of(salt))
+
+    def _digest_of(self, written: str, salt: bytes) -> Digest:
+        name: Literal["sha256", "sha512"] = "sha256" if self.kind.endswith("256") else "sha512"
+        try:
+            digest = bytes.fromhex(written)
+        except ValueError:
+            raise HashRefused("password_hash is not hexadecimal") from None
+        if len(digest) != hashlib.new(name).digest_size:
+            raise HashRefused(f"password_hash has not the length of {name}")
+        if self.iterations:
+            return Digest(name, self.iterations, salt, b"", digest)
+        before = salt if self.salt_position == "before" else b""
+        after = salt if self.salt_position == "after" else b""
+        return Digest(name, 0, before, after, digest)
+
+
+def decoy() -> PasswordHash:
+    """Return an Argon2 hash that no password has, for a user that there is not."""
+    return Argon2Hash(argon2.PasswordHasher(2, 19_456, 1).hash("no user"))
+
+
+def _by_form(written: str) -> PasswordHash:
+    found = _BCRYPT.fullmatch(written)
+    if found is not None:
+        if int(found[1]) > BCRYPT_COST_MAX:
+            raise HashRefused(f"bcrypt with a cost of {found[1]}, at most {BCRYPT_COST_MAX}")
+        return BcryptHash(written)
+    try:
+        user_and_entry = parse(_USER + written.encode("ascii"), "password_hash")
+    except (PasswordFileError, UnicodeEncodeError):
+        raise HashRefused("password_hash has no form that is known, or costs too much") from None
+    assert user_and_entry is not None
+    entry: Entry = user_and_entry[1]
+    return Argon2Hash(entry) if isinstance(entry, str) else entry
+
+
+def _salt_of(salt: object) -> bytes:
+    if salt is None:
+        return b""
+    written = salt.encode() if isinstance(salt, str) else salt
+    if not isinstance(written, bytes) or len(written) > SALT_BYTES_MAX:
+        raise HashRefused(f"salt is not a text of at most {SALT_BYTES_MAX} bytes")
+    return written

@@ -1,0 +1,181 @@
+"""Rows of a database of MySQL or MariaDB: a bounded number of connections, each query with a limit
+in time, and none while the database is known not to answer."""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import asyncmy
+from asyncmy.cursors import DictCursor
+from asyncmy.errors import MySQLError
+
+logger = logging.getLogger(__name__)
+
+# Not Final: tests make it short enough to pass.
+DOWN_SECONDS: float = 5.0
+"""For so long after a failure no query is tried."""
+
+IDLE_SECONDS_MAX: Final = 60.0
+"""A connection that was not used for longer is not used again: servers and firewalls drop them."""
+
+LOG_SECONDS: Final = 60.0
+"""At most one line in the log in this time."""
+
+SERVER_ERROR_MIN: Final = 1_000
+
+CLIENT_ERRORS: Final = range(2_000, 3_000)
+"""Numbers of errors that the client's side reports: a connection that broke, or was never made."""
+
+ENDING_ERRORS: Final = frozenset({1_053, 1_077, 1_079, 1_152, 1_158, 1_159, 1_160, 1_161, 1_184})
+"""Numbers with which a server ends connections: it shuts down, or the network failed."""
+
+ROWS_MAX: Final = 2
+"""One is a user; with a second one the query does not say who it is."""
+
+REASON_CHARACTERS_MAX: Final = 300
+
+Row = Mapping[str, object]
+
+
+class DatabaseDown(Exception):
+    """The database did not answer the question; the message has the reason."""
+
+
+class _StatementRefused(Exception):
+    """The server answered that it cannot execute the statement with these values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where the database is, and who reads from it."""
+
+    host: str | None = None
+    port: int = 3306
+    socket: str | None = None
+    user: str
+    password: str = field(default="", repr=False)
+    database: str
+    tls: ssl.SSLContext | None = None
+
+
+class Database:
+    """Connections to one database. Its caller bounds how many queries run at a time."""
+
+    def __init__(self, server: Server, timeout_seconds: float) -> None:
+        self._server = server
+        self._timeout_seconds = timeout_seconds
+        self._idle: list[tuple[float, Any]] = []
+        """Connections, and when each was used last; the one on top is the youngest."""
+        self._down_until = float("-inf")
+        self._logged_at = float("-inf")
+        self.failure: str | None = None
+        """Why it does not answer; None: it does, as far as is known."""
+
+    async def rows(self, statement: str, values: Sequence[str]) -> list[Row]:
+        """Return at most ROWS_MAX rows. Raises DatabaseDown.
+
+        Args:
+            statement: with `%s` where a value is to be, and `%%` for a percent sign.
+            values: sent apart from the statement.
+        """
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._down_until:
+            raise DatabaseDown(self.failure or "it did not answer a moment ago")
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                rows = await self._rows(statement, tuple(values))
+        except _StatementRefused as refused:
+            # It is there. A value may be the cause, which must not keep other clients out.
+            self._log(str(refused))
+            raise DatabaseDown(str(refused)) from None
+        except (MySQLError, OSError, EOFError, TimeoutError) as error:
+            reason = _text_of(error)
+            self._log(reason)
+            self.failure = reason
+            self._down_until = loop.time() + DOWN_SECONDS
+            self.close()
+            raise DatabaseDown(reason) from None
+        self.failure = None
+        return rows
+
+    def close(self) -> None:
+        """Close what is idle."""
+        for _, connection in self._idle:
+            connection.close()
+        self._idle.clear()
+
+    def _log(self, reason: str) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._logged_at >= LOG_SECONDS:
+            self._logged_at = now
+            logger.warning("the database of users: %s", reason)
+
+    async def _rows(self, statement: str, values: tuple[str, ...]) -> list[Row]:
+        connection = self._take_idle()
+        if connection is not None:
+            # The server closed it while it was idle, perhaps: a new one shows whether it is down.
+            with suppress(MySQLError, OSError, EOFError):
+                return await self._query(connection, statement, values)
+        return await self._query(await self._connect(), statement, values)
+
+    async def _query(self, connection: Any, statement: str, values: tuple[str, ...]) -> list[Row]:
+        is_whole = False
+        try:
+            async with connection.cursor(DictCursor) as cursor:
+                try:
+                    await cursor.execute(statement, values)
+                except MySQLError as error:
+                    if _is_of_connection(error):
+                        raise
+                    raise _StatementRefused(_text_of(error)) from None
+                rows: list[Row] = list(await cursor.fetchall())
+            is_whole = True
+        finally:
+            if is_whole:
+                self._idle.append((asyncio.get_running_loop().time(), connection))
+            else:
+                connection.close()  # an answer may still be under way on it
+        return rows
+
+    def _take_idle(self) -> Any:
+        earliest = asyncio.get_running_loop().time() - IDLE_SECONDS_MAX
+        while self._idle:
+            used_at, connection = self._idle.pop()
+            if used_at >= earliest:
+                return connection
+            connection.close()
+        return None
+
+    async def _connect(self) -> Any:
+        server = self._server
+        return await asyncmy.connect(
+            host=server.host or "localhost",
+            port=server.port,
+            unix_socket=server.socket,
+            user=server.user,
+            password=server.password,
+            database=server.database,
+            ssl=server.tls,
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=self._timeout_seconds,
+            # Statements are prepared at the server: values never become a part of their text.
+            stmt_cache_size=4,
+            init_command=f"SET SESSION sql_select_limit={ROWS_MAX}",
+        )
+
+
+def _is_of_connection(error: MySQLError) -> bool:
+    number = error.args[0] if error.args else None
+    if not isinstance(number, int) or number < SERVER_ERROR_MIN:
+        return True  # asyncmy's own, without a number
+    return number in CLIENT_ERRORS or number in ENDING_ERRORS
+
+
+def _text_of(error: Exception) -> str:
+    text = ascii(str(error))[1:-1][:REASON_CHARACTERS_MAX]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,213 @@
+"""Users of a database as a source of the chain: one query for each login, and a short memory."""
+
+import asyncio
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gateway.access.authentication import Exchange
+from gateway.access.checks import Checks
+from gateway.access.column_hashes import HashRefused, HashRules, PasswordHash, decoy
+from gateway.access.database import Database, DatabaseDown, Row
+from gateway.access.login import Login, host_of
+from gateway.access.turns import Turns
+from gateway.core.effects import AuthenticationAnswer
+from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
+
+REMEMBERED_MAX: Final = 4_096
+"""Rows that are used again, some 500 bytes each; the one goes that was read the longest ago."""
+
+GROUPS_MAX: Final = 256
+
+NAME_CHARACTERS_MAX: Final = 1_024
+"""Of a user, as in the password file: no longer one is looked for."""
+
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement with `%s` for values, and which value stands where."""
+
+    statement: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, written: str) -> "Query":
+        """Return what `SELECT ... ${username} ...` stands for."""
+        names = tuple(_PLACEHOLDER.findall(written))
+        return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
+
+    def values_of(self, login: Login) -> tuple[str, ...]:
+        """Return the values of a login."""
+        known = {
+            "username": login.username,
+            "clientid": login.client_id,
+            "peerhost": host_of(login.address),
+            "certificate": login.certificate or "",
+            "listener": login.listener,
+        }
+        return tuple(known[name] for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A row that was read."""
+
+    name: str | None
+    """As the row has it; None: it does not say."""
+    password_hash: PasswordHash
+    groups: frozenset[str]
+
+
+class DatabaseUsers:
+    """Answers for the users that the query finds, and for no other."""
+
+    methods = ()
+    has_passwords = True
+
+    def __init__(
+        self,
+        database: Database,
+        query: Query,
+        hashes: HashRules,
+        *,
+        connections: int,
+        cache_seconds: float,
+        when_down: Literal["refuse", "next"],
+    ) -> None:
+        self._database = database
+        self._query = query
+        self._hashes = hashes
+        self._connections = connections
+        self._cache_seconds = cache_seconds
+        self._when_down = when_down
+        self._turns: Turns | None = None
+        self._remembered: OrderedDict[tuple[str, ...], tuple[float, User]] = OrderedDict()
+        self._usual: PasswordHash = decoy()
+        """A hash as users have it: for the time that one takes who does not exist."""
+
+    async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
+        """Answer whether the password is the user's; None: the query finds no such user.
+
+        Raises:
+            Busy, Abandoned: it was not checked.
+        """
+        if login.password is None or not 1 <= len(login.username) <= NAME_CHARACTERS_MAX:
+            return None
+        values = self._query.values_of(login)
+        user = self._remembered_user(values)
+        if user is not None and await self._holds(user, login, login.password, checks):
+            return _accepted(user, login)
+        try:
+            now = await self._read(values, login, checks)
+        except (DatabaseDown, HashRefused) as error:
+            return self._answer_without(error)
+        if now is None:
+            return None
+        is_other = user is None or now.password_hash != user.password_hash
+        if is_other and await self._holds(now, login, login.password, checks):
+            return _accepted(now, login)
+        return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    def _answer_without(self, error: DatabaseDown | HashRefused) -> AuthenticationAnswer | None:
+        detail = f"the database of users: {error}"
+        if isinstance(error, HashRefused):
+            return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None, detail)
+        if self._when_down == "next":
+            return None
+        return AuthenticationAnswer(SERVER_UNAVAILABLE, None, None, detail)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the database does not answer now."""
+        failure = self._database.failure
+        return None if failure is None else f"the database of users: {failure}"
+
+    def waste(self, login: Login) -> None:
+        """Work as long as for a user that there is."""
+        self._usual.holds(login.password or b"")
+
+    def begin(self, login: Login, checks: Checks) -> Exchange:
+        """Begin no exchange: there is no method."""
+        raise AssertionError("a database has no method of enhanced authentication")
+
+    def close(self) -> None:
+        """Query nothing more."""
+        if self._turns is not None:
+            self._turns.stop()
+        self._database.close()
+
+    @staticmethod
+    async def _holds(user: User, login: Login, password: bytes, checks: Checks) -> bool:
+        return await checks.run(login, user.password_hash.holds, password)
+
+    def _remembered_user(self, values: tuple[str, ...]) -> User | None:
+        found = self._remembered.get(values)
+        if found is None:
+            return None
+        read_at, user = found
+        if asyncio.get_running_loop().time() - read_at > self._cache_seconds:
+            del self._remembered[values]
+            return None
+        return user
+
+    async def _read(self, values: tuple[str, ...], login: Login, checks: Checks) -> User | None:
+        """Return the user as the database has it now.
+
+        Raises DatabaseDown, HashRefused, Busy and Abandoned.
+        """
+        if self._turns is None:
+            self._turns = Turns(checks.guesses, self._connections)
+        await self._turns.begin(login)
+        try:
+            rows = await self._database.rows(self._query.statement, values)
+        finally:
+            self._turns.end(login)
+        self._remembered.pop(values, None)
+        if not rows:
+            return None
+        user = self._user_of(rows)
+        self._usual = user.password_hash
+        if self._cache_seconds:
+            self._remembered[values] = (asyncio.get_running_loop().time(), user)
+            if len(self._remembered) > REMEMBERED_MAX:
+                self._remembered.popitem(last=False)
+        return user
+
+    def _user_of(self, rows: list[Row]) -> User:
+        if len(rows) > 1:
+            raise HashRefused("the query finds several rows for one user")
+        row = rows[0]
+        if "password_hash" not in row:
+            raise HashRefused("the query has no column password_hash")
+        password_hash = self._hashes.parse(row["password_hash"], row.get("salt"))
+        return User(_name_of(row), password_hash, _groups_of(row.get("user_groups")))
+
+
+def _accepted(user: User, login: Login) -> AuthenticationAnswer:
+    name = user.name or login.username
+    return AuthenticationAnswer(0, None, name, groups=user.groups)
+
+
+def _name_of(row: Row) -> str | None:
+    """Return the user's name as it is in the database, which compares without regard to case."""
+    if "username" not in row:
+        return None
+    name = row["username"]
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise HashRefused("username is no name of a user")
+    return name
+
+
+def _groups_of(written: object) -> frozenset[str]:
+    """Return the words of a column, with spaces or commas between them."""
+    if written is None:
+        return frozenset()
+    if not isinstance(written, str):
+        raise HashRefused("user_groups is not a text")
+    words = written.replace(",", " ").split()
+    if len(words) > GROUPS_MAX:
+        raise HashRefused(f"user_groups has more than {GROUPS_MAX} words")
+    return frozenset(words)

@@ -1,0 +1,69 @@
+"""One login, as everything that decides about it sees it, and where it comes from."""
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+LOOPBACK = "loopback"
+LOCAL = "local"
+
+IPV6_PREFIX = 64
+"""One network of a home or a host: who has one address of it has all of them."""
+
+
+def _is_wanted() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What a client brings that wants to be let in."""
+
+    username: str
+    """What the packet names; empty: it names no user."""
+    password: bytes | None = field(default=None, repr=False)
+    """The password, or a token in its place; None: the client proves that it knows it."""
+    client_id: str = ""
+    listener: str = ""
+    address: str = ""
+    """`192.0.2.7:40000`, `[2001:db8::1]:40000`, or the name of a Unix socket's peer."""
+    certificate: str | None = None
+    """The user whom a certificate has proven already."""
+    is_wanted: Callable[[], bool] = field(default=_is_wanted, repr=False, compare=False)
+    """Whether the client still waits for the answer."""
+
+    def of(self, username: str) -> "Login":
+        """Return the same login with the user that its exchange has named."""
+        return replace(self, username=username, password=None)
+
+    @property
+    def origin(self) -> str:
+        """Where the client is, as far as that distinguishes clients."""
+        return origin_of(self.address)
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address with a port, without brackets; empty: a Unix socket's."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        return ""
+    return host.removeprefix("[").removesuffix("]").partition("%")[0]
+
+
+def origin_of(address: str) -> str:
+    """Return what stands for all addresses that one person can easily have.
+
+    It is the IPv4 address, the first 64 bits of the IPv6 address, `loopback`, or `local` for all
+    that is no address of IP.
+    """
+    try:
+        host = ipaddress.ip_address(host_of(address))
+    except ValueError:
+        return LOCAL
+    if host.version == 6 and host.ipv4_mapped is not None:
+        host = host.ipv4_mapped
+    if host.is_loopback:
+        return LOOPBACK
+    if host.version == 4:
+        return str(host)
+    return str(ipaddress.ip_network((host, IPV6_PREFIX), strict=False))

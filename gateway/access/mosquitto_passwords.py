@@ -1,0 +1,86 @@
+"""Hashes of Mosquitto's password files, as mosquitto_passwd writes them::
+
+    $6$salt$hash              SHA-512 of the password and the salt, once
+    $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
+
+Salt and hash are base64. Such a line stays as it is in our file until the user gets a new password.
+A stolen `$6$`, or a `$7$` of 101 iterations (the default), is guessed thousands of times as fast as
+an Argon2 hash.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+PREFIXES = ("$6$", "$7$")
+
+ITERATIONS_MAX = 400_000
+"""What a line from elsewhere may make a CONNECT cost: a second on a Raspberry Pi. mosquitto_passwd
+writes 101, or 1,000."""
+
+SALT_BYTES_MAX = 256
+"""Mosquitto writes 12, later versions 64."""
+
+HASH_BYTES = hashlib.sha512().digest_size
+
+
+class MosquittoHashError(ValueError):
+    """The text is no hash of Mosquitto's; the message names what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MosquittoHash:
+    """One user's entry."""
+
+    iterations: int
+    """Of PBKDF2; 0: a single SHA-512."""
+    salt: bytes
+    digest: bytes
+
+    def holds(self, password: bytes) -> bool:
+        """Return whether this is the hash of `password`; costs the same for every answer."""
+        if self.iterations:
+            found = hashlib.pbkdf2_hmac("sha512", password, self.salt, self.iterations)
+        else:
+            found = hashlib.sha512(password + self.salt).digest()
+        return hmac.compare_digest(found, self.digest)
+
+    def text(self) -> str:
+        """Return the entry as it stands in the file."""
+        kind = f"$7${self.iterations}" if self.iterations else "$6"
+        return f"{kind}${_base64_of(self.salt)}${_base64_of(self.digest)}"
+
+
+def parse(text: str) -> MosquittoHash:
+    """Return the hash that a text stands for. Raises MosquittoHashError."""
+    fields = text.split("$")
+    if text.startswith("$6$") and len(fields) == 4:
+        iterations = 0
+    elif text.startswith("$7$") and len(fields) == 5:
+        iterations = _iterations_of(fields[2])
+    else:
+        raise MosquittoHashError("is neither $6$salt$hash nor $7$iterations$salt$hash")
+    try:
+        salt, digest = (binascii.a2b_base64(field, strict_mode=True) for field in fields[-2:])
+    except (ValueError, UnicodeEncodeError):
+        raise MosquittoHashError("salt and hash have to be base64") from None
+    if not 1 <= len(salt) <= SALT_BYTES_MAX:
+        raise MosquittoHashError(f"the salt has to have 1 to {SALT_BYTES_MAX} bytes")
+    if len(digest) != HASH_BYTES:
+        raise MosquittoHashError(f"the hash has to have {HASH_BYTES} bytes")
+    return MosquittoHash(iterations, salt, digest)
+
+
+def _iterations_of(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise MosquittoHashError(f"{text[:20]!r} is not a number of iterations")
+    iterations = int(text)
+    if not 1 <= iterations <= ITERATIONS_MAX:
+        raise MosquittoHashError(f"{iterations} iterations: allowed are 1 to {ITERATIONS_MAX}")
+    return iterations
+
+
+def _base64_of(data: bytes) -> str:
+    return base64.b64encode(data).decode()

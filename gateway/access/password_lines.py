@@ -1,0 +1,104 @@
+"""One line of the password file: a user, and what is kept of the password in one of three forms."""
+
+import re
+
+import argon2
+from argon2.exceptions import InvalidHashError
+
+from gateway.access import mosquitto_passwords, scram_keys
+from gateway.access.errors import AccessFileError
+from gateway.access.mosquitto_passwords import MosquittoHash, MosquittoHashError
+from gateway.access.saslprep import Unprepared, prepared_of
+from gateway.access.scram_keys import ScramKeys, ScramKeysError
+
+# What a password file from elsewhere may cost for one CONNECT.
+MEMORY_COST_KIB_MAX = 262_144
+TIME_COST_MAX = 20
+USERNAME_BYTES_MAX = 1024
+PASSWORD_BYTES_MAX = 65_535
+
+_USERNAME = re.compile(r"[^:#\x00-\x1f\x7f][^:\x00-\x1f\x7f]*")
+
+Entry = str | ScramKeys | MosquittoHash
+"""A text is an Argon2 hash."""
+
+
+class PasswordFileError(AccessFileError):
+    """The password file cannot be used; the message names the file, the line and the mend."""
+
+
+def refuse_username(username: str) -> None:
+    """Raise PasswordFileError for a name that a line of the file cannot hold."""
+    if _USERNAME.fullmatch(username) is None or len(username.encode()) > USERNAME_BYTES_MAX:
+        raise PasswordFileError(
+            f"{ascii(username)[:60]} cannot be a user name: use 1 to {USERNAME_BYTES_MAX} bytes, "
+            "no colon, no control character, no # in the first place"
+        )
+
+
+def refuse_password(password: bytes) -> None:
+    """Raise PasswordFileError for a password that MQTT cannot carry, or for none."""
+    # [MQTT-3.1.3-11] the password field holds 0 to 65535 bytes.
+    if not 1 <= len(password) <= PASSWORD_BYTES_MAX:
+        raise PasswordFileError(f"a password has 1 to {PASSWORD_BYTES_MAX} bytes")
+
+
+def refuse_unprepared(username: str) -> None:
+    """Raise PasswordFileError for a name that a client of SCRAM would never send."""
+    # Clients send the prepared form (RFC 5802 section 5.1): another one would never be found.
+    try:
+        prepared = prepared_of(username, stored=True)
+    except Unprepared as unprepared:
+        raise PasswordFileError(f"SCRAM cannot use this user name: {unprepared}") from None
+    if prepared != username:
+        raise PasswordFileError(f"SCRAM knows {username!r} as {prepared!r}: use that name")
+
+
+def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
+    """Return the user and the entry of a line; None: it is empty, or a comment.
+
+    Raises PasswordFileError, which names `place`.
+    """
+    try:
+        text = line.decode().rstrip("\r")
+    except UnicodeDecodeError:
+        raise PasswordFileError(f"{place}: is not UTF-8") from None
+    if not text.strip() or text.startswith("#"):
+        return None
+    user, colon, password_hash = text.partition(":")
+    if not colon or _USERNAME.fullmatch(user) is None:
+        raise PasswordFileError(f"{place}: is not USER:HASH; write it with: oncegate passwd")
+    if password_hash.startswith(scram_keys.PREFIX):
+        return user, _parsed_keys(user, password_hash, place)
+    if password_hash.startswith(mosquitto_passwords.PREFIXES):
+        return user, _parsed_mosquitto(user, password_hash, place)
+    try:
+        parameters = argon2.extract_parameters(password_hash)
+    except InvalidHashError:
+        mend = "write it again with: oncegate passwd"
+        raise PasswordFileError(
+            f"{place}: no hash that is known stands after {user!r}; {mend}"
+        ) from None
+    if parameters.memory_cost > MEMORY_COST_KIB_MAX or parameters.time_cost > TIME_COST_MAX:
+        limits = f"at most m={MEMORY_COST_KIB_MAX}, t={TIME_COST_MAX}"
+        raise PasswordFileError(f"{place}: the hash of {user!r} costs too much to check: {limits}")
+    return user, password_hash
+
+
+def _parsed_keys(user: str, entry: str, place: str) -> ScramKeys:
+    try:
+        refuse_unprepared(user)
+        return scram_keys.parse(entry)
+    except PasswordFileError as error:
+        raise PasswordFileError(f"{place}: {error}") from None
+    except ScramKeysError as error:
+        mend = "write it again with: oncegate passwd --scram"
+        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {mend}") from None
+
+
+def _parsed_mosquitto(user: str, entry: str, place: str) -> MosquittoHash:
+    try:
+        return mosquitto_passwords.parse(entry)
+    except MosquittoHashError as error:
+        mend = "write it again with: oncegate passwd"
+        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {mend}") from None

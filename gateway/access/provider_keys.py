@@ -1,0 +1,157 @@
+"""The keys of an identity provider (RFC 7517): fetched in a thread, and kept.
+
+They are fetched again when they are older than `cache_seconds`, and when a token names a key that
+is not among them, for the provider may have a new one; not more often than each
+FETCH_PAUSE_SECONDS, so that made-up names cost the provider nothing. While it does not answer, the
+last keys are used for `keep_seconds` more.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.access.fetching import Fetcher, NotFetched, read
+from gateway.threads import give_way
+
+logger = logging.getLogger(__name__)
+
+# Not Final: tests make it short enough to pass.
+FETCH_PAUSE_SECONDS: float = 10.0
+"""Between two fetches."""
+
+KEYS_MAX: Final = 100
+"""Providers have two or three at a time, large ones ten for all their clients."""
+
+DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
+
+Key = Mapping[str, Any]
+Fetch = Callable[[], list[Key]]
+"""Returns the keys; raises NotFetched. Blocking."""
+
+
+class Unavailable(Exception):
+    """The keys cannot be had, and there are none that may still be used."""
+
+
+class ProviderKeys:
+    """Keys by their names."""
+
+    def __init__(self, fetch: Fetch, *, cache_seconds: float, keep_seconds: float) -> None:
+        self._fetch = fetch
+        self._cache_seconds = cache_seconds
+        self._keep_seconds = keep_seconds
+        self._keys: list[Key] = []
+        self._fetched_at = float("-inf")
+        self._tried_at = float("-inf")
+        self._fetching: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, "keys", initializer=give_way)
+        self.failure: str | None = None
+        """Why the last fetch failed; None: it did not."""
+
+    async def get(self, key_id: str | None) -> Key | None:
+        """Return the key of a name, or the only one where a token names none; None: there is none.
+
+        Raises Unavailable.
+        """
+        age_seconds = self._age_seconds()
+        if age_seconds > self._cache_seconds + self._keep_seconds or not self._keys:
+            await self._renew()
+            if self._age_seconds() > self._cache_seconds + self._keep_seconds:
+                raise Unavailable(self.failure or "the provider's keys were not fetched yet")
+            return self._find(key_id)
+        if age_seconds > self._cache_seconds:
+            self._begin()  # meanwhile the keys that there are count
+        found = self._find(key_id)
+        if found is None:
+            await self._renew()
+            found = self._find(key_id)
+        return found
+
+    def close(self) -> None:
+        """Fetch nothing more; a fetch that is under way ends by itself."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _age_seconds(self) -> float:
+        return asyncio.get_running_loop().time() - self._fetched_at
+
+    def _find(self, key_id: str | None) -> Key | None:
+        if key_id is None:
+            return self._keys[0] if len(self._keys) == 1 else None
+        return next((key for key in self._keys if key.get("kid") == key_id), None)
+
+    async def _renew(self) -> None:
+        """Wait for a fetch, if one may begin or is under way."""
+        self._begin()
+        if self._fetching is not None:
+            await asyncio.shield(self._fetching)
+
+    def _begin(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._fetching is None and now - self._tried_at >= FETCH_PAUSE_SECONDS:
+            self._tried_at = now
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch_once())
+
+    async def _fetch_once(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            self._keys = await loop.run_in_executor(self._thread, self._fetch)
+        except NotFetched as error:
+            if self.failure is None:
+                logger.warning("the identity provider's keys: %s", error)
+            self.failure = str(error)
+        else:
+            if self.failure is not None:
+                logger.info("the identity provider's keys were fetched again")
+            self.failure = None
+            self._fetched_at = loop.time()
+        finally:
+            self._fetching = None
+
+
+def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
+    """Return the keys of a key set that may sign. Raises NotFetched."""
+    keys = document.get("keys")
+    if not isinstance(keys, list) or len(keys) > KEYS_MAX:
+        raise NotFetched(f"{source}: expected a list keys, of at most {KEYS_MAX}")
+    return [
+        key
+        for key in keys
+        if isinstance(key, dict) and key.get("use", "sig") == "sig" and key.get("kty") != "oct"
+    ]
+
+
+def from_file(path: Path) -> Fetch:
+    """Return what reads the keys of a file."""
+    return lambda: keys_in(read(path), str(path))
+
+
+def from_url(url: str, fetcher: Fetcher) -> Fetch:
+    """Return what fetches the keys of a URL."""
+    return lambda: keys_in(fetcher.fetch(url), url)
+
+
+def from_issuer(issuer: str, fetcher: Fetcher, may_be_fetched: Callable[[str], bool]) -> Fetch:
+    """Return what finds the keys by the issuer's discovery (OpenID Connect Discovery section 4).
+
+    Args:
+        issuer: a URL.
+        fetcher: for it and for what it names.
+        may_be_fetched: whether keys may be fetched from a URL.
+    """
+
+    def fetch() -> list[Key]:
+        place = issuer.rstrip("/") + DISCOVERY_PATH
+        found = fetcher.fetch(place)
+        url = found.get("jwks_uri")
+        if found.get("issuer") != issuer:
+            raise NotFetched(f"{place}: is the discovery of another issuer")
+        if not isinstance(url, str) or not may_be_fetched(url):
+            raise NotFetched(f"{place}: jwks_uri is no URL with https")
+        return keys_in(fetcher.fetch(url), url)
+
+    return fetch

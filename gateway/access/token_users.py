@@ -1,0 +1,132 @@
+"""Users that an identity provider knows: tokens in place of a password, and by OAUTHBEARER.
+
+RFC 7628's exchange is one message of the client::
+
+    n,a=USER,^Ahost=HOST^Aport=PORT^Aauth=Bearer TOKEN^A^A       ^A: 0x01
+
+The user is the one that the token names, whatever the packet names.
+"""
+
+import re
+import time
+
+from gateway.access.checks import Checks
+from gateway.access.login import Login
+from gateway.access.provider_keys import ProviderKeys, Unavailable
+from gateway.access.tokens import (
+    TOKEN_BYTES_MAX,
+    Header,
+    TokenRefused,
+    TokenRules,
+    header_of,
+    refuse_unsigned,
+    token_of,
+)
+from gateway.core.effects import AuthenticationAnswer
+from gateway.core.violation import NOT_AUTHORIZED, SERVER_UNAVAILABLE
+
+METHOD = "OAUTHBEARER"
+"""The authentication method's name in CONNECT and AUTH."""
+
+_FIRST = re.compile(
+    rb"n,(?:a=([^,\x01]*))?,\x01(?:[^\x01]*\x01){0,16}?auth=[Bb]earer ([^\x01]+)\x01"
+)
+
+
+class TokenUsers:
+    """Answers for tokens, and for nothing else."""
+
+    methods = (METHOD,)
+    has_passwords = False
+
+    def __init__(self, rules: TokenRules, keys: ProviderKeys) -> None:
+        self._rules = rules
+        self._keys = keys
+
+    async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
+        """Answer a token that stands in place of a password; None: it is a password."""
+        if login.password is None:
+            return None
+        header = header_of(login.password)
+        if header is None:
+            return None
+        return await self.answer_of(login, login.password, header, checks)
+
+    async def answer_of(
+        self, login: Login, token: bytes, header: Header, checks: Checks
+    ) -> AuthenticationAnswer:
+        """Answer a token."""
+        try:
+            refuse_unsigned(token, header, self._rules)
+            key = await self._keys.get(header.key_id)
+            if key is None:
+                raise TokenRefused("the provider has no key of the name that it gives")
+            proven = await checks.run(
+                login,
+                token_of,
+                token,
+                header,
+                key,
+                self._rules,
+                client_id=login.client_id,
+                now_seconds=time.time(),
+            )
+        except TokenRefused as refused:
+            # Not 0x86: a signature is not guessed, and a device whose token has expired must not
+            # have others of its address wait.
+            detail = f"token: {refused}"
+            return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
+        except Unavailable as error:
+            detail = f"no token can be checked: {error}"
+            return AuthenticationAnswer(SERVER_UNAVAILABLE, None, None, detail)
+        return AuthenticationAnswer(
+            0,
+            None,
+            proven.username,
+            lifetime_seconds=max(0.0, proven.lifetime_seconds),
+            groups=proven.groups,
+        )
+
+    @property
+    def problem(self) -> str | None:
+        """Why keys cannot be fetched now."""
+        failure = self._keys.failure
+        return None if failure is None else f"the identity provider's keys: {failure}"
+
+    def waste(self, login: Login) -> None:
+        """Do nothing: there are no passwords whose check a name could be known by."""
+
+    def begin(self, login: Login, checks: Checks) -> "BearerLogin":
+        """Begin an exchange by the method of this source."""
+        return BearerLogin(self, login, checks)
+
+    def close(self) -> None:
+        """Fetch nothing more."""
+        self._keys.close()
+
+
+class BearerLogin:
+    """One client's exchange: one message, and its answer."""
+
+    def __init__(self, users: TokenUsers, login: Login, checks: Checks) -> None:
+        self._users = users
+        self._login = login
+        self._checks = checks
+
+    async def step(self, data: bytes) -> AuthenticationAnswer:
+        """Answer the authentication data of CONNECT, or of an AUTH that begins it again.
+
+        Raises:
+            Busy, Abandoned: the token is not checked.
+        """
+        found = _FIRST.match(data) if len(data) <= 2 * TOKEN_BYTES_MAX else None
+        header = None if found is None else header_of(found[2])
+        if found is None or header is None:
+            detail = f"{METHOD}: the message is not n,,^Aauth=Bearer TOKEN^A^A with a signed token"
+            return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
+        answer = await self._users.answer_of(self._login, found[2], header, self._checks)
+        wanted = found[1]
+        if answer.username is not None and wanted and wanted != answer.username.encode():
+            detail = f"{METHOD}: the token is another user's than the message names"
+            return AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail)
+        return answer

@@ -1,0 +1,106 @@
+"""The users of a password file as a source of the chain, and SCRAM exchanges with them."""
+
+from gateway.access.checks import Checks
+from gateway.access.decoys import decoy_keys_of
+from gateway.access.login import Login
+from gateway.access.passwords import PasswordFile
+from gateway.access.scram import METHOD, ScramExchange
+from gateway.access.scram_keys import ScramKeys
+from gateway.core.effects import AuthenticationAnswer
+from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
+
+
+class FileUsers:
+    """Answers for the users that the file has, and for no other."""
+
+    has_passwords = True
+    methods = (METHOD,)
+    """Offered also while no user has SCRAM keys: what is offered must not depend on users."""
+
+    def __init__(self, file: PasswordFile, decoy_key: bytes) -> None:
+        self.file = file
+        """The users of this moment."""
+        self._decoy_key = decoy_key
+
+    def replace(self, file: PasswordFile) -> frozenset[str] | None:
+        """Take these for the users, from the next answer on.
+
+        Returns:
+            The users whose password does not hold any more; None: nothing is different.
+        """
+        before, self.file = self.file, file
+        return file.revoked_since(before) if file.differs_from(before) else None
+
+    async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
+        """Answer whether the password is the user's; None: there is no such user here."""
+        file = self.file
+        password = login.password
+        if password is None or login.username not in file:
+            return None
+        is_right = await checks.run(login, file.verify, login.username, password)
+        if is_right and self.file.has_same_entry(file, login.username):
+            return AuthenticationAnswer(0, None, login.username)
+        if is_right:
+            # Changed while it was checked: what was right then may not be any more.
+            return await self.check(login, checks)
+        return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    @property
+    def problem(self) -> None:
+        """Nothing: the file was read as a whole."""
+
+    def waste(self, login: Login) -> None:
+        """Work as long as for a user that there is."""
+        self.file.verify("", login.password or b"")
+
+    def begin(self, login: Login, checks: Checks) -> "ScramLogin":
+        """Begin an exchange by the method of this source."""
+        return ScramLogin(self, login, checks)
+
+    def close(self) -> None:
+        """Nothing is open: the file was read as a whole."""
+
+    def scram_keys_of(self, username: str) -> ScramKeys:
+        """Return the keys of a user, or such that no proof fits."""
+        # Made for every name, so that the time taken does not show which exist.
+        decoy = decoy_keys_of(
+            username, key=self._decoy_key, iterations=self.file.usual_scram_iterations
+        )
+        return self.file.scram_keys_of(username) or decoy
+
+
+class ScramLogin:
+    """One client's exchange: answers to what it sends, in order."""
+
+    def __init__(self, users: FileUsers, login: Login, checks: Checks) -> None:
+        self._users = users
+        self._login = login
+        self._checks = checks
+        self._began_with = users.file
+        self._scram = ScramExchange(users.scram_keys_of)
+
+    async def step(self, data: bytes) -> AuthenticationAnswer:
+        """Answer the authentication data of CONNECT or of the next AUTH.
+
+        Raises:
+            Busy, Abandoned: the proof is not judged.
+        """
+        username = self._scram.username
+        if not username:
+            return self._scram.step(data)
+        login = self._login.of(username)
+        await self._checks.proofs.begin(login)
+        try:
+            answer = self._judged(data)
+            self._checks.remember(login, answer)
+        finally:
+            self._checks.proofs.end(login)
+        return answer
+
+    def _judged(self, data: bytes) -> AuthenticationAnswer:
+        answer = self._scram.step(data)
+        username = answer.username
+        if username is None or self._users.file.has_same_entry(self._began_with, username):
+            return answer
+        detail = "the password was changed meanwhile"
+        return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None, detail)

@@ -1,0 +1,73 @@
+"""Users in a database of MySQL or MariaDB: `[access.mysql]`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from gateway.configuration.addresses import FilePath, HostAndPort
+from gateway.keys.quantities import Duration, Text, Whole, refusal
+from gateway.keys.section import Section
+
+PLACEHOLDERS = ("username", "clientid", "peerhost", "certificate", "listener")
+"""What `${...}` in a query may name, as EMQX calls it where it has it."""
+
+DEFAULT_QUERY = "SELECT username, password_hash FROM mqtt_user WHERE username = ${username} LIMIT 1"
+
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+_NAME = Text(r"[^\x00]{1,128}", "a text of 1 to 128 characters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mysql(Section):
+    """Users in a database of MySQL or MariaDB."""
+
+    descriptions: ClassVar[Mapping[str, str]] = {
+        "server": "Where the database is on TCP. Either this or socket.",
+        "socket": "Unix socket of a database on this machine. Either this or server.",
+        "user": "The database's user as whom the broker reads.",
+        "password_file": "File whose first line is that user's password.",
+        "database": "The database in which the query runs.",
+        "query": "Selects password_hash of one user; and username, salt and user_groups.",
+        "hash": "How passwords are hashed, where the column does not tell it by its form.",
+        "salt_position": "Where the salt stands with sha256 and sha512.",
+        "iterations": "Of pbkdf2-sha256 and pbkdf2-sha512.",
+        "ca": "PEM file of the authorities of the database's certificate: TLS is then demanded.",
+        "connections": "How many queries run at a time.",
+        "timeout": "How long one may take, the connection included.",
+        "cache": "How long a row is used again.",
+        "when_down": "What is answered when the database does not answer.",
+    }
+
+    server: Annotated[str, HostAndPort()] | None = None
+    socket: Annotated[Path, FilePath()] | None = None
+    user: Annotated[str, _NAME]
+    password_file: Annotated[Path, FilePath()] | None = None
+    database: Annotated[str, _NAME]
+    query: Annotated[str, Text(r"[^\x00]{1,4096}", "a SELECT")] = DEFAULT_QUERY
+    hash: Literal["by_form", "sha256", "sha512", "pbkdf2-sha256", "pbkdf2-sha512"] = "by_form"
+    salt_position: Literal["before", "after", "none"] = "before"
+    iterations: Annotated[int, Whole(1, 400_000)] | None = None
+    ca: Annotated[Path, FilePath()] | None = None
+    connections: Annotated[int, Whole(1, 64)] = 4
+    timeout: Annotated[float, Duration(0.1, 60)] = 5.0
+    cache: Annotated[float, Duration(0, 3600)] = 10.0
+    when_down: Literal["refuse", "next"] = "refuse"
+
+    def check(self) -> None:
+        if (self.server is None) == (self.socket is None):
+            raise refusal("server or socket, one of them")
+        if self.ca is not None and self.server is None:
+            raise refusal("no ca with socket: its bytes do not leave this machine")
+        names = _PLACEHOLDER.findall(self.query)
+        known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
+        for name in names:
+            if name not in PLACEHOLDERS:
+                raise refusal(f"known placeholders in query, {known}")
+        if "username" not in names and "certificate" not in names:
+            raise refusal("${username} in query: it has to select one user")
+        if re.search(r"""['"`]\s*\$\{""", self.query):
+            raise refusal("no quotes around a placeholder in query: it is a value of its own")
+        if self.hash.startswith("pbkdf2") != (self.iterations is not None):
+            raise refusal("iterations with a hash of pbkdf2, and with no other")

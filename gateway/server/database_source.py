@@ -1,0 +1,60 @@
+"""The source of users that is a database, from the configuration. It stands on an extra."""
+
+import ssl
+from pathlib import Path
+
+from gateway.access.column_hashes import HashRules
+from gateway.access.database import Database, Server
+from gateway.access.database_users import DatabaseUsers, Query
+from gateway.access.errors import AccessFileError
+from gateway.configuration.addresses import host_and_port_of
+from gateway.configuration.mysql import Mysql
+
+PASSWORD_BYTES_MAX = 4_096
+
+
+def database_users_of(mysql: Mysql) -> DatabaseUsers:
+    """Return the users of `[access.mysql]`. Raises AccessFileError."""
+    host, port = (None, 3306) if mysql.server is None else host_and_port_of(mysql.server)
+    server = Server(
+        host=host,
+        port=port,
+        socket=None if mysql.socket is None else str(mysql.socket),
+        user=mysql.user,
+        password="" if mysql.password_file is None else _password_in(mysql.password_file),
+        database=mysql.database,
+        tls=None if mysql.ca is None else _tls_of(mysql.ca),
+    )
+    return DatabaseUsers(
+        Database(server, mysql.timeout),
+        Query.of(mysql.query),
+        HashRules(mysql.hash, mysql.salt_position, mysql.iterations or 0),
+        connections=mysql.connections,
+        cache_seconds=mysql.cache,
+        when_down=mysql.when_down,
+    )
+
+
+def _password_in(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            line = file.readline(PASSWORD_BYTES_MAX + 2).rstrip(b"\r\n")
+    except OSError as error:
+        raise AccessFileError(f"[access.mysql] password_file: {path}: {error.strerror}") from None
+    if not 1 <= len(line) <= PASSWORD_BYTES_MAX:
+        allowed = f"expected a first line of 1 to {PASSWORD_BYTES_MAX} bytes"
+        raise AccessFileError(f"[access.mysql] password_file: {path}: {allowed}")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise AccessFileError(f"[access.mysql] password_file: {path}: is not UTF-8") from None
+
+
+def _tls_of(ca: Path) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=str(ca))
+    except OSError as error:
+        detail = f"no certificates of authorities: {error}"
+        raise AccessFileError(f"[access.mysql] ca: {ca}: {detail}") from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context

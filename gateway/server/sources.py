@@ -1,0 +1,51 @@
+"""Sources of users beside the password file, from the configuration.
+
+Only where they are configured is this module loaded: what they stand on comes with extras.
+"""
+
+from gateway.access.errors import AccessFileError
+from gateway.access.fetching import Fetcher, NotFetched
+from gateway.access.provider_keys import Fetch, ProviderKeys, from_file, from_issuer, from_url
+from gateway.access.token_users import TokenUsers
+from gateway.access.tokens import TokenRules
+from gateway.configuration.jwt import Jwt, ProviderUrl
+
+
+def token_users_of(jwt: Jwt) -> TokenUsers:
+    """Return the users whose tokens `[access.jwt]` accepts. Raises AccessFileError."""
+    rules = TokenRules(
+        issuer=jwt.issuer,
+        audience=jwt.audience,
+        username_claim=jwt.username_claim,
+        groups_claim=jwt.groups_claim,
+        client_id_claim=jwt.client_id_claim,
+        algorithms=jwt.algorithms,
+        leeway_seconds=jwt.leeway,
+    )
+    keys = ProviderKeys(_fetch_of(jwt), cache_seconds=jwt.cache, keep_seconds=jwt.keep)
+    return TokenUsers(rules, keys)
+
+
+def _fetch_of(jwt: Jwt) -> Fetch:
+    if jwt.jwks_file is not None:
+        fetch = from_file(jwt.jwks_file)
+        try:
+            fetch()
+        except NotFetched as error:
+            raise AccessFileError(f"[access.jwt] jwks_file: {error}") from None
+        return fetch
+    try:
+        fetcher = Fetcher(jwt.timeout, jwt.ca)
+    except NotFetched as error:
+        raise AccessFileError(f"[access.jwt] ca: {error}") from None
+    if jwt.jwks_url is not None:
+        return from_url(jwt.jwks_url, fetcher)
+    return from_issuer(jwt.issuer, fetcher, _may_be_fetched)
+
+
+def _may_be_fetched(url: str) -> bool:
+    try:
+        ProviderUrl().value_of(url)
+    except ValueError:
+        return False
+    return True

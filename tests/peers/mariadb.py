@@ -1,0 +1,105 @@
+"""A MariaDB of Debian's package, in a directory of its own: on a Unix socket and on loopback."""
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import asyncmy
+
+from tests.access.authority import Authority
+
+START_SECONDS_MAX = 60.0
+USER, PASSWORD = "oncegate", "the broker's password"
+# Debian has it where the PATH of people does not lead.
+PROGRAM = shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+class MariaDB:
+    """A server that runs, with an empty database `mqtt` that USER may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "socket"
+        authority = Authority(folder / "tls")
+        self.ca = authority.ca
+        certificate, key = authority.issue("database", alternatives="IP:127.0.0.1")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        common = ["--no-defaults", f"--datadir={folder / 'data'}"]
+        if os.geteuid() == 0:
+            common.append("--user=root")
+        subprocess.run(
+            [
+                "mariadb-install-db",
+                *common,
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+                "--innodb-log-file-size=4M",
+            ],
+            check=True,
+            capture_output=True,
+            timeout=START_SECONDS_MAX,
+        )
+        self._command = [
+            str(PROGRAM),
+            *common,
+            f"--socket={self.socket}",
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+            "--innodb-log-file-size=4M",
+            "--innodb-buffer-pool-size=8M",
+            "--innodb-flush-log-at-trx-commit=0",
+            "--skip-log-bin",
+            f"--ssl-ca={self.ca}",
+            f"--ssl-cert={certificate}",
+            f"--ssl-key={key}",
+            f"--pid-file={folder / 'pid'}",
+        ]
+        self.start()
+        self.run(
+            "CREATE DATABASE mqtt",
+            f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{PASSWORD.replace(chr(39), chr(39) * 2)}'",
+            f"GRANT SELECT ON mqtt.* TO '{USER}'@'%'",
+        )
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while True:
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+            try:
+                with socket.socket(socket.AF_UNIX) as probe:
+                    probe.connect(str(self.socket))
+                    return
+            except OSError:
+                assert time.monotonic() < deadline, (self.folder / "log").read_text()
+                time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Kill it: its data are of no use afterwards."""
+        self._process.kill()
+        self._process.wait()
+
+    def run(self, *statements: str) -> None:
+        """Execute statements as root; not within an event loop."""
+        asyncio.run(self.execute(*statements))
+
+    async def execute(self, *statements: str) -> None:
+        """Execute statements as root in the database `mqtt`, where it is there."""
+        connection = await asyncmy.connect(
+            host="localhost", user="root", unix_socket=str(self.socket), autocommit=True
+        )
+        async with connection.cursor() as cursor:
+            await cursor.execute("SHOW DATABASES LIKE 'mqtt'")
+            if await cursor.fetchall():
+                await cursor.execute("USE mqtt")
+            for statement in statements:
+                await cursor.execute(statement)
+        connection.close()

@@ -1,0 +1,139 @@
+"""A broker whose users stand in a MariaDB that runs, beside a password file."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import argon2
+import pytest
+import pytest_asyncio
+
+from gateway.access import database as database_module
+from gateway.access.errors import AccessFileError
+from gateway.access.passwords import set_password
+from gateway.configuration import Configuration, load
+from gateway.server.main import Running
+from gateway.server.starting import other_sources_of
+from gateway.wire.packets import Connack, Connect
+from tests.peers.mariadb import PASSWORD, USER, MariaDB
+from tests.peers.packet_client import PacketClient
+from tests.server.event_loop.authenticating import Broker
+
+SLOW_QUERY = "SELECT SLEEP(0.5), username, password_hash FROM devices WHERE username = ${username}"
+QUERY = "SELECT username, password_hash FROM devices WHERE username = ${username}"
+
+
+def table_of(mariadb: MariaDB, folder: Path, **changes: Any) -> dict[str, Any]:
+    password = folder / "database-password"
+    password.write_text(f"{PASSWORD}\n")
+    return {
+        "server": f"127.0.0.1:{mariadb.port}",
+        "user": USER,
+        "database": "mqtt",
+        "password_file": str(password),
+        "query": QUERY,
+    } | changes
+
+
+@pytest_asyncio.fixture
+async def broker(
+    tmp_path: Path, mariadb: MariaDB, request: pytest.FixtureRequest
+) -> AsyncIterator[Broker]:
+    known = argon2.PasswordHasher(1, 8, 1).hash("of the database")
+    await mariadb.execute(
+        "CREATE OR REPLACE TABLE devices (username VARCHAR(100), password_hash VARCHAR(200))",
+        f"INSERT INTO devices VALUES ('device', '{known}')",  # noqa: S608 - a hash of ours
+    )
+    passwords = tmp_path / "passwords"
+    set_password(passwords, "local", b"secret")
+    settings = {
+        "gateway.data_dir": tmp_path / "data",
+        "access.password_file": passwords,
+        "access.mysql": table_of(mariadb, tmp_path, **getattr(request, "param", {})),
+        "listeners": [{"port": 0, "anonymous": False}],
+    }
+    running = await Running.start(load(None, {}, settings, None), None)
+    stop = asyncio.Event()
+    ticking = asyncio.create_task(running.until(stop))
+    yield Broker(running, passwords)
+    stop.set()
+    await ticking
+    await running.stop()
+    assert running.event_loop.committer.failure is None
+
+
+def login(username: str, password: bytes) -> Connect:
+    return Connect(5, username, True, 0, None, username, password)
+
+
+async def code_of(client: PacketClient) -> int:
+    connack = await client.receive()
+    assert isinstance(connack, Connack)
+    return connack.reason_code
+
+
+async def outcome(broker: Broker, username: str, password: bytes) -> int:
+    async with await broker.open() as client:
+        client.send(login(username, password))
+        return await code_of(client)
+
+
+async def test_users_of_the_database_and_of_the_file_are_let_in(broker: Broker) -> None:
+    assert await outcome(broker, "device", b"of the database") == 0
+    assert await outcome(broker, "device", b"wrong") == 0x86
+    assert await outcome(broker, "local", b"secret") == 0
+    assert await outcome(broker, "nobody", b"secret") == 0x86
+
+
+@pytest.mark.parametrize("broker", [{"query": SLOW_QUERY, "connections": 1}], indirect=True)
+async def test_a_slow_database_keeps_no_user_of_the_file_waiting(broker: Broker) -> None:
+    clients = [await broker.open() for _ in range(3)]
+    for client in clients:
+        client.send(login("device", b"of the database"))
+    assert await outcome(broker, "local", b"secret") == 0
+    waiting = asyncio.create_task(code_of(clients[0]))
+    await asyncio.sleep(0)
+    assert not waiting.done(), "the database had not answered"
+    assert await waiting == 0
+    for client in clients:
+        client.cut()
+
+
+@pytest.mark.parametrize("broker", [{"database": "missing"}], indirect=True)
+async def test_a_database_that_is_down_is_counted_and_the_client_may_try_again(
+    broker: Broker,
+) -> None:
+    assert await outcome(broker, "device", b"of the database") == 0x88
+    assert await outcome(broker, "local", b"secret") == 0
+    assert broker.errors == {"users_unavailable": 1}
+    (problem,) = broker.running.event_loop.authentications.problems
+    assert problem.startswith("the database of users: OperationalError")
+
+
+@pytest.mark.parametrize("broker", [{"database": "missing", "when_down": "next"}], indirect=True)
+async def test_where_it_is_said_so_the_next_source_is_asked(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "DOWN_SECONDS", 0.0)
+    assert await outcome(broker, "device", b"of the database") == 0x86
+
+
+def configured(mariadb: MariaDB, folder: Path, **changes: Any) -> Configuration:
+    return load(None, {}, {"access.mysql": table_of(mariadb, folder, **changes)}, None)
+
+
+def test_files_that_cannot_be_used_are_refused_before_the_start(
+    tmp_path: Path, mariadb: MariaDB
+) -> None:
+    empty, missing, binary = tmp_path / "empty", tmp_path / "missing", tmp_path / "binary"
+    empty.write_text("\n")
+    binary.write_bytes(b"\xff\n")
+    for changes, reason in (
+        ({"password_file": str(missing)}, "password_file: .*No such file"),
+        ({"password_file": str(empty)}, "password_file: .*expected a first line"),
+        ({"password_file": str(binary)}, "password_file: .*is not UTF-8"),
+        ({"ca": str(missing)}, "ca: .*no certificates"),
+    ):
+        with pytest.raises(AccessFileError, match=rf"\[access.mysql\] {reason}"):
+            other_sources_of(configured(mariadb, tmp_path, **changes))
