@@ -22,6 +22,7 @@ from gateway.cli import (
     tls,
     up,
     update,
+    uplink,
     upload,
 )
 from gateway.cli.failures import (
@@ -51,6 +52,7 @@ application = typer.Typer(
 application.command("up")(up.up)
 application.command("broker")(broker.broker)
 application.command("bridge")(bridge.bridge)
+application.command("uplink")(uplink.uplink)
 application.command("api")(api.api)
 application.command("upload")(upload.upload)
 application.command("simulate-board")(simulate_board.simulate_board)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARACTERS_MAX = 60
 _TABLES: dict[str, type[Section]] = {"listeners": Listener, "serial": Serial}
-_SECRET_KEYS = frozenset({"username", "password_file", "target"})
+_SECRET_KEYS = frozenset(
+    {"username", "password_file", "local_username", "local_password_file", "target"}
+)
 _ALLOWED = {
     "bool_type": "true or false",
     "string_type": "a text in quotes",

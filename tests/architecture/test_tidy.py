@@ -32,7 +32,6 @@ LONGER_FUNCTIONS = {
     "gateway/cli/check_config.py: check_config": 51,
     "gateway/cli/passwd.py: passwd": 65,
     "gateway/cli/tls.py: init": 54,
-    "gateway/cli/up.py: _run": 41,
     "gateway/core/limits.py: __init__": 53,
     "gateway/core/rules/admission.py: refusal_of": 46,
     "gateway/core/rules/admit.py: admit": 50,

@@ -12,17 +12,26 @@ from gateway.configuration import Configuration, load
 from gateway.configuration.description import text_of
 from gateway.configuration.problems import section_at
 from gateway.configuration.tls import Tls
+from gateway.configuration.uplink import UplinkTls, UplinkTopic
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # A table within another has a part of its own.
-TABLES_WITHIN = {"### TLS at a listener": "tls"}
+TABLES_WITHIN = {
+    "### TLS at a listener": "tls",
+    "### What the uplink carries": "uplink_topics",
+    "### TLS towards the upstream broker": "uplink_tls",
+}
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
+    r"|`oncegate-` and the gateway's id|the machine's"
     r"|`100`, or `max_awaiting_rel` .*"
     r"|(half|a \d+(th|nd)) of the file system.*"
 )
+
+
+WITHIN = {"tls": Tls, "uplink_topics": UplinkTopic, "uplink_tls": UplinkTls}
 
 
 def documented() -> dict[tuple[str, str], str]:
@@ -45,7 +54,7 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
             for section in keys_of(Configuration)
             for key in fields_of(section_at(section))
         }
-        | {("tls", key.name): key for key in fields_of(Tls)}
+        | {(name, key.name): key for name, section in WITHIN.items() for key in fields_of(section)}
         | {
             ("serial", key.name): key
             for protocol in PROTOCOLS.values()
