@@ -1,6 +1,9 @@
 """`oncegate uplink`: the bridge to an upstream broker."""
 
+import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
     from gateway.uplink.settings import Endpoint, UplinkSettings
 
+ID_FILE = "gateway-id"
+ID_CHARACTERS_MAX = 128
 LOCAL_CLIENT_ID = "oncegate-uplink"
 NOT_CONFIGURED = "no [uplink] address is configured: there is no upstream broker to carry to"
 
@@ -52,10 +57,26 @@ def uplink(
         raise CommandFailed(NOT_CONFIGURED, exit_code=exit_code)
     if check:
         return None
-    from gateway.configuration import gateway_id
-
-    settings = uplink_settings_of(configuration, gateway_id(configuration))
+    settings = uplink_settings_of(configuration, own_id_of(configuration))
     return PreparedUplink(settings=settings, verbose=verbose, quiet=quiet)
+
+
+def own_id_of(configuration: "Configuration") -> str:
+    """Return the gateway's id: `[gateway] id`, systemd's credential `gateway-id`, or its file.
+
+    As a service the uplink has a data directory and a user of its own; the file is the broker's.
+    Raises OSError.
+    """
+    from gateway.configuration import gateway_id
+    from gateway.configuration.sections import GATEWAY_ID
+
+    credentials = os.environ.get("CREDENTIALS_DIRECTORY")
+    if configuration.gateway.id is None and credentials is not None:
+        with (Path(credentials) / ID_FILE).open(encoding="ascii", errors="replace") as file:
+            given = file.read(ID_CHARACTERS_MAX).strip()
+        if re.fullmatch(GATEWAY_ID, given):
+            return given
+    return gateway_id(configuration)
 
 
 def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSettings":

@@ -7,7 +7,7 @@ import pytest
 from gateway.cli.application import execute
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, CommandFailed
 from gateway.cli.services import PreparedUplink
-from gateway.cli.uplink import mistakes_in_files_of, uplink_settings_of
+from gateway.cli.uplink import mistakes_in_files_of, own_id_of, uplink_settings_of
 from gateway.configuration import Configuration, load
 from gateway.uplink.routes import Side
 from gateway.uplink.settings import SESSION_NEVER_EXPIRES, TlsFiles
@@ -90,3 +90,18 @@ def test_files_that_cannot_be_used_are_named_before_a_start(file: Path, tmp_path
     (tmp_path / "password").unlink()
     assert "[uplink]" in next(mistakes_in_files_of(configured(file)))
     assert list(mistakes_in_files_of(load(None, {}, {}, None))) == []
+
+
+def test_the_id_is_the_files_of_the_broker_where_systemd_brings_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    credential = tmp_path / "gateway-id"
+    credential.write_text("from-the-broker\n")
+    elsewhere = load(None, {}, {"gateway.data_dir": str(tmp_path / "d")}, None)
+    assert own_id_of(elsewhere) == "from-the-broker"
+    assert own_id_of(configured(file)) == "gw-1", "the file's own key counts more"
+    credential.write_text("?")
+    made = own_id_of(elsewhere)
+    assert made == own_id_of(elsewhere)
+    assert (tmp_path / "d" / "gateway-id").exists()
