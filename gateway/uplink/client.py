@@ -16,6 +16,7 @@ gmqtt, which would answer them before anything is durable.
 """
 
 import contextlib
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Protocol
@@ -23,7 +24,7 @@ from typing import Any, Final, Protocol
 from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 
 from gateway.connecting.client import SessionClient
-from gateway.uplink.lane import Lane
+from gateway.uplink.lane import Lane, Outlet
 from gateway.uplink.routes import Side
 from gateway.uplink.settlement import Answered
 from gateway.wire.decoder import Decoder
@@ -33,12 +34,15 @@ from gateway.wire.packets import (
     Connack,
     Disconnect,
     Packet,
+    Properties,
     Publish,
     Pubrel,
     Suback,
     Unsuback,
 )
 from gateway.wire.writing import frame_of
+
+logger = logging.getLogger(__name__)
 
 HEADER_BYTES_MAX: Final = 5
 """Of a packet: its first byte and its length."""
@@ -124,6 +128,38 @@ class UplinkClient(SessionClient):
     def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
         """Set what gmqtt gets where it asks its storage for what is in flight."""
         self._storage.replayed = replayed
+
+    def outlet(self, window: int) -> Outlet:
+        """Return the connection as its lane uses it, within what CONNACK allows."""
+        given = self._given
+        if given.receive_maximum is not None:
+            window = min(window, given.receive_maximum)
+        return Outlet(
+            self.send_packet,
+            self.has_room,
+            self.version,
+            window,
+            given.maximum_packet_size_bytes,
+            # A broker of QoS 0 alone refuses the first message, which the fault then shows.
+            2 if given.maximum_qos is None else max(1, given.maximum_qos),
+            given.retain_available is not False,
+        )
+
+    def warn_of_short_session(self, wanted_seconds: int, broker: str) -> None:
+        """Log it where the broker keeps the session for less time than it was asked for."""
+        seconds = self._given.session_expiry_interval_seconds
+        if seconds is not None and seconds < wanted_seconds:
+            logger.warning(
+                "the %s broker keeps our session for %d s without a connection, not longer: after "
+                "that, what was in flight is sent again",
+                broker,
+                seconds,
+            )
+
+    @property
+    def _given(self) -> Properties:
+        assert self.connack is not None, "no CONNACK has come"
+        return self.connack.properties or Properties()
 
     def has_room(self) -> bool:
         """Return whether the broker reads what it is sent."""

@@ -33,6 +33,8 @@ NO_ROOM_SECONDS: Final = 0.5
 """Between two attempts on a full disk."""
 REFUSED_PAUSE_SECONDS: Final = 5.0
 """Before a message is sent again that a broker has refused for the moment."""
+SIGNALS_MAX: Final = 200_000
+"""Packets that wait for a batch: each identifier of both sides, and some; commits may take long."""
 CLOCK_SECONDS: Final = 1.0
 """Between two notes of the uplink's clock: so much of it a power cut takes back."""
 REMOVAL_SECONDS_MAX: Final = 1.0
@@ -69,6 +71,11 @@ class Committer:
     def now(self) -> float:
         """Seconds of the uplink's clock, which goes on where the last run left it."""
         return self._clock_base + time.monotonic()
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether more came since the last batch than a broker sends that waits for answers."""
+        return len(self._signals) > SIGNALS_MAX
 
     def signal(self, signal: Signal) -> None:
         """Settle with the next batch what a connection brought."""

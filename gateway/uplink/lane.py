@@ -72,6 +72,8 @@ class Lane:
         self.paused_until = 0.0
         """Seconds of the event loop's clock; the broker has refused something for the moment."""
         self.counters: Counter[str] = Counter()
+        self.refusals: Counter[int] = Counter()
+        """How often the messages with these numbers were refused for an unclear reason."""
         self.gone: list[tuple[int, Message]] = []
         """Through, or given up: to be removed with the next commit."""
         self._store = store
@@ -89,6 +91,7 @@ class Lane:
     def finish(self, exchange: Exchange, outcome: str) -> None:
         """Let a message go whose exchange has ended for good."""
         self.counters[outcome] += 1
+        self.refusals.pop(exchange.number, None)
         self.gone.append((exchange.number, exchange.message))
 
     def put_back(self, exchanges: Sequence[Exchange]) -> None:

@@ -19,7 +19,6 @@ from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, senten
 from gateway.connecting.session_name import new_name
 from gateway.uplink.client import UplinkClient
 from gateway.uplink.committer import Committer
-from gateway.uplink.lane import Outlet
 from gateway.uplink.message import message_of
 from gateway.uplink.reception import Arrival
 from gateway.uplink.routes import Routes, Side
@@ -36,7 +35,6 @@ from gateway.uplink.subscribing import Subscribing
 from gateway.uplink.tls import context_of
 from gateway.wire.encoder import puback, publish_frame, pubrec
 from gateway.wire.packets import (
-    Properties,
     Publish,
     Suback,
     Unsuback,
@@ -118,7 +116,9 @@ class Link:
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._client = client
-                self._committer.signal(Connected(self.side, self._outlet_of(client), session))
+                self._committer.signal(
+                    Connected(self.side, client.outlet(self._settings.window), session)
+                )
 
         client.on_connect = on_connect
         client.on_disconnect = lambda *_: lost.set()
@@ -143,6 +143,8 @@ class Link:
         logger.info(
             "connected to the %s broker as %s", self._name, self._committer.sessions[self.side]
         )
+        if self.connections == 1:
+            client.warn_of_short_session(self._endpoint.session_expiry_seconds, self._name)
         self._announce(client, ONLINE)
         await lost.wait()
 
@@ -207,25 +209,9 @@ class Link:
             "version": _VERSIONS[endpoint.version],
         }
 
-    def _outlet_of(self, client: UplinkClient) -> Outlet:
-        assert client.connack is not None
-        given = client.connack.properties or Properties()
-        window = self._settings.window
-        if given.receive_maximum is not None:
-            window = min(window, given.receive_maximum)
-        return Outlet(
-            client.send_packet,
-            client.has_room,
-            client.version,
-            window,
-            given.maximum_packet_size_bytes,
-            2 if given.maximum_qos is None else max(1, given.maximum_qos),
-            given.retain_available is not False,
-        )
-
     def _replay(self, client: UplinkClient) -> list[tuple[int, bytes]]:
         """Return what gmqtt sends again, PUBRELs first."""
-        outlet = self._outlet_of(client)
+        outlet = client.outlet(self._settings.window)
         exchanges = self._lane.exchanges
         exchanges.begin_again(outlet.window)
         now = self._committer.now
@@ -253,6 +239,8 @@ class Link:
         """Take PUBACK, PUBREC, PUBREL or PUBCOMP."""
         if self._client is not None:
             self._committer.signal(answer)
+            if self._committer.is_flooded:
+                self._end("the broker sends more than it gets answers for")
 
     def receive_publish(self, publish: Publish) -> None:
         """Forward a message, or drop it where no route takes it or it would go round.
@@ -275,10 +263,16 @@ class Link:
         elif message.qos == 0:
             self._onward.forward_qos0(message, now)
         else:
+            self._reception.bytes_coming += message.bytes_count
             self._committer.signal(Arrived(self.side, Arrival(message, publish.packet_id)))
             if self._reception.is_overfull:
-                self._client.fault = "the queue is full: its messages stay in the broker's session"
-                self._client.abort()
+                self._end("the queue is full: its messages stay in the broker's session")
+
+    def _end(self, fault: str) -> None:
+        """End the connection; what it brought so far is settled."""
+        if self._client is not None:
+            self._client.fault = fault
+            self._client.abort()
 
     def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
         """Acknowledge what is not stored; a repeat is dropped in the same way."""

@@ -36,6 +36,8 @@ class Reception:
         self.arrivals: deque[Arrival] = deque()
         self._open_arrivals: set[int] = set()
         self.bytes_waiting = 0
+        self.bytes_coming = 0
+        """Of messages that the next batch adds."""
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
@@ -83,4 +85,4 @@ class Reception:
     @property
     def is_overfull(self) -> bool:
         """Whether more waits in memory than may."""
-        return self.bytes_waiting > HELD_BACK_BYTES_MAX
+        return self.bytes_waiting + self.bytes_coming > HELD_BACK_BYTES_MAX

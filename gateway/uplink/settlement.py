@@ -15,9 +15,12 @@ from gateway.wire.encoder import pubcomp, pubrec, pubrel
 from gateway.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
 
 _ERROR: Final = 0x80
-_PASSING: Final = frozenset({0x80, 0x83, 0x91, 0x97})
-"""Refusals of a message that may not last: unspecified, the implementation's own, an identifier in
-use, quota exceeded. https://docs.oasis-open.org/mqtt/mqtt/v5.0/, table 2.4"""
+_PASSING: Final = frozenset({0x91, 0x97})
+"""Refusals that say nothing about the message: an identifier in use, quota exceeded."""
+_UNCLEAR: Final = frozenset({0x80, 0x83})
+"""Refusals that may be either: unspecified, the implementation's own. [MQTT5-2.4] table 2-6"""
+UNCLEAR_REFUSALS_MAX: Final = 12
+"""Of one message, a minute of attempts: one that is never taken must not slow the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,7 @@ class Settlement:
                 assert_never(signal)
 
     def _settle_arrival(self, arrival: Arrival, reception: Reception, changes: SideChanges) -> None:
+        reception.bytes_coming -= arrival.message.bytes_count
         if arrival.message.qos == 2 and reception.is_repeat(arrival.packet_id):
             if arrival.packet_id in reception.held:
                 changes.answers.append(pubrec(arrival.packet_id))
@@ -172,7 +176,12 @@ class Settlement:
     def _refuse(self, side: Side, lane: Lane, exchange: Exchange | None, code: int) -> None:
         if exchange is None:
             lane.counters["unexpected_answers"] += 1
-        elif code in _PASSING:
+            return
+        is_passing = code in _PASSING
+        if code in _UNCLEAR:
+            lane.refusals[exchange.number] += 1
+            is_passing = lane.refusals[exchange.number] < UNCLEAR_REFUSALS_MAX
+        if is_passing:
             self.changes[side].returned.append(exchange)
             lane.put_back([exchange])
             self.paused.add(side)

@@ -24,6 +24,7 @@ class CuttingProxy:
         self._lives = lives
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
+        self._carrying: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
@@ -34,6 +35,7 @@ class CuttingProxy:
         assert self._server is not None
         self._server.close()
         self.cut()
+        await asyncio.gather(*self._carrying, return_exceptions=True)
 
     def cut(self) -> None:
         """Cut every connection there is."""
@@ -45,6 +47,10 @@ class CuttingProxy:
         self._lives = 0
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._carrying.add(task)
+        task.add_done_callback(self._carrying.discard)
         try:
             there, back = await asyncio.open_connection("127.0.0.1", self._target_port)
         except OSError:

@@ -17,9 +17,11 @@ DEADLINE_SECONDS = 30.0
 STOP_SECONDS_MAX = 15.0
 
 
-def broker_from_these_sources() -> BrokerProcess:
+def broker_from_these_sources(
+    settings: str | None = None, *, listener_settings: str = ""
+) -> BrokerProcess:
     """A broker of this tree, also where another one is installed."""
-    broker = BrokerProcess()
+    broker = BrokerProcess(settings, listener_settings=listener_settings)
     broker.planted = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
     return broker
 

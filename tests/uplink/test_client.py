@@ -144,3 +144,24 @@ async def test_a_message_is_not_acknowledged_by_gmqtt(
         broker.send(Pubrel(99))
         assert await running.packet() == Pubcomp(99)
         assert broker.packets.empty(), "PUBREC waits for the disk"
+
+
+class ForgetfulBroker(SilentBroker):
+    """Keeps sessions for ten seconds."""
+
+    def receive(self, packet: Packet, connection: ServerSide) -> None:
+        if isinstance(packet, Connect):
+            properties = Properties()
+            properties.session_expiry_interval_seconds = 10
+            connection.send(Connack(self.session_present, 0, properties))
+            self.connects.put_nowait(packet)
+        else:
+            super().receive(packet, connection)
+
+
+async def test_a_broker_that_keeps_sessions_for_less_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ForgetfulBroker() as broker, linked(tmp_path, broker, monkeypatch) as running:
+        await running.until_connected()
+        assert "keeps our session for 10 s" in caplog.text

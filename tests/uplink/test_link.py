@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.connecting.session_name import is_name_of
+from gateway.uplink import committer, reception
 from gateway.uplink.hops import HOPS_PROPERTY
 from gateway.uplink.reception import Arrival
 from gateway.uplink.routes import Side
@@ -184,3 +185,33 @@ async def test_a_wrong_password_names_the_keys(
         fault = str(running.link.status()["fault"])
         assert "[uplink] username and password_file" in fault
         assert "secret" not in fault
+
+
+async def test_a_broker_that_floods_us_is_left(
+    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "SIGNALS_MAX", 100)
+    async with linked(tmp_path, broker, monkeypatch) as running:
+        await running.until_connected()
+        broker.session_present = True
+        broker.return_code = 0x88
+        for packet_id in range(1, 300):
+            broker.send(Pubrel(packet_id))
+        await running.is_connected(connected=False)
+        assert "more than it gets answers for" in str(running.link.status()["fault"])
+
+
+async def test_a_broker_whose_messages_find_no_room_is_left_and_keeps_them(
+    tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reception, "HELD_BACK_BYTES_MAX", 1_000)
+    async with linked(tmp_path, broker, monkeypatch) as running:
+        await running.until_connected()
+        monkeypatch.setattr(running.committer._store.space, "has_room", lambda: False)
+        broker.session_present = True
+        broker.return_code = 0x88
+        for packet_id in range(1, 30):
+            broker.send(coming(packet_id))
+        await running.is_connected(connected=False)
+        assert "the queue is full" in str(running.link.status()["fault"])
+        assert running.committer.lanes[Side.LOCAL].is_empty

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from gateway.uplink.hops import HOPS_PROPERTY
 from gateway.uplink.main import serve
 from gateway.uplink.recovery import UplinkError
 from gateway.uplink.routes import Route
-from gateway.uplink.settings import Endpoint, UplinkSettings
+from gateway.uplink.settings import Endpoint, TlsFiles, UplinkSettings
 from gateway.wire.packets import (
     Connack,
     Connect,
@@ -29,7 +30,8 @@ from gateway.wire.packets import (
 )
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.peers.packet_client import PacketClient
-from tests.system.broker_process import BrokerProcess
+from tests.server.listeners.tls_site import Site
+from tests.system.broker_process import BrokerProcess, free_port
 from tests.uplink.processes import broker_from_these_sources
 
 ROUTES = (
@@ -179,3 +181,36 @@ async def test_a_second_uplink_on_one_queue_is_refused(
     async with uplink(settings, brokers[0]):
         with pytest.raises(UplinkError, match="another uplink is using"):
             await serve(settings, asyncio.Event())
+
+
+async def test_over_tls_with_a_certificate_each_gateway_has_topics_of_its_own(
+    tmp_path: Path, brokers: tuple[BrokerProcess, BrokerProcess]
+) -> None:
+    site = Site(tmp_path / "ca")
+    certificate, key = site.clients["cellar"]
+    plain_port = free_port()
+    table = ", ".join(f'{name} = "{value}"' for name, value in site.mutual().items())
+    upstream = broker_from_these_sources(
+        f'[[listeners]]\nbind = "127.0.0.1"\nport = {plain_port}\n',
+        listener_settings=f"tls = {{ {table} }}",
+    )
+    local = brokers[0]
+    given = settings_of(tmp_path / "u", (local, upstream), "tls")
+    settings = replace(
+        given,
+        remote=replace(
+            given.remote, host="localhost", tls=TlsFiles(site.authority.ca, certificate, key)
+        ),
+        routes=(Route(filter="out/#", remote_prefix="users/cellar/"),),
+    )
+    try:
+        await asyncio.to_thread(upstream.start)
+        async with uplink(settings, local):
+            upstream.port = plain_port
+            above = await client_at(upstream, "above", "users/#")
+            async with above:
+                await published(local, "out/a", b"1")
+                received = await next_message(above)
+                assert (received.topic, received.payload) == ("users/cellar/out/a", b"1")
+    finally:
+        upstream.remove()

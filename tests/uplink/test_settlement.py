@@ -8,7 +8,14 @@ from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.recovery import open_uplink_store
 from gateway.uplink.routes import Side
-from gateway.uplink.settlement import Answered, Arrived, Disconnected, Settlement, Subscribed
+from gateway.uplink.settlement import (
+    UNCLEAR_REFUSALS_MAX,
+    Answered,
+    Arrived,
+    Disconnected,
+    Settlement,
+    Subscribed,
+)
 from gateway.wire.encoder import pubcomp, pubrec, pubrel
 from gateway.wire.packets import Pubcomp, Pubrec, Pubrel
 from tests.uplink.bench import message
@@ -53,3 +60,18 @@ def test_subscriptions_are_written_down(settlement: Settlement) -> None:
     settlement.settle(Subscribed(REMOTE, "{}"))
     assert settlement.changes[REMOTE].subscriptions == "{}"
     assert settlement.needs_commit
+
+
+def test_what_is_refused_for_an_unclear_reason_is_tried_so_often(tmp_path: Path) -> None:
+    store = open_uplink_store(tmp_path / "uplink.db")
+    lanes = {side: Lane(store, side, bytes_max=10_000) for side in Side}
+    lane = lanes[REMOTE]
+    lane.exchanges.window = 1
+    attempts = 0
+    while not lane.gone:
+        settlement = Settlement(lanes, {side: Reception(set()) for side in Side})
+        exchange = lane.exchanges.start(1, message())
+        settlement.settle(Answered(REMOTE, Pubrec(exchange.packet_id, 0x83)))
+        attempts += 1
+        assert bool(settlement.paused) is (attempts < UNCLEAR_REFUSALS_MAX)
+    assert (attempts, lane.counters["refused"]) == (UNCLEAR_REFUSALS_MAX, 1)
