@@ -38,6 +38,7 @@ def main(
         if is_over and campaign.is_whole():
             campaign.remove()
         else:
+            campaign.stop()
             console.print(f"evidence: {campaign.local.directory}")
             console.print(f"again: make uplink-kill KILLS={kills} SEED={chosen}")
     raise typer.Exit(0 if campaign.is_whole() else 1)

@@ -103,12 +103,20 @@ class Campaign:
         cuts = self.proxy.cuts if self.proxy else 0
         return f"kills {dict(self.kills)}, cuts {cuts}, messages {counted}"
 
+    def stop(self) -> None:
+        """Let nothing run on; the files stay."""
+        if isinstance(self.upstream, Mosquitto):
+            self.upstream.stop()
+        elif self.upstream.is_running:
+            self.upstream.kill()
+        if self.local.is_running:
+            self.local.kill()
+
     def remove(self) -> None:
-        """Let nothing run on."""
+        """Let nothing run on, and leave nothing."""
+        self.stop()
         if isinstance(self.upstream, BrokerProcess):
             self.upstream.remove()
-        else:
-            self.upstream.stop()
         self.local.remove()
 
     async def run(self, kills: int, report: Callable[[], None] = lambda: None) -> None:
