@@ -4,7 +4,7 @@ Each method writes the fact into the batch's blob and applies it to the state, s
 changes unrecorded. Facts about clean sessions change the state only. Observations are only written.
 """
 
-from gateway.core.records import layout, writer
+from gateway.core.records import writer
 from gateway.core.records.batch import Batch
 from gateway.core.records.kinds import (
     CloseReason,
@@ -156,7 +156,7 @@ class Recorder(Batch):
         """Record a message that never entered a persistent session's queue."""
         if session.persistent:
             number = self._name(session)
-            writer.write_dropped(self.records, number, message_number, reason, layout.NEVER_QUEUED)
+            writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
         """Record that the front of the queue is dropped."""

@@ -5,6 +5,8 @@ it is; a Struct would have each one made an object first, which costs ten times 
 tenth of what the broker does. Rare records are packed.
 """
 
+from typing import Final
+
 from librt.strings import BytesWriter, write_i32_le, write_i64_le
 
 from gateway.core.records import layout
@@ -136,13 +138,18 @@ def write_delivered_at_qos0(
     write_u64(records, position)
 
 
+NO_POSITION: Final = -1
+"""Of a message that never entered the queue: `layout.NEVER_QUEUED` as a signed number."""
+
+
 def write_dropped(
     records: BytesWriter, session: int, message: int, reason: DropReason, position: int
 ) -> None:
-    """Write MESSAGE_DROPPED; `position` is NEVER_QUEUED for a message that had no place."""
-    records.write(
-        layout.DROPPED_RECORD.pack(RecordKind.MESSAGE_DROPPED, session, message, reason, position)
-    )
+    """Write MESSAGE_DROPPED of a message at a position of the queue, or at NO_POSITION."""
+    write_head(records, RecordKind.MESSAGE_DROPPED, session)
+    write_u64(records, message)
+    records.append(reason)
+    write_i64_le(records, position)
 
 
 # -- sessions

@@ -119,7 +119,7 @@ def test_a_place_in_a_queue_has_its_key_where_one_subscription_led_there(
     assert fields_of(read(records)) == expected | {"packet_id": packet_id}
 
 
-@given(u32, u63, st.sampled_from(DropReason), st.one_of(u63, st.just(NEVER_QUEUED)))
+@given(u32, u63, st.sampled_from(DropReason), st.one_of(u63, st.just(writer.NO_POSITION)))
 def test_a_dropped_message(session: int, message: int, reason: DropReason, position: int) -> None:
     records = BytesWriter()
     writer.write_dropped(records, session, message, reason, position)
@@ -127,7 +127,7 @@ def test_a_dropped_message(session: int, message: int, reason: DropReason, posit
         "session": session,
         "message": message,
         "reason": reason,
-        "position": position,
+        "position": NEVER_QUEUED if position == writer.NO_POSITION else position,
     }
 
 
