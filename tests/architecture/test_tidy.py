@@ -51,6 +51,7 @@ WITHOUT_TESTS = {
     "api/models/broker.py",
     "api/models/reports.py",
     "api/models/sessions.py",
+    "api/models/uplink.py",
     "api/models/uploader.py",
     "api/settings.py",
     "cloud_jobs/limits.py",
