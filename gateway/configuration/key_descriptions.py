@@ -28,6 +28,10 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "tls": "The certificate of TLS at this listener: MQTT over TLS, or WSS.",
         "max_connections": "This listener's share of [mqtt] max_connections.",
     },
+    "queues": {
+        "client": 'The clients whose queues these are; "*" stands for any characters.',
+        "when_full": "What happens at max_mqueue_len or max_mqueue_bytes.",
+    },
     "mqtt": {
         "max_inflight": "QoS 1 and 2 messages in flight to one client; 0: up to 65535.",
         "max_mqueue_len": "Messages that wait for one session.",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from gateway.configuration.listener import Listener
+from gateway.configuration.queue import Queue
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN_CHARACTERS_MAX = 60
-_TABLES: dict[str, type[Section]] = {"listeners": Listener, "serial": Serial}
+_TABLES: dict[str, type[Section]] = {
+    "listeners": Listener,
+    "queues": Queue,
+    "serial": Serial,
+}
 _SECRET_KEYS = frozenset(
     {"username", "password_file", "local_username", "local_password_file", "target"}
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.listener import Listener
+from gateway.configuration.queue import Queue
 from gateway.configuration.sections import (
     Access,
     Api,
@@ -35,6 +36,7 @@ class Configuration(Section):
     gateway: Gateway = field(default_factory=Gateway)
     listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
     mqtt: Mqtt = field(default_factory=Mqtt)
+    queues: Annotated[tuple[Queue, ...], Items()] = ()
     limits: Limits = field(default_factory=Limits)
     disk: Disk = field(default_factory=Disk)
     access: Access = field(default_factory=Access)

@@ -84,6 +84,7 @@ class Broker:
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
+        self.rules.enqueueing.apply_policies()
         self.rules.restart.take_up(now)
 
     def stop(self, now: float) -> None:
@@ -93,6 +94,8 @@ class Broker:
 
     def limits_changed(self, now: float) -> None:
         """Apply replaced limits: sessions that wait may have to end earlier than before."""
+        self.rules.enqueueing.apply_policies()
+        self.rules.putting_off.retry_all(now)
         for session in self.state.sessions.values():
             self.rules.disconnecting.schedule_expiry(session, now)
 
@@ -189,16 +192,12 @@ class Broker:
 
     # -- the disk, the clock, the values of `$SYS`
 
-    def set_disk_full(self, full: bool, now: float) -> list[Connection]:
-        """Record that the disk has no room for anything new, or has some again.
-
-        Returns:
-            The connections whose messages waited for that.
-        """
-        if full == self.limits.disk_full:
-            return []
+    def set_disk_full(self, full: bool) -> None:
+        """Record that the disk has no room for anything new, or has some again."""
+        was_full = self.limits.disk_full
         self.limits.disk_full = full
-        return [] if full else self.rules.receiving.take_again(now)
+        if was_full and not full:
+            self.rules.putting_off.take_all()
 
     def page_loaded(
         self,

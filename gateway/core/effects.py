@@ -89,6 +89,8 @@ class Effects:
         """To be read before the batch is sealed; the answer goes to `Broker.handed_over`."""
         self.logins: list[AuthenticationRequest] = []
         """To be checked; the answer goes to `Broker.authenticated`."""
+        self.resumed: list[Connection] = []
+        """Connections whose messages do not wait for room any more: they are behind."""
         self.system_subscriptions: dict[tuple[int, str], Session] = {}
         """New subscriptions below `$SYS`, by session's number and filter, that are to get the
         values of now: `Broker.answer_system_subscriptions`."""
@@ -110,6 +112,12 @@ class Effects:
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs
+
+    def take_resumed(self) -> list[Connection]:
+        """Return the connections that go on with `Broker.go_on`."""
+        resumed = self.resumed
+        self.resumed = []
+        return resumed
 
     def take_logins(self) -> list[AuthenticationRequest]:
         """Return the credentials to check."""

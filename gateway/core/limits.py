@@ -4,7 +4,10 @@ The names are those that operators of other brokers know. The server fills this 
 configuration and may replace it while the broker runs.
 """
 
+from collections.abc import Callable
 from typing import Final
+
+from gateway.core.sessions.when_full import WhenFull
 
 PACKET_ID_MAX: Final = 65_535
 """Packet identifiers are 16 bits wide, 0 excluded [MQTT-2.3.1-1]."""
@@ -53,8 +56,13 @@ limit."""
 
 
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
-"""Messages of one connection that wait for room on a full disk; with more it is not read. Until
-then its PINGREQ and its acknowledgements are received: a client's window is seldom larger."""
+"""Messages of one connection that wait for room, on a full disk or in a queue that refuses; with
+more it is not read. Until then its PINGREQ and its acknowledgements are received: a client's window
+is seldom larger."""
+
+PUT_OFF_CONNECTIONS_MAX: Final = 512
+"""Connections with such messages that are read on, 32 MiB of them; of more one message is kept for
+each."""
 
 
 NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
@@ -71,6 +79,9 @@ class Limits:
         # Queued for one session. Protects the disk from a client that never comes back.
         self.max_mqueue_len: int = 10_000
         self.max_mqueue_bytes: int = 64 * 1024 * 1024
+        # What a client's queue does at these two; None: all drop the newest message.
+        self.when_full_of: Callable[[str], WhenFull] | None = None
+        self.queues_refuse: bool = False
         # QoS 0 for a client that is away is dropped unless the operator wants it kept.
         self.mqueue_store_qos0: bool = False
         # QoS 2 messages received and not yet released, for one session.
@@ -117,6 +128,10 @@ class Limits:
         self.allow_control_characters: bool = False
         # Not a key: set while the disk has no room for anything new.
         self.disk_full: bool = False
+
+    def when_full(self, client_id: str) -> WhenFull:
+        """Return what a client's queue does when it is at its limit."""
+        return WhenFull.DROP_NEWEST if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:
         """Return how many QoS 1 and 2 deliveries may be in flight towards one client."""

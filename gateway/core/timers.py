@@ -21,6 +21,7 @@ class TimerKind(Enum):
     RETAINED = 5
     SLOW_READER = 6
     WILL_DELAY = 7
+    PUT_OFF = 8
 
 
 class Timer:

@@ -1,12 +1,16 @@
 """What a configuration means for the limits of the core and for the room on the disk."""
 
+from collections.abc import Callable
+
+from gateway.access.rule import ClientPattern
 from gateway.configuration import Configuration
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.core.sessions.when_full import WhenFull
 from gateway.space.budget import Limits as SpaceLimits
 
 
 def apply_limits(limits: Limits, configuration: Configuration) -> None:
-    """Set every limit of the core from `[mqtt]`."""
+    """Set every limit of the core from `[mqtt]` and `[[queues]]`."""
     mqtt = configuration.mqtt
     limits.max_inflight = mqtt.max_inflight
     limits.max_mqueue_len = mqtt.max_mqueue_len
@@ -36,6 +40,22 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
     limits.protocol_versions = mqtt.protocol_versions
     limits.allow_zero_length_clientid = mqtt.allow_zero_length_clientid
     limits.allow_control_characters = mqtt.allow_control_characters
+    limits.when_full_of = when_full_of(configuration)
+    limits.queues_refuse = any(each.when_full == "refuse" for each in configuration.queues)
+
+
+def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
+    """Return the function from a client's identifier to what its queue does when it is full."""
+    policies = [
+        (ClientPattern(each.client), WhenFull[each.when_full.upper()])
+        for each in configuration.queues
+    ]
+
+    def of_client(client_id: str) -> WhenFull:
+        fitting = (when_full for pattern, when_full in policies if pattern.matches(client_id))
+        return next(fitting, WhenFull.DROP_NEWEST)
+
+    return of_client if policies else None
 
 
 def space_limits_of(configuration: Configuration) -> SpaceLimits:

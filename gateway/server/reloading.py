@@ -22,7 +22,7 @@ from gateway.service import Service
 
 logger = logging.getLogger(__name__)
 
-APPLIED_IMMEDIATELY = ("mqtt", "limits", "disk")
+APPLIED_IMMEDIATELY = ("mqtt", "queues", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 RULES_KEY = "rules_file"
 """The key of [access] that does; the other names a file that is read again."""
@@ -129,7 +129,9 @@ def changes_between(before: Configuration, after: Configuration) -> tuple[list[s
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
-        if name in APPLIED_IMMEDIATELY:
+        if name == "queues":
+            changed.append(name)
+        elif name in APPLIED_IMMEDIATELY:
             keys = keys_of(type(old))
             changed += [f"{name}.{key}" for key in keys if getattr(old, key) != getattr(new, key)]
         elif name != "access" or replace(old, rules_file=None) != replace(new, rules_file=None):

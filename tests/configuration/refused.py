@@ -113,6 +113,13 @@ REFUSED = [
         "of at most",
     ),
     ("[bridge]\nwindow = 101", "a [bridge] window of at most", "max_awaiting_rel"),
+    ("[[queues]]\nclient = 'a'", "[[queues]] (1st) when_full is missing", "needs it"),
+    (
+        "[[queues]]\nclient = 'a'\nwhen_full = 'drop'",
+        '(1st) when_full = "drop" ',
+        '"drop_newest", "drop_oldest" or "refuse"',
+    ),
+    ("[[queues]]\nclient = ''\nwhen_full = 'refuse'", '(1st) client = "" ', '"*" is any char'),
     ("[[serial]]\npath = '/dev/x'", "[[serial]] (1st) name is missing", "needs it"),
     (
         "[mqtt]\nmaximum_qos = 1\n[[serial]]\nname = 'a'\npath = 'x'",

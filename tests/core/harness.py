@@ -175,6 +175,8 @@ class Harness:
     def seal(self, *, checkpoint_chunks: int = 0) -> None:
         """Commit one batch with so many chunks of a checkpoint, and say what it entitles to say."""
         self.load_pages()
+        for connection in self.broker.effects.take_resumed():
+            self.clients[connection].send_bytes(b"")
         first_sequence = self.broker.batch.next_sequence
         batch = self.broker.seal(self.now, self.time_ms, self.clock)
         done = None

@@ -131,6 +131,8 @@ CASES = (
     ok("dropped with a reason", begin(held(1), released(1), dropped(1))),
     ok("expired in the queue", begin(held(1), released(1), queued(1, 0), dropped(1, "expired"),
                                      *life(2, 1))),
+    ok("displaced in the queue", begin(held(1), released(1), queued(1, 0), dropped(1, "displaced"),
+                                       *life(2, 1))),
     ok("queue ended with the session", begin(held(1), released(1), queued(1, 0), ended(2))),
     ok("abandoned by the operators limit", begin(held(1),
        event("message_abandoned", 1, packet_id=1, message=1))),

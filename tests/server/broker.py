@@ -85,12 +85,14 @@ async def running(
     mqtt: dict[str, object],
     users: Path | None = None,
     hook: str | None = None,
+    *,
+    queues: list[dict[str, str]] | None = None,
 ) -> AsyncIterator[Broker]:
     """A broker for as long as the block lasts."""
     doors = [{"port": 0} | each if "path" not in each else each for each in listeners]
     overrides = {f"mqtt.{key}": value for key, value in mqtt.items()}
     overrides |= {"gateway.data_dir": data_dir, "listeners": doors, "access.password_file": users}
-    overrides["hooks.module"] = hook
+    overrides |= {"hooks.module": hook, "queues": queues}
     configuration = load(None, {}, overrides, None)
     stop = asyncio.Event()
     stumbles: list[dict[str, Any]] = []

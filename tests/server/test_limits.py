@@ -2,6 +2,7 @@
 
 from gateway.configuration import Configuration, load
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
+from gateway.core.sessions.when_full import WhenFull
 from gateway.server.limits import apply_limits, space_limits_of
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Connect
@@ -45,11 +46,31 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
     left = [name for name in vars_of(limits) if getattr(limits, name) is None]
     assert set(left) <= {
         "disk_full",
+        "when_full_of",
         # None is what these mean by default.
         "await_rel_timeout_seconds",
         "retry_interval_seconds",
         "max_session_expiry_seconds",
     }
+
+
+def test_the_first_table_that_fits_a_client_says_what_its_queue_does() -> None:
+    limits = Limits()
+    apply_limits(limits, configured())
+    assert limits.when_full("archive-1") is WhenFull.DROP_NEWEST
+    assert not limits.queues_refuse
+    tables = [
+        {"client": "archive-*", "when_full": "refuse"},
+        {"client": "*-1", "when_full": "drop_oldest"},
+        {"client": "archive-1", "when_full": "drop_newest"},
+    ]
+    apply_limits(limits, configured(queues=tables))
+    assert limits.when_full("archive-1") is WhenFull.REFUSE
+    assert limits.when_full("display-1") is WhenFull.DROP_OLDEST
+    assert limits.when_full("display-2") is WhenFull.DROP_NEWEST
+    assert limits.queues_refuse
+    apply_limits(limits, configured())
+    assert limits.when_full("archive-1") is WhenFull.DROP_NEWEST
 
 
 def vars_of(limits: Limits) -> list[str]:

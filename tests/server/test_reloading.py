@@ -30,9 +30,15 @@ def test_changes_are_named_by_key_and_what_needs_a_start_by_section(tmp_path: Pa
         limits__commit_delay="10ms",
         disk__free_min="1MiB",
         gateway__data_dir=tmp_path,
+        queues=[{"client": "a", "when_full": "refuse"}],
     )
     changed, needs_restart = changes_between(before, after)
-    assert sorted(changed) == ["disk.free_min", "limits.commit_delay", "mqtt.max_inflight"]
+    assert sorted(changed) == [
+        "disk.free_min",
+        "limits.commit_delay",
+        "mqtt.max_inflight",
+        "queues",
+    ]
     assert needs_restart == ["gateway"]
     assert changes_between(after, after) == ([], [])
 

@@ -16,8 +16,16 @@ from tests.peers.resuming_client import Progress, Publisher, Subscriber
 from tests.system.session_log import Uploader, deliveries_of
 from tests.system.stage import Stage
 
-KILL_COUNT = 15
+KILL_COUNT = 12
 """Half a minute; `make kill KILLS=2000` goes on."""
+OVERLOADED = """[mqtt]
+max_mqueue_len = 20
+
+[[queues]]
+client = "*"
+when_full = "refuse"
+"""
+"""Publishers are faster than their subscribers, and queues small."""
 # Longer than the broker needs for a start, so that some kills come before it is ready.
 SECONDS_BEFORE_EARLY_KILL = 0.6
 DRAIN_DEADLINE_SECONDS = 40.0
@@ -38,9 +46,11 @@ def _subscribers_of(stage: Stage, source: random.Random, progress: Progress) -> 
     ]
 
 
-async def _kill_again_and_again(stage: Stage, uploader: Uploader, source: random.Random) -> None:
+async def _kill_again_and_again(
+    stage: Stage, uploader: Uploader, source: random.Random, kills: int
+) -> None:
     broker = stage.broker
-    for _ in range(KILL_COUNT):
+    for _ in range(kills):
         # Random moments are what this test is about: nothing is awaited here.
         await asyncio.sleep(source.uniform(0.01, 0.5))
         await asyncio.to_thread(broker.kill)
@@ -56,15 +66,20 @@ async def _kill_again_and_again(stage: Stage, uploader: Uploader, source: random
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("settings", "kills"), [(None, KILL_COUNT), (OVERLOADED, 4)], ids=["load", "overload"]
+)
 @pytest.mark.statement("MQTT-4.1.0-1", "MQTT-4.3.2-2", "MQTT-4.3.3-1", "MQTT-4.3.3-2")
 async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_behind(
     new_stage: Callable[..., Stage],
     new_uploader: Callable[[Stage], Uploader],
+    settings: str | None,
+    kills: int,
 ) -> None:
     seed = int(os.environ.get("ONCEGATE_TEST_SEED") or time.time_ns() % 1_000_000)
     print(f"ONCEGATE_TEST_SEED={seed}")
     source = random.Random(seed)  # noqa: S311
-    stage = new_stage()
+    stage = new_stage(settings)
     uploader = new_uploader(stage)
     progress = Progress()
     subscribers = _subscribers_of(stage, source, progress)
@@ -79,7 +94,7 @@ async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_be
         for subscriber in subscribers:
             await subscriber.is_subscribed.wait()
         publishing = [tasks.create_task(publisher.run()) for publisher in publishers]
-        await _kill_again_and_again(stage, uploader, source)
+        await _kill_again_and_again(stage, uploader, source, kills)
         for publisher in publishers:
             publisher.stop()
         async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
@@ -93,6 +108,9 @@ async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_be
         for qos in (1, 2):
             await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
     _print_figures(publishers, subscribers)
+    if settings is not None:
+        # Since the last start only: some of the publishers had to wait then as well.
+        print(f"put off: {(await stage.status())['errors'].get('queue_refuses', 0)}")
     await _nothing_is_left(stage)
     assert await asyncio.to_thread(uploader.stop_when_done) == 0
     _the_log_agrees(stage, publishers)

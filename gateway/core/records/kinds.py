@@ -85,6 +85,8 @@ class DropReason(Word):
     EXPIRED = 3
     CONTENTS_LOST = 4
     REFUSED = 5
+    DISPLACED = 6
+    """From the front of a queue, for a message that is newer."""
 
 
 class WillClearReason(Word):

@@ -160,6 +160,7 @@ class Admitting:
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
+            session.when_full = self.limits.when_full(client_id)
             self.recorder.session_opened(session, connection)
         if self.core.authenticates and connection.username not in (None, session.username):
             assert connection.username is not None

@@ -8,10 +8,13 @@ from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.enqueue import Enqueueing
 from gateway.core.rules.fan_out import FanOut
 from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.packets import Packets
 from gateway.core.rules.publish import Publisher
+from gateway.core.rules.put_off import PuttingOff
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.receive import Receiving
 from gateway.core.rules.refuse import Refusing
@@ -30,13 +33,15 @@ class Rules:
     def __init__(self, core: Core) -> None:
         self.core = core
         self.resending = Resending(core)
-        self.deliverer = Deliverer(core, self.resending)
+        self.putting_off = PuttingOff(core)
+        self.enqueueing = Enqueueing(core, self.putting_off)
+        self.deliverer = Deliverer(core, self.resending, self.enqueueing)
         self.system_messages = SystemMessages(core)
         self.acknowledging = Acknowledging(core, self.deliverer)
         self.fan_out = FanOut(core, self.deliverer)
         self.admission = Admission(core)
         self.qos2_receive = Qos2Receive(core, self.admission, self.fan_out)
-        self.full_disk = FullDisk(core)
+        self.full_disk = FullDisk(core, self.putting_off)
         self.publisher = Publisher(
             core, self.admission, self.deliverer, self.fan_out, self.qos2_receive
         )
@@ -46,6 +51,7 @@ class Rules:
         self.disconnecting = Disconnecting(
             core, self.deliverer, self.publisher, self.redistribution, self.retained_replay
         )
+        self.full_queues = FullQueues(core, self.putting_off, self.disconnecting)
         self.refusing = Refusing(core, self.disconnecting)
         self.admitting = Admitting(core, self.refusing, self.disconnecting, self.full_disk)
         self.authenticating = Authenticating(core, self.refusing, self.admitting)
@@ -61,6 +67,7 @@ class Rules:
             self.acknowledging,
             self.subscribing,
             self.full_disk,
+            self.full_queues,
         )
         self.receiving = Receiving(
             core,
@@ -70,7 +77,6 @@ class Rules:
             self.authenticating,
             self.disconnecting,
             self.subscribing,
-            self.full_disk,
         )
         self.timeouts = Timeouts(
             core,
@@ -79,5 +85,6 @@ class Rules:
             self.resending,
             self.qos2_receive,
             self.retained_replay,
+            self.putting_off,
         )
         self.restart = Restart(core, self.disconnecting, self.publisher)

@@ -14,11 +14,13 @@ from gateway.core.limits import (
     FORWARDED_BYTES_MAX,
     WAITING_IN_MEMORY_MESSAGES,
 )
-from gateway.core.records.kinds import DropReason, Observation
+from gateway.core.records.kinds import DropReason
+from gateway.core.rules.enqueue import Enqueueing
 from gateway.core.rules.resend import Resending
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import RETAIN, Delivery, DeliveryState, Message
 from gateway.core.sessions.session import Session
+from gateway.core.sessions.when_full import WhenFull
 
 SLOW_READER: Final = "slow_reader"
 
@@ -26,7 +28,7 @@ SLOW_READER: Final = "slow_reader"
 class Deliverer:
     """Everything that happens between a matched message and its acknowledgement."""
 
-    def __init__(self, core: Core, resending: Resending) -> None:
+    def __init__(self, core: Core, resending: Resending, enqueueing: Enqueueing) -> None:
         self.recorder = core.recorder
         self.frames = core.frames
         self.output = core.output
@@ -34,6 +36,7 @@ class Deliverer:
         self.statistics = core.statistics
         self.effects = core.effects
         self.resending = resending
+        self.enqueueing = enqueueing
 
     # -- messages in
 
@@ -48,7 +51,7 @@ class Deliverer:
         if connection is None or (keeps and session.queued_count):
             # Behind what was kept while the client was away, not before it [MQTT-4.6.0-6].
             if keeps:
-                self._queue(session, message, flags)
+                self.enqueueing.add(session, message, flags)
             return frame
         if not connection.writable or connection.forwarded_bytes > FORWARDED_BYTES_MAX:
             self._drop_at_slow_reader(session, message)
@@ -88,7 +91,7 @@ class Deliverer:
 
     def _drop_at_slow_reader(self, session: Session, message: Message) -> None:
         self.statistics.drop(session, message.topic, SLOW_READER)
-        self._note_overflow(session, "max_write_buffer", "QoS 0 messages are dropped")
+        self.enqueueing.note_overflow(session, "max_write_buffer", "QoS 0 messages are dropped")
 
     def deliver(
         self,
@@ -106,34 +109,7 @@ class Deliverer:
             delivery = Delivery(session, message, message.number, flags, session.next_position)
             self._start(session, connection, delivery, message, now)
         else:
-            self._queue(session, message, flags)
-
-    def _queue(self, session: Session, message: Message, flags: int) -> None:
-        # The newest message is the one that is dropped: what was accepted before stays.
-        size_bytes = message.size_bytes()
-        if session.queued_count >= self.limits.max_mqueue_len:
-            self._drop(session, message, DropReason.QUEUE_FULL)
-        elif session.queued_bytes + size_bytes > self.limits.max_mqueue_bytes:
-            self._drop(session, message, DropReason.QUEUE_BYTES)
-        else:
-            delivery = Delivery(session, message, message.number, flags, session.next_position)
-            self.recorder.message_queued(delivery, size_bytes)
-
-    def _drop(self, session: Session, message: Message, reason: DropReason) -> None:
-        self.statistics.drop(session, message.topic, reason.word)
-        self.recorder.message_dropped(session, message.number, reason)
-        limit = "max_mqueue_len" if reason is DropReason.QUEUE_FULL else "max_mqueue_bytes"
-        self._note_overflow(session, limit, "new messages for this session are dropped")
-
-    def _note_overflow(self, session: Session, limit: str, detail: str) -> None:
-        if not session.overflow_noted:
-            session.overflow_noted = True
-            self.statistics.note(
-                f"client {session.client_id!r}: {limit} reached "
-                f"({session.queued_count} messages in its queue): {detail}",
-                session.client_id,
-            )
-            self.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
+            self.enqueueing.add(session, message, flags)
 
     # -- the window
 
@@ -185,8 +161,9 @@ class Deliverer:
             delivery = session.front()
             if delivery is None:
                 if session.stored_count:
-                    self._request_page(session)
-                return
+                    self.enqueueing.request_page(session)
+                    return
+                break
             if delivery.message is None:
                 self._drop_lost(delivery)
             elif self.frames.is_expired(delivery.message):
@@ -197,6 +174,8 @@ class Deliverer:
                 self._send_stored_qos0(session, connection, delivery, delivery.message)
         if not session.queued_count:
             session.overflow_noted = False
+        if session.is_awaited:
+            self.enqueueing.let_publishers_go_on(session, now)
 
     def _send_stored_qos0(
         self, session: Session, connection: Connection, delivery: Delivery, message: Message
@@ -217,10 +196,6 @@ class Deliverer:
 
     # -- contents from disk
 
-    def _request_page(self, session: Session) -> None:
-        session.loading = True
-        self.effects.pages.append(PageRequest(session))
-
     def page_loaded(
         self,
         request: PageRequest,
@@ -238,16 +213,22 @@ class Deliverer:
             session.stored_first += request.count
             session.stored_count -= request.count
             self._count_lost(session, request.count - len(deliveries))
-        for delivery in session.outbound.values():
-            if delivery.message is None and delivery.state is DeliveryState.SENT:
-                delivery.message = contents.get(delivery.message_number)
-                if delivery.message is None:
-                    self._drop_lost(delivery)
+            if session.when_full is WhenFull.DROP_OLDEST:
+                self.enqueueing.displace_excess(session)
+        if request.contents:
+            self._take_contents(session, contents)
         connection = session.connection
         if connection is not None:
             if request.contents:
                 self.resending.resend_all(session, connection, now)
             self.pump(session, now)
+
+    def _take_contents(self, session: Session, contents: dict[int, Message]) -> None:
+        for delivery in session.outbound.values():
+            if delivery.message is None and delivery.state is DeliveryState.SENT:
+                delivery.message = contents.get(delivery.message_number)
+                if delivery.message is None:
+                    self._drop_lost(delivery)
 
     def _count_lost(self, session: Session, count: int) -> None:
         """Count rows of a queue that a damaged store lost."""
@@ -292,7 +273,7 @@ class Deliverer:
             if delivery.message is None and delivery.state is DeliveryState.SENT
         ]
         if missing:
-            self._request_page(session)
+            self.enqueueing.request_page(session)
             self.effects.pages[-1].contents = missing
             return
         self.resending.resend_all(session, connection, now)

@@ -8,6 +8,7 @@ from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.connect import Connecting
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import FullDisk
+from gateway.core.rules.full_queues import FullQueues
 from gateway.core.rules.publish import Publisher
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.refuse import Refusing
@@ -47,6 +48,7 @@ class Packets:
         acknowledging: Acknowledging,
         subscribing: Subscribing,
         full_disk: FullDisk,
+        full_queues: FullQueues,
     ) -> None:
         self.limits = core.limits
         self.statistics = core.statistics
@@ -60,6 +62,7 @@ class Packets:
         self.acknowledging = acknowledging
         self.subscribing = subscribing
         self.full_disk = full_disk
+        self.full_queues = full_queues
 
     def receive(self, connection: Connection, packet: Packet, now: float) -> Violation | None:
         """Handle one packet; return what was wrong with it in this state."""
@@ -68,8 +71,8 @@ class Packets:
         if session is None or kind == kinds.CONNECT:
             return self._receive_first(connection, packet, now)
         if kind == kinds.PUBLISH:
-            if self.limits.disk_full:
-                return self._publish_on_full_disk(session, connection, cast(Publish, packet), now)
+            if self.limits.disk_full or self.limits.queues_refuse:
+                return self._publish_if_room(session, connection, cast(Publish, packet), now)
             return self.publisher.receive_publish(session, connection, cast(Publish, packet), now)
         self.statistics.packets_received[kind] += 1
         if kind == kinds.PUBREL:
@@ -87,14 +90,18 @@ class Packets:
             return self.acknowledging.receive_pubcomp(session, cast(Pubcomp, packet).packet_id, now)
         return self._receive_rare(session, connection, packet, now)
 
-    def _publish_on_full_disk(
+    def _publish_if_room(
         self, session: Session, connection: Connection, packet: Publish, now: float
     ) -> Violation | None:
         # First what is wrong with it, and what its alias stands for: that counts, refused or not.
         violation = self.publisher.admission.violation_of(connection, packet)
-        if violation is None and not self.full_disk.takes(session, connection, packet):
-            return self.publisher.receive_publish(session, connection, packet, now)
-        return violation
+        if violation is not None:
+            return violation
+        if self.limits.disk_full and self.full_disk.takes(session, connection, packet):
+            return None
+        if self.limits.queues_refuse and self.full_queues.takes(session, connection, packet, now):
+            return None
+        return self.publisher.receive_publish(session, connection, packet, now)
 
     def _receive_rare(
         self, session: Session, connection: Connection, packet: Packet, now: float

@@ -12,7 +12,6 @@ from gateway.core.incoming import Incoming
 from gateway.core.records.kinds import CloseReason, Observation
 from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.disconnect import Disconnecting
-from gateway.core.rules.full_disk import FullDisk
 from gateway.core.rules.packets import Packets
 from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.subscribe import Subscribing
@@ -40,7 +39,6 @@ class Receiving:
         authenticating: Authenticating,
         disconnecting: Disconnecting,
         subscribing: Subscribing,
-        full_disk: FullDisk,
     ) -> None:
         self.recorder = core.recorder
         self.limits = core.limits
@@ -53,7 +51,6 @@ class Receiving:
         self.authenticating = authenticating
         self.disconnecting = disconnecting
         self.subscribing = subscribing
-        self.full_disk = full_disk
 
     def accept(
         self,
@@ -129,18 +126,6 @@ class Receiving:
             self.end_for(connection, violation, now)
         elif connection.state in (ConnectionState.CONNECTED, ConnectionState.AWAITING_AUTH):
             self._handle_undecided(connection, now)
-
-    def take_again(self, now: float) -> list[Connection]:
-        """Handle what the full disk had no room for; return the connections that sent it."""
-        waiting = self.full_disk.take_waiting()
-        for connection, packets in waiting:
-            for packet in packets:
-                if connection.state is not ConnectionState.CONNECTED:
-                    break
-                violation = self.packets.receive(connection, packet, now)
-                if violation is not None:
-                    self.end_for(connection, violation, now)
-        return [connection for connection, _ in waiting]
 
     def _handle_undecided(self, connection: Connection, now: float) -> None:
         packets = connection.undecided

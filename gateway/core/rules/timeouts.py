@@ -5,6 +5,7 @@ from gateway.core.limits import SLOW_READER_SECONDS
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.admit import Admitting
 from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.put_off import PuttingOff
 from gateway.core.rules.qos2_receive import Qos2Receive
 from gateway.core.rules.resend import Resending
 from gateway.core.rules.retained import RetainedReplay
@@ -24,6 +25,7 @@ class Timeouts:
         resending: Resending,
         qos2_receive: Qos2Receive,
         retained_replay: RetainedReplay,
+        putting_off: PuttingOff,
     ) -> None:
         self.limits = core.limits
         self.statistics = core.statistics
@@ -33,6 +35,7 @@ class Timeouts:
         self.resending = resending
         self.qos2_receive = qos2_receive
         self.retained_replay = retained_replay
+        self.putting_off = putting_off
 
     def watch_slow_reader(self, connection: Connection, now: float) -> None:
         """End a connection whose peer does not read for SLOW_READER_SECONDS."""
@@ -45,6 +48,8 @@ class Timeouts:
         """Do what a timer of an open connection is for."""
         if timer.kind is TimerKind.RETAINED:
             self.retained_replay.resume(connection, now)
+        elif timer.kind is TimerKind.PUT_OFF:
+            self.putting_off.take(connection)
         elif timer.kind is TimerKind.CONNECT_TIMEOUT:
             if connection.state is not ConnectionState.CONNECTED:
                 self.statistics.count_error("connect_timeout")

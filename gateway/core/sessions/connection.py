@@ -32,11 +32,15 @@ class ConnectionShare:
 
 
 class PutOff:
-    """Messages for which the disk has no room: before 5.0 they cannot be refused."""
+    """Messages for which there is no room: before 5.0 they cannot be refused."""
 
     def __init__(self) -> None:
         self.packets: list[Publish] = []
         self.bytes_count = 0
+        self.is_full = False
+        """There are so many that the connection is not read for now."""
+        self.awaits: Session | None = None
+        """The session whose queue is to have room first; None: the disk is."""
 
 
 class Connection:

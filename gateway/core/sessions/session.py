@@ -10,6 +10,7 @@ from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.sessions.message import Delivery, Held, Will
 from gateway.core.sessions.packet_identifiers import PacketIdentifiers
 from gateway.core.sessions.subscription import Subscription
+from gateway.core.sessions.when_full import WhenFull
 
 if TYPE_CHECKING:
     from gateway.core.sessions.connection import Connection
@@ -67,6 +68,9 @@ class Session:
         """`first_position` and `next_position` when the last checkpoint was begun."""
         self.queued_count = 0
         self.queued_bytes = 0
+        self.when_full = WhenFull.DROP_NEWEST
+        self.is_awaited = False
+        """Publishers wait for room in its queue."""
         self.loading = False
         """Contents are being read from disk: nothing may be started before they are here."""
         self.pages_requested = 0

@@ -10,6 +10,7 @@ from gateway.core.limits import Limits
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
+from gateway.core.sessions.when_full import WhenFull
 
 SYSTEM: Final = "$SYS"
 """The first level of the topics that are the broker's own (section 4.7.2)."""
@@ -84,10 +85,12 @@ class Readiness(IntEnum):
     NEVER = 0
     LOST_AWAY = 1
     LOST_HERE = 2
-    KEPT_AWAY = 3
-    KEPT_HERE = 4
+    KEPT_FULL = 3
+    """Its queue is at its limit, and drops none of what was acknowledged."""
+    KEPT_AWAY = 4
+    KEPT_HERE = 5
     """The member is connected, and its queue has room."""
-    OPEN = 5
+    OPEN = 6
     """It is sent to the member immediately."""
 
 
@@ -104,6 +107,8 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
         if connection is not None:
             return Readiness.KEPT_HERE
         return Readiness.KEPT_AWAY if session.persistent else Readiness.NEVER
+    if keeps and session.when_full is WhenFull.REFUSE:
+        return Readiness.KEPT_FULL
     if connection is not None:
         return Readiness.LOST_HERE
     return Readiness.LOST_AWAY if session.persistent else Readiness.NEVER

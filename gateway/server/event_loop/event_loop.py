@@ -11,7 +11,6 @@ from collections.abc import Callable
 from gateway.access.authentication import Authenticator
 from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
-from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.records.kinds import CloseReason
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 from gateway.core.violation import Violation
@@ -54,7 +53,7 @@ class EventLoop:
         self.limits = broker.limits
         self.store = store
         self.batch_limits = batch_limits
-        self.authentications = Authentications(broker, authenticator, self._answered)
+        self.authentications = Authentications(broker, authenticator, self._read_on)
         time = recovered.state.time
         self.wall_clock = WallClock(time.wall_ms, time.clock)
         self._clock_watch = ClockWatch(self.wall_clock, broker)
@@ -141,7 +140,7 @@ class EventLoop:
             self.reading.fall_behind(channel)
         elif connection.state is ConnectionState.AUTHENTICATING:
             channel.update_reading()
-        if self.limits.disk_full and connection.put_off.bytes_count > PUT_OFF_BYTES_MAX:
+        if connection.put_off.is_full:
             channel.update_reading()
         if not self._scheduled:
             self.schedule()
@@ -208,6 +207,9 @@ class EventLoop:
                 self.schedule()
         for request in broker.effects.take_logins():
             self.authentications.begin(request)
+        if broker.effects.resumed:
+            for connection in broker.effects.take_resumed():
+                self._read_on(connection)
         if broker.effects.system_subscriptions:
             self.answer_system_topics()
         # What may leave already does not wait until the next batch is durable. It waits until
@@ -246,14 +248,11 @@ class EventLoop:
 
     def set_disk_full(self, full: bool) -> None:
         """Take nothing new that needs the disk, or take it again."""
-        for connection in self.broker.set_disk_full(full, self._loop.time()):
-            channel = self.channels.get(connection)
-            if channel is not None:
-                channel.update_reading()
+        self.broker.set_disk_full(full)
         self.schedule()
 
-    def _answered(self, connection: Connection) -> None:
-        """Read on: while a client's credentials were being checked nothing more was taken."""
+    def _read_on(self, connection: Connection) -> None:
+        """Read on: while its credentials were checked, or it waited, nothing more was taken."""
         channel = self.channels.get(connection)
         if channel is not None:
             channel.update_reading()

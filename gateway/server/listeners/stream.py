@@ -7,7 +7,6 @@ that the plain way stays one call from the socket to the event loop.
 import asyncio
 from typing import cast
 
-from gateway.core.limits import PUT_OFF_BYTES_MAX
 from gateway.core.sessions.connection import ConnectionState
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.server.event_loop.channel import Channel
@@ -89,7 +88,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             or self.overloaded
             or self.is_behind()
             or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
-            or connection.put_off.bytes_count > PUT_OFF_BYTES_MAX
+            or connection.put_off.is_full
         )
 
     def write(self) -> None:

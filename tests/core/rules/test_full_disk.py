@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.limits import PUT_OFF_BYTES_MAX
-from gateway.core.rules.full_disk import MANY
 from gateway.core.violation import QUOTA_EXCEEDED
 from gateway.wire.packets import (
     Connack,
@@ -32,13 +30,14 @@ def full(harness: Harness) -> Harness:
 
 
 def fill(harness: Harness) -> None:
-    assert harness.broker.set_disk_full(True, harness.now) == []
+    harness.broker.set_disk_full(True)
 
 
 def give_room(harness: Harness) -> list[Client]:
-    woken = harness.broker.set_disk_full(False, harness.now)
+    harness.broker.set_disk_full(False)
+    resumed = [harness.clients[connection] for connection in harness.broker.effects.resumed]
     harness.commit()
-    return [harness.clients[connection] for connection in woken]
+    return resumed
 
 
 def publish(qos: int, packet_id: int, payload: bytes = b"x", topic: str = "t") -> Publish:
@@ -99,21 +98,6 @@ def test_before_5_0_a_message_waits_unacknowledged_and_in_order_until_there_is_r
     assert give_room(full) == [publisher]
     assert publisher.take() == [Puback(1), Puback(2), Pubrec(3)]
     assert payloads(full.connect("s").take()) == [b"1", b"2"]
-
-
-def test_what_waits_is_bounded_for_each_connection_and_goes_with_it(full: Harness) -> None:
-    fill(full)
-    for attempt in range(300):
-        publisher = full.connect("p", clean=True)
-        publisher.send(publish(1, 1, bytes(PUT_OFF_BYTES_MAX)))
-        connection = publisher.connection
-        assert connection.put_off.bytes_count > PUT_OFF_BYTES_MAX, "the shell stops reading here"
-        full.lose(publisher)
-        assert connection.put_off.packets == []
-        assert len(full.broker.rules.full_disk.waiting) <= 2 * MANY + 1, attempt
-    assert payloads(full.connect("s").take()) == []
-    give_room(full)
-    assert payloads(full.connect("s").take()) == []
 
 
 def test_what_needs_no_disk_goes_on(full: Harness) -> None:

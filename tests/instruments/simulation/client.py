@@ -29,6 +29,7 @@ from gateway.wire.packets import (
     Unsubscribe,
 )
 from tests.instruments.simulation.aliases import Aliases
+from tests.instruments.simulation.answers import is_forgotten_release, is_refusal
 from tests.instruments.simulation.connecting import Connecting
 from tests.instruments.simulation.incoming import Incoming
 from tests.instruments.simulation.ledger import Message, Outgoing
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 FIRST_OTHER_ID = 40_000
 """Identifiers of SUBSCRIBE and UNSUBSCRIBE begin here, far from those of PUBLISH."""
-
-PACKET_ID_NOT_FOUND = 0x92
 
 
 class Client:
@@ -260,9 +259,15 @@ class Client:
             expected = (Puback,) if outgoing.message.qos == 1 else (Pubrec, Pubcomp)
             if outgoing.message.qos == 2:
                 expected = (Pubcomp,) if outgoing.received else (Pubrec,)
+            if isinstance(packet, expected) and self.world.queues_refuse and is_refusal(packet):
+                self.world.count("PUBLISH refused by a full queue")
+                outgoing.message.refused = outgoing.message.sent_count == 1
+                del self.outgoing[packet.packet_id]
+                self._work_off()
+                return
         require(
             isinstance(packet, expected)
-            and (packet.reason_code < 0x80 or _is_forgotten_release(packet)),
+            and (packet.reason_code < 0x80 or is_forgotten_release(packet)),
             "an acknowledgement is for something that was sent",
             f"{self.name} received {packet!r} for {outgoing!r}",
         )
@@ -287,8 +292,3 @@ class Client:
             self.subscriptions.suback_received(topic_filter, self.world.moment)
         else:
             self.subscriptions.unsuback_received(topic_filter, self.world.moment)
-
-
-def _is_forgotten_release(packet: Packet) -> bool:
-    """Return whether a repeated PUBREL is answered for a message that was released before."""
-    return isinstance(packet, Pubcomp) and packet.reason_code == PACKET_ID_NOT_FOUND

@@ -66,6 +66,11 @@ def _check_farewell(world: "World") -> None:
 
 def _check_delivery(world: "World", client: Client, message: Message, end: int) -> None:
     """Every acknowledged QoS 1 and 2 message reaches each entitled subscriber."""
+    require(
+        not (message.refused and message.key in client.sightings.seen),
+        "what is refused reaches no subscriber",
+        f"{message.key!r} was refused, and {client.name} received it",
+    )
     last = message.acknowledged
     if message.is_will and message.will_goes_out == MUST:
         last = end
@@ -77,7 +82,7 @@ def _check_delivery(world: "World", client: Client, message: Message, end: int) 
     why = world.log.dropped.get((client.name, message.key))
     # What a session drops that ends with its connection is not written down.
     unwritten = why is None and not client.connecting.is_persistent()
-    excused = world.queues_overflow and (why == "queue_full" or unwritten)
+    excused = world.queues_overflow and (why in ("queue_full", "displaced") or unwritten)
     if world.durations.has_passed(message):
         unrouted = not (world.log.released[message.key] or world.log.published[message.key])
         expired = why == "expired" or world.durations.matched_nobody(message)

@@ -30,6 +30,8 @@ class Message:
     sent_count: int = 0
     temporary: bool = False
     """It was sent in a session that ends with its connection: not every step is written down."""
+    refused: bool = False
+    """It was sent once, and refused: no client may receive it."""
     abandoned: bool = False
     """The session in which it was under way is gone: nobody will say what became of it."""
 

@@ -8,6 +8,7 @@ steps is a plan as well.
 from dataclasses import dataclass, field
 
 from gateway.core.limits import Limits
+from gateway.core.sessions.when_full import WhenFull
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.machine_clock import RIGHT
 from tests.instruments.simulation.network import Weather
@@ -221,6 +222,7 @@ class Manners:
     disk: DiskKind = field(default_factory=DiskKind)
     max_inflight: int = 4
     max_mqueue_len: int = 10_000
+    when_full: WhenFull = WhenFull.DROP_NEWEST
     mqueue_store_qos0: bool = False
     max_awaiting_rel: int = 20
     max_write_buffer_bytes: int = 4_000
@@ -232,6 +234,8 @@ class Manners:
         limits = Limits()
         limits.max_inflight = self.max_inflight
         limits.max_mqueue_len = self.max_mqueue_len
+        limits.when_full_of = lambda _: self.when_full
+        limits.queues_refuse = self.when_full is WhenFull.REFUSE
         limits.mqueue_store_qos0 = self.mqueue_store_qos0
         limits.max_awaiting_rel = self.max_awaiting_rel
         limits.max_write_buffer_bytes = self.max_write_buffer_bytes

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
+from gateway.core.sessions.when_full import WhenFull
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.machine_clock import (
     AHEAD,
@@ -61,7 +62,7 @@ def plan_of(seed: int) -> Plan:
             steps.append((when, _publish(chance, chance.choice(names))))
         else:
             steps.append((when, chance.choice(troubles)(chance, chance.choice(names))))
-    manners = _manners(chance)
+    manners = _with_policy(seed, _manners(chance))
     everybody = _with_aliases(chance, everybody)
     if chance.random() < 0.4:
         everybody = _with_groups(chance, everybody, steps, seconds)
@@ -184,6 +185,14 @@ def _manners(chance: random.Random) -> Manners:
         commit_delay_seconds=chance.choice((0.0, 0.0, 0.005)),
         checkpoint_interval_seconds=chance.choice((0.05, 0.5, 2.0)),
     )
+
+
+def _with_policy(seed: int, manners: Manners) -> Manners:
+    """Let queues that overflow do so in different ways."""
+    if manners.max_mqueue_len >= 1_000:
+        return manners
+    chance = random.Random(f"{seed}/policy")  # noqa: S311 - the same every time
+    return replace(manners, when_full=chance.choice(list(WhenFull)))
 
 
 def _publish(chance: random.Random, name: str) -> Publish:

@@ -1,5 +1,8 @@
 """Handwritten runs, each about one thing. The power is cut before every moment of each."""
 
+from dataclasses import replace
+
+from gateway.core.sessions.when_full import WhenFull
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.network import Weather
 from tests.instruments.simulation.plan import (
@@ -215,6 +218,20 @@ SCENARIOS: tuple[Plan, ...] = (
             (2.005, Publish("p", "t/2", qos=0)),
             (2.015, Publish("p", "t/2", qos=1)),
         ],
+    ),
+    _plan(
+        "publishers faster than a queue that refuses",
+        (
+            ClientPlan("p", version=5),
+            ClientPlan("q"),
+            ClientPlan("s", filters=EVERYTHING),
+        ),
+        [
+            (0.1, Leave("s", 0.3)),
+            *_publishing("p", 4, start=0.15, qos=1, apart=0.004),
+            *_publishing("q", 4, start=0.152, qos=2, apart=0.004),
+        ],
+        replace(QUICK, max_inflight=1, max_mqueue_len=3, when_full=WhenFull.REFUSE),
     ),
     *SCENARIOS_OF_TIME,
 )

@@ -31,6 +31,8 @@ REACHED = (
     "handed over to another member of a group",
     "half-open connections",
     "kills",
+    "PUBLISH refused by a full queue",
+    "message_dropped: displaced",
     "message_dropped: expired",
     "message_dropped: queue_full",
     "power cuts",

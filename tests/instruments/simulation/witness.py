@@ -20,6 +20,7 @@ from gateway.wire.packets import (
     Pubrel,
     Suback,
 )
+from tests.instruments.simulation.answers import is_refusal
 from tests.instruments.simulation.client import Client
 from tests.instruments.simulation.ledger import key_of
 from tests.instruments.simulation.network import Link
@@ -126,6 +127,8 @@ class Witness:
             )
             return
         true = True
+        if is_refusal(packet):
+            return  # that a message is refused entitles no client to anything
         if isinstance(packet, Pubrec):
             true = packet.packet_id in known.held
         elif isinstance(packet, Pubcomp):

@@ -14,6 +14,7 @@ from gateway.configuration.sections import Limits as BatchLimits
 from gateway.core.broker import Broker
 from gateway.core.records.blob import DamagedBlob
 from gateway.core.records.events import decode
+from gateway.core.sessions.when_full import WhenFull
 from gateway.store.journal_reader import JournalReader
 from tests.instruments.simulation import invariants, steps
 from tests.instruments.simulation.client import Client
@@ -53,7 +54,10 @@ class World:
         self.counts: Counter[str] = Counter()
         self.story: list[str] | None = [] if tells else None
         self.max_inflight = manners.max_inflight
-        self.queues_overflow = manners.max_mqueue_len < 1_000
+        self.queues_refuse = manners.when_full is WhenFull.REFUSE
+        self.queues_overflow = (
+            manners.max_mqueue_len < 1_000 and manners.when_full is not WhenFull.REFUSE
+        )
         self.weather = manners.weather
         self.calm = False
         self.boundaries = 0

@@ -1,0 +1,17 @@
+"""What the queues of some clients do when they are full: `[[queues]]`."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from gateway.keys.quantities import Text
+from gateway.keys.section import Section
+
+CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is any characters')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue(Section):
+    """What the queues of some clients do when they are full; the first table that fits decides."""
+
+    client: Annotated[str, CLIENT_PATTERN]
+    when_full: Literal["drop_newest", "drop_oldest", "refuse"]

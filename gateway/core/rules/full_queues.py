@@ -1,0 +1,144 @@
+"""Queues that refuse: no message is acknowledged that such a session cannot keep.
+
+A PUBLISH at QoS 1 or 2 that one of them has no room for is refused as a whole, or waits
+(`put_off`): none of its receivers gets it, so that the publisher may send it again without doubling
+it. What was accepted before stays accepted: QoS 2 messages at PUBREL and wills go into such a queue
+beyond its limits.
+"""
+
+from typing import Final
+
+from gateway.core.core import Core
+from gateway.core.records.kinds import CloseReason, Observation
+from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.put_off import PuttingOff
+from gateway.core.sessions.connection import Connection
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.when_full import WhenFull
+from gateway.core.timers import Timer, TimerKind
+from gateway.core.topics.route import Group, Route
+from gateway.core.violation import QUOTA_EXCEEDED, Violation
+from gateway.wire.message_properties import forwarded_of
+from gateway.wire.packets import Publish
+
+QUEUE_REFUSES: Final = "queue_refuses"
+"""How what is refused or put off is counted."""
+
+RETRY_SECONDS: Final = 1.0
+"""Room that no acknowledgement makes is noticed after so long: a session ended, or its filter is
+gone."""
+
+CIRCLE_MAX: Final = 64
+"""Connections that are followed from one that waits to the one that it waits for."""
+
+
+class FullQueues:
+    """Decides about what sessions with `WhenFull.REFUSE` would have to keep."""
+
+    def __init__(self, core: Core, putting_off: PuttingOff, disconnecting: Disconnecting) -> None:
+        self.state = core.state
+        self.limits = core.limits
+        self.permissions = core.permissions
+        self.statistics = core.statistics
+        self.recorder = core.recorder
+        self.timers = core.timers
+        self.putting_off = putting_off
+        self.disconnecting = disconnecting
+
+    def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:
+        """Return whether a PUBLISH was refused or put off: nothing else is to be done."""
+        if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
+            return False  # it gets no acknowledgement, or is held already
+        put_off = connection.put_off
+        if put_off.packets:
+            self._put_off(connection, packet, put_off.awaits, now)
+            return True
+        if self.permissions.restricted and self.permissions.refuses_publish(
+            session, packet.topic, packet.qos, packet.retain
+        ):
+            return False  # and it is not to learn whose queue is full
+        full = self._full_among(self.state.tree.route_of(packet.topic), session, packet)
+        if full is None:
+            return False
+        self._note(full)
+        if connection.version == 5:
+            self.putting_off.refuse(connection, packet, QUEUE_REFUSES)
+        else:
+            self.statistics.count_error(QUEUE_REFUSES)
+            self._put_off(connection, packet, full, now)
+        return True
+
+    def _full_among(self, route: Route, publisher: Session, packet: Publish) -> Session | None:
+        """Return a session that would have to keep a message and has no room for it."""
+        size_bytes = len(packet.topic_field) + len(packet.payload)
+        if packet.properties is not None:
+            size_bytes += len(forwarded_of(packet.properties))
+        for target in route.targets:
+            session = target.session
+            if (
+                session.when_full is WhenFull.REFUSE
+                and target.qos
+                and not (target.no_local and session is publisher)
+                and not self._has_place(session, size_bytes)
+            ):
+                return session
+        for group in route.groups:
+            full = self._full_in(group, size_bytes)
+            if full is not None:
+                return full
+        return None
+
+    def _full_in(self, group: Group, size_bytes: int) -> Session | None:
+        """Return a member that refuses, where none has room."""
+        full: Session | None = None
+        self.state.work.spent += len(group.members) // 8
+        for member, subscription in group.members.items():
+            if not subscription.qos or self._has_place(member, size_bytes):
+                return None
+            if member.when_full is WhenFull.REFUSE:
+                full = member
+        return full
+
+    def _has_place(self, session: Session, size_bytes: int) -> bool:
+        # One message is always taken: there would never be room for one that is larger than all.
+        return not session.queued_count or session.has_room(self.limits, size_bytes)
+
+    def _note(self, full: Session) -> None:
+        full.is_awaited = True
+        if not full.overflow_noted:
+            full.overflow_noted = True
+            detail = f"{full.queued_count} messages in its queue: publishers have to wait"
+            self.statistics.note(f"client {full.client_id!r}: queue full: {detail}", full.client_id)
+            self.recorder.observed(full, Observation.LIMIT_HIT, "when_full", detail)
+
+    def _put_off(
+        self, connection: Connection, packet: Publish, awaits: Session | None, now: float
+    ) -> None:
+        put_off = connection.put_off
+        if not put_off.packets:
+            put_off.awaits = awaits
+            self.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
+        self.putting_off.put_off(connection, packet)
+        if put_off.is_full and self._waits_for_itself(connection):
+            self.statistics.count_error("queue_circle")
+            detail = (
+                "PUBLISH waits for room in a queue whose client waits for this one: expected a "
+                "client that receives on another connection than it publishes on"
+            )
+            violation = Violation("queue_circle", QUOTA_EXCEEDED, detail)
+            self.disconnecting.end(connection, CloseReason.SLOW, now, violation)
+
+    def _waits_for_itself(self, connection: Connection) -> bool:
+        """Return whether a connection that is not read from would have to be, to make room.
+
+        What its client sends next may be the acknowledgement that makes it.
+        """
+        waits = connection
+        for _ in range(CIRCLE_MAX):
+            awaits = waits.put_off.awaits
+            if awaits is None or awaits.connection is None or not waits.put_off.is_full:
+                return False
+            if awaits.connection is connection:
+                return True
+            waits = awaits.connection
+        return False

@@ -1,0 +1,14 @@
+"""What a session's queue does at its limit."""
+
+from enum import Enum
+
+
+class WhenFull(Enum):
+    """What becomes of a message for a session whose queue is at its limit."""
+
+    DROP_NEWEST = 0
+    """The message is dropped for this session: what was accepted before stays."""
+    DROP_OLDEST = 1
+    """It takes the place of the one that has waited longest."""
+    REFUSE = 2
+    """It is not acknowledged to its publisher: `gateway.core.rules.full_queues`."""

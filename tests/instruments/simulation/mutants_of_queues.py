@@ -1,0 +1,39 @@
+"""Mistakes about queues that are full."""
+
+from gateway.core.rules.enqueue import Enqueueing
+from gateway.core.rules.full_queues import FullQueues
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.when_full import WhenFull
+from tests.instruments.simulation.mutant import one
+
+REFUSING = "publishers faster than a queue that refuses"
+
+
+def _always_has_room(_: object) -> object:
+    def has_place(_: FullQueues, session: Session, size_bytes: int) -> bool:
+        session.when_full = WhenFull.DROP_NEWEST
+        return True
+
+    return has_place
+
+
+def _displaces_without_a_record(_: object) -> object:
+    def displace(self: Enqueueing, session: Session) -> bool:
+        front = session.front()
+        if front is not None:
+            self.state.delivery_skipped(front)
+        return front is not None
+
+    return displace
+
+
+MUTANTS_OF_QUEUES = (
+    one(
+        "a queue that refuses has room",
+        FullQueues,
+        "_has_place",
+        _always_has_room,
+        scenario=REFUSING,
+    ),
+    one("the oldest goes unrecorded", Enqueueing, "_displace", _displaces_without_a_record),
+)
