@@ -103,7 +103,7 @@ def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSe
             ),
             control_socket=configuration.gateway.control_socket,
             queue_bytes_max=section.queue_max,
-            window=section.window,
+            window=configuration.uplink_window,
             packet_bytes_max=configuration.mqtt.max_packet_size,
         )
     except ValueError as error:

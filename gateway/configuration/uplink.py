@@ -106,7 +106,7 @@ class Uplink(Section):
     tls: UplinkTls | None = None
     topics: Annotated[tuple[UplinkTopic, ...], Items()] = ()
     queue_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
-    window: Annotated[int, Whole(1, 65_000)] = 100
+    window: Annotated[int, Whole(1, 65_000)] | None = None
     session_expiry: Annotated[float | None, Duration(60, 100 * YEAR_SECONDS, never=True)] = None
     availability_topic: Annotated[str, Text(TOPIC, 'a topic without "+" and "#"')] | None = None
     local_broker: Annotated[str, HostAndPort()] | None = None

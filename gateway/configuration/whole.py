@@ -25,6 +25,7 @@ from gateway.keys.section import Section
 
 BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5
+UPLINK_WINDOW, UPLINK_WINDOW_MQTT_3 = 100, 19
 BRIDGE_WINDOW = 100
 """Enough for 100 readings in each round trip and commit."""
 
@@ -67,6 +68,14 @@ class Configuration(Section):
         if self.uplink.local_broker is not None:
             return host_and_port_of(self.uplink.local_broker)
         return next(each for each in self.listeners if each.is_plain).address
+
+    @property
+    def uplink_window(self) -> int:
+        """Publications that the uplink has under way: `[uplink] window`, else 100, or with MQTT
+        3.1.1, where a broker cannot name its limit, one less than Mosquitto's 20."""
+        if self.uplink.window is not None:
+            return self.uplink.window
+        return UPLINK_WINDOW if self.uplink.protocol == 5 else UPLINK_WINDOW_MQTT_3
 
     @property
     def bridge_window(self) -> int:

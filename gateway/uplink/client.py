@@ -133,7 +133,8 @@ class UplinkClient(SessionClient):
         """Return the connection as its lane uses it, within what CONNACK allows."""
         given = self._given
         if given.receive_maximum is not None:
-            window = min(window, given.receive_maximum)
+            # One less: Mosquitto 2.0 ends a connection whose window is full at a repeat as well.
+            window = min(window, max(1, given.receive_maximum - 1))
         return Outlet(
             self.send_packet,
             self.has_room,

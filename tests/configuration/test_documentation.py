@@ -25,6 +25,7 @@ TABLES_WITHIN = {
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
+    r"|`100`, or `19` with .*"
     r"|`oncegate-` and the gateway's id|the machine's"
     r"|`100`, or `max_awaiting_rel` .*"
     r"|(half|a \d+(th|nd)) of the file system.*"

@@ -40,7 +40,7 @@ def test_filters_that_overlap_share_a_topic(one: str, other: str) -> None:
     for _ in range(4):
         topics += [f"{each}/{level}" for each in topics for level in alphabet]
     names = {each[1:] for each in topics if each.startswith("/")} | set(alphabet)
-    shared = any(matches(one, name) and matches(other, name) for name in names if name)
+    shared = any(matches(one, name) and matches(other, name) for name in {"", *names})
     assert overlap(one, other) == shared
 
 
@@ -105,3 +105,13 @@ def test_a_name_and_a_password_are_not_shown(file: Path) -> None:
         load(file, {}, {}, None)
     assert "username is set" in str(refused.value)
     assert "local_password_file is set" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "window"), [("", 100), ("protocol = 4\n", 19), ("protocol = 4\nwindow = 50\n", 50)]
+)
+def test_the_window_follows_the_protocol_unless_it_is_given(
+    file: Path, keys: str, window: int
+) -> None:
+    file.write_text(f"{ADDRESS}{keys}{TOPIC}")
+    assert load(file, {}, {}, None).uplink_window == window

@@ -6,22 +6,24 @@ import random
 from typing import Self
 
 CHUNK_BYTES = 4096
-# From amid CONNECT to some hundred messages.
-BYTES_BEFORE_CUT = (1, 60_000)
 
 
 class CuttingProxy:
     """Listens on `port`; each connection lives for some bytes, in both directions together.
 
-    `lives` is how many connections it cuts; those after them stay.
+    `lives` is how many connections it cuts; those after them stay. A connection is cut after 1 to
+    `bytes_max` bytes: from amid CONNECT to some hundred messages.
     """
 
-    def __init__(self, target_port: int, source: random.Random, *, lives: int) -> None:
+    def __init__(
+        self, target_port: int, source: random.Random, *, lives: int, bytes_max: int
+    ) -> None:
         self.port = 0
         self.cuts = 0
         self._target_port = target_port
         self._source = source
         self._lives = lives
+        self._bytes_max = bytes_max
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._carrying: set[asyncio.Task[None]] = set()
@@ -58,7 +60,7 @@ class CuttingProxy:
             return
         ends = {writer, back}
         self._writers |= ends
-        budget = [self._source.randint(*BYTES_BEFORE_CUT)]
+        budget = [self._source.randint(1, self._bytes_max)]
         carrying = [
             asyncio.ensure_future(self._pump(reader, back, budget)),
             asyncio.ensure_future(self._pump(there, writer, budget)),

@@ -129,7 +129,13 @@ class Campaign:
         else:
             self.upstream.start()
             await self.upstream.wait_until_ready()
-        self.proxy = proxy = CuttingProxy(self.upstream.port, self.dice, lives=self._cuts_wanted)
+        self.proxy = proxy = CuttingProxy(
+            self.upstream.port,
+            self.dice,
+            lives=self._cuts_wanted,
+            # This Mosquitto sends all that it has at a time, and again on each connection.
+            bytes_max=400_000 if isinstance(self.upstream, Mosquitto) else 60_000,
+        )
         async with proxy:
             uplink = UplinkProcess(self.local, proxy.port, OUT + IN, self._section)
             uplink.start()
