@@ -9,13 +9,14 @@ connections run out is decided by ``visitors``.
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, Final, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api import limits
+from api.certificate import ServedCertificate
+from api.tls import TlsConnection
 from api.visitors import Visitors
 
 _NO_PLACE: Final = (
@@ -132,6 +133,13 @@ class BoundedConnection(HttpToolsProtocol):
         self._ending = self.loop.call_later(limits.FAREWELL_SECONDS, self.transport.abort)
 
 
-def bounded_by(visitors: Visitors) -> type[asyncio.Protocol]:
+def bounded_by(
+    visitors: Visitors, certificate: ServedCertificate | None = None
+) -> type[asyncio.Protocol]:
     """Return what makes the connections of one server, as uvicorn's setting ``http`` takes it."""
-    return cast("type[asyncio.Protocol]", partial(BoundedConnection, visitors=visitors))
+
+    def connection(**named: Any) -> asyncio.Protocol:
+        http = BoundedConnection(visitors=visitors, **named)
+        return http if certificate is None else TlsConnection(http, certificate)
+
+    return cast("type[asyncio.Protocol]", connection)

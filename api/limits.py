@@ -60,9 +60,11 @@ RETRY_AFTER_SECONDS: Final = 2
 # more; a household of viewers uses ten.
 NETWORK_CONNECTIONS_MAX: Final = 100
 
-# The same from this machine, kept free of what the network does: a reverse proxy with its pool, a
-# person with a shell.
-LOOPBACK_CONNECTIONS_MAX: Final = 64
+# The same from this machine, kept free of what the network does, and those of one of its addresses:
+# a reverse proxy with its pool, a person with a shell. A program at another one (127.0.0.2, ::1)
+# takes no place of theirs.
+LOOPBACK_CONNECTIONS_MAX: Final = 96
+LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX: Final = 64
 
 # The same from one address (IPv6: one /64). A browser opens six; several may share an address.
 CONNECTIONS_PER_ADDRESS_MAX: Final = 32
@@ -95,3 +97,48 @@ REQUEST_HEAD_BYTES_MAX: Final = 131_072
 # a port. Beyond it nothing is parsed, and nothing is ever converted by IDNA's rules, whose time
 # grows with the square of the length.
 HOST_CHARACTERS_MAX: Final = 255 + len("[]:65535")
+
+# Browsers that are logged in at a time, and those of one user: some 500 bytes each. A person has a
+# desk, a phone and a wall; who logs in once more ends the login that was used longest ago.
+LOGINS_MAX: Final = 200
+LOGINS_PER_USER_MAX: Final = 8
+
+# A login without a request, and a login as a whole (OWASP: half an hour and a working day). A page
+# that is open asks every few seconds, so that the second is the one a wall meets.
+LOGIN_IDLE_SECONDS_MAX: Final = 1800.0
+LOGIN_SECONDS_MAX: Final = 12 * 3600.0
+
+# How long a login counts before the broker is asked whether the user's password is still the same.
+LOGIN_CONFIRMED_SECONDS: Final = 5.0
+
+# Passwords that the broker is asked about at a time, and those of one address: it checks two at a
+# time itself, and takes eight from here.
+LOGIN_CHECKS_MAX: Final = 6
+LOGIN_CHECKS_PER_ADDRESS_MAX: Final = 2
+
+# The broker makes logins wait that guess, and clients of MQTT wait in the same line.
+LOGIN_ANSWER_SECONDS_MAX: Final = 15.0
+
+# A form of the page: a name, a password, an address to go on to, each as long as it may be with
+# every byte escaped. A longer password than this is one for a machine.
+FORM_BYTES_MAX: Final = 16_384
+FORM_FIELDS_MAX: Final = 8
+USERNAME_BYTES_MAX: Final = 1024
+PASSWORD_BYTES_MAX: Final = 1024
+NEXT_CHARACTERS_MAX: Final = 2048
+
+# From the headers to the end of a form: it is one packet.
+FORM_SECONDS_MAX: Final = 5.0
+
+# A cookie, or a token, that is looked up: ours have less than 50 characters.
+SECRET_CHARACTERS_MAX: Final = 128
+
+# Tokens of programs: each is compared at each request that brings one.
+TOKENS_MAX: Final = 100
+TOKENS_FILE_BYTES_MAX: Final = 65_536
+
+# How long a token that was removed counts at the most.
+TOKENS_LOOK_SECONDS: Final = 1.0
+
+# Log lines about refused logins and tokens: strangers must not fill the card with them.
+REFUSALS_LOGGED_SECONDS: Final = 60.0

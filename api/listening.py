@@ -68,10 +68,11 @@ def listen(settings: ApiSettings) -> socket.socket:
     return listener
 
 
-def url_of(listener: socket.socket) -> str:
+def url_of(listener: socket.socket, *, is_secure: bool = False) -> str:
     """Return the listener's address as the URL that a browser opens."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    scheme = "https" if is_secure else "http"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
 
 
 def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListen:

@@ -8,6 +8,7 @@ leaves signals, log format and configuration to its caller.
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 from typing import Any, cast
@@ -17,10 +18,14 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from api import limits
+from api.accounts import Accounts
+from api.admission import Gate
 from api.card import CardReader
+from api.certificate import CertificateUnusable, ServedCertificate
 from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.listening import CannotListen, PortTaken, listen, url_of
+from api.login_page import login_page
 from api.observer import Observer
 from api.page import page
 from api.problems import ProblemDetail, install_problem_handlers
@@ -28,9 +33,10 @@ from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
 from api.settings import ApiSettings
 from api.shielding import Shield, is_loopback
+from api.tokens import Tokens
 from api.visitors import Visitors
 
-__all__ = ["CannotListen", "PortTaken", "create_app", "serve"]
+__all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
 
 logger = logging.getLogger(__name__)
 
@@ -38,24 +44,28 @@ logger = logging.getLogger(__name__)
 class _ShieldedApp(FastAPI):
     """FastAPI with the shield outside of everything, its own error responses included."""
 
-    loopback_only: bool
+    hosts: tuple[str, ...]
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Shield(super().build_middleware_stack(), loopback_only=self.loopback_only)
+        return Shield(super().build_middleware_stack(), hosts=self.hosts)
 
 
-def create_app(settings: ApiSettings) -> FastAPI:
+def create_app(settings: ApiSettings, certificate: ServedCertificate | None = None) -> FastAPI:
     """Create the application; each request asks the broker at ``settings.status_socket``."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         observer = Observer(ControlSocket(settings.status_socket))
         app.state.observer = observer
+        app.state.certificate = certificate
+        app.state.hosts = frozenset(settings.hosts)
+        app.state.gate = gate = _gate_of(settings)
         app.state.card = CardReader(settings.card_file, settings.block_devices)
         try:
             yield
         finally:
             await observer.close()
+            gate.accounts.close()
 
     app = _ShieldedApp(
         title="Oncegate",
@@ -63,15 +73,18 @@ def create_app(settings: ApiSettings) -> FastAPI:
         summary="What the gateway does: read-only.",
         lifespan=lifespan,
         docs_url=None,
+        openapi_url=None,  # it is a route of `reference`, with a role as every other
         redoc_url=None,
         generate_unique_id_function=operation_id_of,
         redirect_slashes=False,
     )
-    app.loopback_only = is_loopback(settings.bind)
+    app.hosts = settings.hosts
     install_problem_handlers(app)
-    for router in (rest, probes, page, reference):
+    for router in (rest, probes, page, reference, login_page):
         app.include_router(router)
     _describe_problems(app)
+    if settings.roles:
+        _describe_tokens(app)
     return app
 
 
@@ -84,28 +97,24 @@ async def serve(
     """Serve until ``stop`` is set; ``ready`` is called with the page's URL once it answers,
     ``alive`` each second in which the event loop goes round.
 
-    Raises CannotListen where the address cannot be had.
+    Raises CannotListen where the address cannot be had, CertificateUnusable where the certificate
+    is of no use.
     """
+    certificate = None if settings.certificate is None else ServedCertificate(settings.certificate)
     listener = listen(settings)
-    url = url_of(listener)
+    url = url_of(listener, is_secure=certificate is not None)
+
+    def each_second() -> None:
+        if alive is not None:
+            alive()
+        if certificate is not None:
+            certificate.look(time.monotonic())
+
     server = Server(
-        uvicorn.Config(
-            create_app(settings),
-            http=bounded_by(Visitors()),
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            # A remote client must not be able to fill the SD card with lines about bad requests.
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=int(limits.FAREWELL_SECONDS),
-        ),
+        _configuration_of(settings, certificate),
         stop=stop,
         on_started=lambda: _announce(settings, url, ready),
-        on_second=alive,
+        on_second=each_second,
     )
     try:
         await server.serve(sockets=[listener])
@@ -113,12 +122,65 @@ async def serve(
         listener.close()
 
 
+def _configuration_of(
+    settings: ApiSettings, certificate: ServedCertificate | None
+) -> uvicorn.Config:
+    return uvicorn.Config(
+        create_app(settings, certificate),
+        http=bounded_by(Visitors(), certificate),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        # A remote client must not be able to fill the SD card with lines about bad requests.
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(limits.FAREWELL_SECONDS),
+    )
+
+
 def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | None) -> None:
     logger.info("status page at %s", url)
+    if settings.bind_unused is not None:
+        logger.warning(
+            "without users the page stays on loopback, and [api] bind = %s does not count: name "
+            "users in [api] viewers",
+            settings.bind_unused,
+        )
     if not is_loopback(settings.bind):
-        logger.warning("the page at %s has no login: every client that reaches it can read it", url)
+        _warn(settings, url)
     if ready is not None:
         ready(url)
+
+
+def _warn(settings: ApiSettings, url: str) -> None:
+    if not settings.roles:
+        logger.warning("the page at %s has no login: every client that reaches it can read it", url)
+    elif settings.certificate is None:
+        logger.warning(
+            "the page at %s is not encrypted: who is on the way reads passwords; [api] tls has the "
+            "certificate",
+            url,
+        )
+
+
+def _gate_of(settings: ApiSettings) -> Gate:
+    return Gate(
+        roles=settings.roles,
+        accounts=Accounts(settings.status_socket),
+        tokens=None if settings.tokens_file is None else Tokens(settings.tokens_file),
+    )
+
+
+def _describe_tokens(app: FastAPI) -> None:
+    """Put into OpenAPI that programs show a token, but for the probes."""
+    description = app.openapi()
+    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, operations in description["paths"].items():
+        for operation in operations.values():
+            operation["security"] = [{"token": []}] if path.startswith("/api/") else []
 
 
 def _describe_problems(app: FastAPI) -> None:

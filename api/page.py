@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api import limits, wear, wording
+from api.admission import EVERYONE, VIEWERS
 from api.card import CardReport
+from api.certificate import ServedCertificate
 from api.control_socket import BrokerProblem
 from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer, Overview
@@ -98,8 +100,11 @@ _TEMPLATES: Final = _environment()
 page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
-def rendered(template: str, *, status_code: int = 200, **values: object) -> HTMLResponse:
-    """Render one template as a response."""
+def rendered(
+    request: Request, template: str, *, status_code: int = 200, **values: object
+) -> HTMLResponse:
+    """Render one template as the response to a request."""
+    values["caller"] = request.state.caller
     return HTMLResponse(
         _TEMPLATES.get_template(template).render(values),
         status_code=status_code,
@@ -107,7 +112,7 @@ def rendered(template: str, *, status_code: int = 200, **values: object) -> HTML
     )
 
 
-@page.get("/")
+@page.get("/", dependencies=[Depends(VIEWERS)])
 async def overview_page(
     request: Request,
     after: Annotated[str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)] = None,
@@ -118,10 +123,11 @@ async def overview_page(
     try:
         overview = await observer.overview()
     except BrokerProblem as problem:
-        return _down_page(problem, observer, card)
+        return _down_page(request, problem, observer, card)
     page_of_sessions, sessions_problem = await _sessions_of(observer, after)
-    verdict: Verdict = verdict_of(overview, card)
+    verdict: Verdict = verdict_of(overview, card, _certificate_problem(request))
     return rendered(
+        request,
         "overview.html",
         overview=overview,
         broker=overview.broker,
@@ -134,7 +140,7 @@ async def overview_page(
     )
 
 
-@page.get("/session")
+@page.get("/session", dependencies=[Depends(VIEWERS)])
 async def session_page(
     request: Request,
     client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
@@ -146,10 +152,11 @@ async def session_page(
         overview: Overview = await observer.overview()
         session = await observer.session(client_id)
     except BrokerProblem as problem:
-        return _down_page(problem, observer, card_of(request))
+        return _down_page(request, problem, observer, card_of(request))
     except Refused:
         session = None
     return rendered(
+        request,
         "session.html",
         status_code=200 if session is not None else 404,
         overview=overview,
@@ -160,7 +167,7 @@ async def session_page(
     )
 
 
-@page.get("/assets/{name}")
+@page.get("/assets/{name}", dependencies=[Depends(EVERYONE)])
 async def asset(request: Request, name: str, v: str = "") -> Response:
     """Send a style sheet, script or picture of the page."""
     found = ASSETS.get(name)
@@ -175,6 +182,12 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
     return Response(found.body, media_type=found.media_type, headers=headers)
 
 
+def _certificate_problem(request: Request) -> str | None:
+    certificate = request.app.state.certificate
+    assert certificate is None or isinstance(certificate, ServedCertificate)
+    return None if certificate is None else certificate.problem
+
+
 async def _sessions_of(
     observer: Observer, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
@@ -187,8 +200,11 @@ async def _sessions_of(
         return None, refusal.message
 
 
-def _down_page(problem: BrokerProblem, observer: Observer, card: CardReport | None) -> HTMLResponse:
+def _down_page(
+    request: Request, problem: BrokerProblem, observer: Observer, card: CardReport | None
+) -> HTMLResponse:
     return rendered(
+        request,
         "down.html",
         status_code=problem.status_code,
         problem=problem,

@@ -10,11 +10,13 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from api import limits
+from api.admission import NotAllowed, NotLoggedIn, login_url_for
 from api.control_socket import BrokerProblem
 from gateway.control.messages import Refused
 
@@ -56,6 +58,22 @@ def install_problem_handlers(app: FastAPI) -> None:
     @app.exception_handler(BrokerProblem)
     async def broker_problem(_: Request, error: BrokerProblem) -> JSONResponse:
         return problem_response(error.status_code, error.reason, mend=error.mend)
+
+    @app.exception_handler(NotLoggedIn)
+    async def not_logged_in(request: Request, error: NotLoggedIn) -> Response:
+        login_url = None if error.was_shown else login_url_for(request)
+        if login_url is not None:
+            return RedirectResponse(login_url, status_code=303)
+        return problem_response(
+            401,
+            "The token is none of this gateway's." if error.was_shown else "This needs a login.",
+            mend="Send `Authorization: Bearer TOKEN`; `oncegate api-token add` makes one.",
+            headers={"WWW-Authenticate": 'Bearer realm="oncegate"'},
+        )
+
+    @app.exception_handler(NotAllowed)
+    async def not_allowed(_: Request, error: NotAllowed) -> JSONResponse:
+        return problem_response(403, f"{error}.", mend="Ask who configures this gateway.")
 
     @app.exception_handler(Refused)
     async def refused(_: Request, error: Refused) -> JSONResponse:

@@ -8,12 +8,13 @@ and cannot differ from ``/openapi.json``. Swagger UI, which FastAPI would load f
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse
 
+from api.admission import VIEWERS
 from api.page import rendered
 
-reference = APIRouter(include_in_schema=False)
+reference = APIRouter(include_in_schema=False, dependencies=[Depends(VIEWERS)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +53,19 @@ async def docs(request: Request) -> HTMLResponse:
     """Show the reference for people; programs read /openapi.json."""
     description: dict[str, Any] = request.app.openapi()
     return rendered(
+        request,
         "reference.html",
         info=description["info"],
+        wants_tokens="securitySchemes" in description["components"],
         endpoints=endpoints_of(description),
         schemas=schemas_of(description),
     )
+
+
+@reference.get("/openapi.json")
+async def openapi(request: Request) -> JSONResponse:
+    """Return the description of the interface for programs."""
+    return JSONResponse(request.app.openapi())
 
 
 def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:

@@ -1,16 +1,18 @@
 """The REST interface: what the status socket reports, as typed JSON. Read-only.
 
-Promise: GET and HEAD only, never cached, errors as in ``problems``. ``/healthz`` reports that this
+Promise: GET and HEAD only, never cached, errors as in ``problems``; who may ask is decided by
+``admission``. ``/healthz`` reports that this
 process runs and asks no other process; ``/readyz`` reports whether the broker answers.
 """
 
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
 from pydantic import BaseModel
 from starlette.convertors import Convertor, register_url_convertor
 
 from api import limits
+from api.admission import EVERYONE, VIEWERS
 from api.card import CardReader, CardReport
 from api.models.broker import BrokerStatus
 from api.models.reports import SerialReport, UplinkReport, UploadReport
@@ -49,8 +51,13 @@ class Ready(BaseModel):
     broker_state: str
 
 
-rest = APIRouter(prefix="/api/v1", tags=["gateway"])
-probes = APIRouter(tags=["probes"])
+rest = APIRouter(
+    prefix="/api/v1",
+    tags=["gateway"],
+    dependencies=[Depends(VIEWERS)],
+    responses=described(401, 403),
+)
+probes = APIRouter(tags=["probes"], dependencies=[Depends(EVERYONE)])
 
 
 def observer_of(request: Request) -> Observer:

@@ -4,23 +4,35 @@ Promise: a value that never changes while the process runs. Where the values com
 environment, flags) is the business of the command that starts the process.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from api.certificate import CertificateFiles
+from api.roles import Role
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiSettings:
-    """Where to listen and whom to ask.
+    """Where to listen, whom to ask, and who may see the answers.
 
     ``bind`` is an address or a host name of this machine, ``port`` a TCP port (0: any free one),
-    ``status_socket`` the path of the Unix socket at which the broker
-    takes commands that read. Loopback is the default because the
-    page has no login. ``card_file`` is the report of the SD card's system; there
-    is none elsewhere. ``block_devices`` is where the kernel counts what is written.
+    ``status_socket`` the path of the Unix socket at which the broker takes commands that read.
+    ``bind_unused`` is the address that was configured where another one counts, for want of users.
+    ``hosts`` are names under which browsers ask, beside this machine's own. ``roles`` are the
+    users who may log in; without one the page is open to everyone who reaches it, so that loopback
+    is the default. ``tokens_file`` has the tokens of programs. With a ``certificate`` it
+    speaks HTTPS. ``card_file`` is the report of the SD card's system; there is none elsewhere.
+    ``block_devices`` is where the kernel counts what is written.
     """
 
     status_socket: Path
     bind: str = "127.0.0.1"
     port: int = 8080
+    bind_unused: str | None = None
+    hosts: tuple[str, ...] = ()
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    tokens_file: Path | None = None
+    certificate: CertificateFiles | None = None
     card_file: Path = Path("/run/oncegate-device/card.json")
     block_devices: Path = Path("/sys/class/block")

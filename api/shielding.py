@@ -6,6 +6,8 @@ its own name at this machine (DNS rebinding).
 """
 
 import ipaddress
+import socket
+from collections.abc import Collection
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,15 +16,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import limits
 from api.problems import problem_response
 
-# Nothing from elsewhere, nothing inline, no frame around the page, no form, no base.
+# Nothing from elsewhere, nothing inline, no frame around the page, no form to elsewhere, no base.
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -32,9 +34,9 @@ _HEADERS: Final = {
 class Shield:
     """ASGI middleware, the outermost one."""
 
-    def __init__(self, app: ASGIApp, *, loopback_only: bool) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
         self._app = app
-        self._loopback_only = loopback_only
+        self._hosts = frozenset(hosts) | own_names()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -52,27 +54,34 @@ class Shield:
                 message = {**message, "body": b""}
             await send(message)
 
-        if self._loopback_only and not is_own_name(Headers(scope=scope).get("host", "")):
+        if not is_own_name(Headers(scope=scope).get("host", ""), self._hosts):
             app: ASGIApp = problem_response(
                 421,
-                "This page listens on this machine only, and was asked for under a name that is "
-                "not this machine's.",
-                mend="Use http://127.0.0.1 or http://localhost with the same port; let a reverse "
-                "proxy send `Host: localhost`.",
+                "This page was asked for under a name that is not known to be this machine's.",
+                mend="Use an address of this machine or, on it, localhost, with the same port; or "
+                "put the name into `[api] hosts`. A reverse proxy may send `Host: localhost`.",
             )
         else:
             app = self._app
         await app({**scope, "method": "GET"} if head else scope, receive, send_shielded)
 
 
-def is_own_name(host: str) -> bool:
-    """Return whether a Host header has an address or localhost: DNS cannot point these here."""
+def own_names() -> frozenset[str]:
+    """Return the names that this machine has of itself, in small letters."""
+    name = socket.gethostname().lower()
+    return frozenset((name, f"{name}.local"))
+
+
+def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
+    """Return whether a Host header has an address, localhost, or one of the names: a stranger
+    cannot point these here."""
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False
     name = host.rpartition(":")[0] if _has_port(host) else host
     if name.startswith("[") and name.endswith("]"):
         name = name[1:-1]
-    if name.lower().rstrip(".") == "localhost" or name.lower().endswith(".localhost"):
+    lowered = name.lower().rstrip(".")
+    if lowered == "localhost" or name.lower().endswith(".localhost") or lowered in hosts:
         return True
     try:
         ipaddress.ip_address(name)

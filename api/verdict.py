@@ -49,9 +49,16 @@ class Verdict:
     notices: tuple[Notice, ...]
 
 
-def verdict_of(overview: Overview, card: CardReport | None = None) -> Verdict:
-    """Judge the gateway as a whole; `card` where it runs from the SD card's image."""
+def verdict_of(
+    overview: Overview, card: CardReport | None = None, certificate_problem: str | None = None
+) -> Verdict:
+    """Judge the gateway as a whole; `card` where it runs from the SD card's image.
+
+    `certificate_problem` is what is wrong with this page's own certificate.
+    """
     found = [*_notices_of(overview), *(_notices_of_card(card) if card is not None else ())]
+    if certificate_problem is not None:
+        found.append(Notice(Level.ATTENTION, f"This page's certificate: {certificate_problem}."))
     notices = tuple(sorted(found, key=lambda notice: notice.level, reverse=True))
     if notices and notices[0].level is Level.BAD:
         return Verdict(level=Level.BAD, headline="The disk is full", notices=notices)

@@ -4,7 +4,8 @@ Promise: a visitor that sends whole requests is served, however many connections
 sending one. A newcomer takes the place of the connection that has waited longest without completing
 a request: of its own address where that has more than its share, else of all. A visitor whose
 request is being answered keeps its place for ``ANSWERING_SECONDS_PROTECTED``. Loopback, where a
-reverse proxy and a person at the machine come from, has places of its own.
+reverse proxy and a person at the machine come from, has places of its own, and so has each address
+of it.
 """
 
 import ipaddress
@@ -40,10 +41,10 @@ class Visitors:
 
     def admit(self, visitor: Visitor, host: str, now: float) -> bool:
         """Give a newcomer from an IP address a place, at another's cost if need be."""
-        address, on_loopback = _origin_of(host)
+        address, on_loopback = _counted_as(host)
         if on_loopback:
             places, places_max = self._loopback, limits.LOOPBACK_CONNECTIONS_MAX
-            own_max = places_max
+            own_max = limits.LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX
         else:
             places, places_max = self._network, limits.NETWORK_CONNECTIONS_MAX
             own_max = limits.CONNECTIONS_PER_ADDRESS_MAX
@@ -90,7 +91,7 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
     return False
 
 
-def _origin_of(host: str) -> tuple[str, bool]:
+def _counted_as(host: str) -> tuple[str, bool]:
     """Return what counts as one address (of IPv6, the network), and whether it is loopback."""
     try:
         address = ipaddress.ip_address(host)
@@ -102,3 +103,8 @@ def _origin_of(host: str) -> tuple[str, bool]:
             return str(network), address.is_loopback
         address = address.ipv4_mapped
     return str(address), address.is_loopback
+
+
+def origin_of(host: str) -> str:
+    """Return what counts as one address: of IPv6, its network."""
+    return _counted_as(host)[0]

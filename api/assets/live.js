@@ -35,6 +35,10 @@ async function refresh() {
     headers: { Accept: "text/html" },
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
   });
+  if (response.redirected) {
+    location.assign(response.url); // the login has ended
+    return;
+  }
   const then = new DOMParser().parseFromString(await response.text(), "text/html");
   const found = then.getElementById("live");
   if (found === null) throw new Error("the answer is not this page");

@@ -11,6 +11,7 @@ that prove that they know it (gateway/access/scram.py).
 thread. Passwords themselves are never kept, shown or logged.
 """
 
+import hmac
 import os
 import re
 import secrets
@@ -102,6 +103,16 @@ class PasswordFile:
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
         """Return whether what is kept of a user's password is the same in both."""
         return self._entries.get(username) == other._entries.get(username)
+
+    def version_of(self, username: str, key: bytes) -> str | None:
+        """Return a text that changes with the user's entry, 32 hexadecimal digits; None: no such
+        user. Without `key`, a secret, nothing about the entry follows from it."""
+        entry = self._entries.get(username)
+        if entry is None:
+            return None
+        text = entry if isinstance(entry, str) else entry.text()
+        # No user name has a colon.
+        return hmac.digest(key, f"version:{username}:{text}".encode(), "sha256")[:16].hex()
 
     def scram_keys_of(self, username: str) -> ScramKeys | None:
         """Return the user's SCRAM keys, or None without."""

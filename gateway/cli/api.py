@@ -35,12 +35,20 @@ def api(
 
         oncegate api --port 8090 --data-dir /var/lib/oncegate
     """
+    from api.roles import ROLES_BY_WORD
     from api.settings import ApiSettings
+    from gateway.cli.page_certificate import certificate_of
 
     configuration = configuration_of(config, gateway__data_dir=data_dir, api__port=port)
+    page = configuration.api
     settings = ApiSettings(
-        bind=configuration.api.bind,
-        port=configuration.api.port,
+        bind=page.listens_at,
+        port=page.port,
+        bind_unused=page.bind if page.stays_on_loopback else None,
+        hosts=page.hosts,
+        roles={name: ROLES_BY_WORD[role] for name, role in page.roles.items()},
+        tokens_file=page.tokens_file,
+        certificate=None if page.tls is None else certificate_of(page.tls),
         status_socket=configuration.gateway.status_socket,
     )
     return PreparedApi(settings=settings, verbose=verbose, quiet=quiet)

@@ -9,6 +9,7 @@ import typer
 from gateway.cli import (
     acl,
     api,
+    api_token,
     audit,
     bench,
     bridge,
@@ -60,6 +61,7 @@ application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
 application.add_typer(acl.application, name="acl")
+application.add_typer(api_token.application, name="api-token")
 application.command("passwd")(passwd.passwd)
 application.add_typer(tls.application, name="tls")
 application.command("id")(identity.identity)

@@ -1,6 +1,7 @@
 """`oncegate check-config`: checks whether a configuration can be used, before anything is
 restarted."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,16 +54,17 @@ def check_config(
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    mistakes = [*_mistakes_in_files(configuration)]
+    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
+    page = _page_of(configuration)
     if mistakes:
         raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
     show(
-        {"file": place, "configuration": tables(configuration), "rules": rules},
-        lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}",
+        {"file": place, "configuration": tables(configuration), "rules": rules, "page": page},
+        lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}\n{page}",
         as_json=as_json,
     )
 
@@ -86,21 +88,43 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     yield from _mistakes_in_certificates(configuration)
 
 
+def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
+    """Yield which users of the page are none, and why the tokens of programs cannot be used."""
+    from api.tokens import TokensFileError, read_tokens
+    from gateway.access.passwords import PasswordFile, PasswordFileError
+
+    path = configuration.access.password_file
+    if path is not None and configuration.api.roles:
+        with contextlib.suppress(PasswordFileError):  # which has a line of its own
+            usernames = PasswordFile.load(path).usernames
+            for name in configuration.api.roles:
+                if name not in usernames:
+                    yield f"[api]: {name!a} is no user of {path}: oncegate passwd {path} {name}"
+    if configuration.api.tokens_file is not None:
+        try:
+            read_tokens(configuration.api.tokens_file)
+        except TokensFileError as error:
+            yield str(error)
+
+
 def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
-    """Yield why a listener's certificate cannot be used now."""
+    """Yield why a certificate of a listener, or of the page, cannot be used now."""
     import time
 
     from gateway.access.certificates import CertificateError, load
+    from gateway.cli import page_certificate
     from gateway.server.listeners.listening import tls_files_of
 
-    for listener in configuration.listeners:
-        if listener.tls is not None:
-            try:
-                problem = load(tls_files_of(listener)).problem_at(time.time())
-            except CertificateError as error:
-                problem = str(error)
-            if problem is not None:
-                yield problem
+    files = [tls_files_of(each) for each in configuration.listeners if each.tls is not None]
+    if configuration.api.tls is not None:
+        files.append(page_certificate.tls_files_of(configuration.api.tls))
+    for each in files:
+        try:
+            problem = load(each).problem_at(time.time())
+        except CertificateError as error:
+            problem = str(error)
+        if problem is not None:
+            yield problem
 
 
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
@@ -122,6 +146,24 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
             "writes (oncegate acl show)"
         )
     return f"{rules.file.name}: {len(rules.file.rules)} access rules"
+
+
+def _page_of(configuration: "Configuration") -> str:
+    """Return where the page is and who may see it, in a sentence."""
+    page = configuration.api
+    place = f"the page: {page.listens_at} port {page.port}"
+    if page.stays_on_loopback:
+        return (
+            f"{place}, this machine only: without users it stays on loopback, and [api] bind = "
+            f'"{page.bind}" does not count; name users in [api] viewers'
+        )
+    if page.roles:
+        unsafe = page.is_reached_from_network and page.tls is None
+        warning = "; passwords are not encrypted on the network: [api] tls" if unsafe else ""
+        return f"{place}, for {len(page.roles)} user(s) who log in{warning}"
+    if page.is_reached_from_network:
+        return f"{place}, for everyone on the network"
+    return f"{place}, for everyone on this machine"
 
 
 def _print_schema() -> None:

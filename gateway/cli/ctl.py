@@ -5,14 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
+from gateway.cli.ban import application as ban_application
 from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
 from gateway.cli.output import show
 
 application = typer.Typer(
-    help="Look into the running broker: status, sessions; kick, drop, reload.",
+    help="Look into the running broker: status, sessions; kick, drop, ban, reload.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+application.add_typer(ban_application, name="ban")
 ClientIdArgument = Annotated[str, typer.Argument(help="The client id, as `sessions` shows it.")]
 
 # What the broker gives in one answer at the most.

@@ -117,7 +117,7 @@ class PreparedApi(Prepared):
     settings: "ApiSettings"
 
     def run(self) -> int:
-        from api.main import serve
+        from api.main import CertificateUnusable, serve
         from gateway.cli.processes import report_ready, serve_until_stopped
         from gateway.service import Service
 
@@ -129,6 +129,7 @@ class PreparedApi(Prepared):
             ),
             verbose=self.verbose,
             quiet=self.quiet,
+            mistakes=(CertificateUnusable,),
         )
         return 0
 

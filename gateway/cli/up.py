@@ -96,7 +96,7 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
         port = free_port(listener.bind, listener.port, what="the broker", mend=LISTENER_MEND)
         listeners.append(replace(listener, port=port))
     page = configuration.api
-    port = free_port(page.bind, page.port, what="the page", mend=API_MEND)
+    port = free_port(page.listens_at, page.port, what="the page", mend=API_MEND)
     return replace(configuration, listeners=tuple(listeners), api=replace(page, port=port))
 
 
@@ -200,7 +200,7 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
 def _say_what_is_reached(configuration: "Configuration") -> None:
     page = configuration.api
     places = ", ".join(each.place for each in configuration.listeners)
-    _say(f"runs; the broker listens on {places}, the page on {page.bind} port {page.port}")
+    _say(f"runs; the broker listens on {places}, the page on {page.listens_at} port {page.port}")
     if not any(each.is_reached_from_network for each in configuration.listeners):
         _say(
             "the broker is reached from here alone (in a container: from this container's network "
@@ -209,23 +209,28 @@ def _say_what_is_reached(configuration: "Configuration") -> None:
         )
     if not page.is_reached_from_network:
         _say(
-            'the page is reached from here alone; [api] bind = "0.0.0.0" opens it to everyone who '
-            "can connect, for it has no login"
+            'the page is reached from here alone; [api] bind = "0.0.0.0" opens it to the network, '
+            "for the users in [api] viewers"
         )
+
+
+def _page_url_of(configuration: "Configuration") -> str:
+    page = configuration.api
+    host = f"[{page.listens_at}]" if ":" in page.listens_at else page.listens_at
+    return f"{'http' if page.tls is None else 'https'}://{host}:{page.port}/"
 
 
 def _print_where_to_look(configuration: "Configuration") -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    page = configuration.api
     data_dir = configuration.gateway.data_dir
     command = escape(_command())
     at_data_dir = "" if data_dir == Path("./var") else f" --data-dir {shlex.quote(str(data_dir))}"
     console = Console(highlight=False, soft_wrap=True)
     console.print("\n[bold green]Oncegate runs.[/] Ctrl-C stops it.\n")
     for name, value in (
-        ("page", f"http://{page.bind}:{page.port}/"),
+        ("page", _page_url_of(configuration)),
         ("readings", subscribing_command(configuration)),
         ("status", f"{command} ctl status{escape(at_data_dir)}"),
         ("tables", f"{command} ingest{escape(at_data_dir)}"),

@@ -77,6 +77,20 @@ class BindAddress(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
+class Network(Quantity):
+    """An address, or all that begin alike: `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/64`."""
+
+    def value_of(self, written: object) -> str:
+        try:
+            return str(ipaddress.ip_network(written if isinstance(written, str) else "", False))
+        except ValueError:
+            raise refusal('an address or a network, like "192.0.2.7" or "10.0.0.0/8"') from None
+
+    def schema(self) -> dict[str, Any]:
+        return _text(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?:/[0-9./]+)?|[0-9A-Fa-f:.%/a-z]*:[^ ]*")
+
+
+@dataclass(frozen=True, slots=True)
 class HostAndPort(Quantity):
     """An address to connect to, `HOST:PORT`."""
 
@@ -92,6 +106,19 @@ class HostAndPort(Quantity):
 
     def schema(self) -> dict[str, Any]:
         return _text(r"(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9.-]{1,253}):[0-9]{1,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class HostName(Quantity):
+    """A name under which a browser asks for the page, without scheme and port."""
+
+    def value_of(self, written: object) -> str:
+        if not isinstance(written, str) or _HOST_NAME.fullmatch(written) is None:
+            raise refusal('a host name without scheme and port, like "gateway.example"')
+        return written.lower().rstrip(".")
+
+    def schema(self) -> dict[str, Any]:
+        return _text(r"[A-Za-z0-9.-]{1,253}")
 
 
 @dataclass(frozen=True, slots=True)

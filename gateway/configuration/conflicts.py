@@ -44,6 +44,16 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
     asks = not all(each.anonymous or each.demands_users for each in configuration.listeners)
     if "access" not in wrong and configuration.access.password_file is None and asks:
         yield "[access] password_file where a listener has anonymous = false"
+    if not {"access", "api"} & {*wrong}:
+        yield from _users_of_the_page(configuration)
+
+
+def _users_of_the_page(configuration: Configuration) -> Iterator[str]:
+    if configuration.api.roles and configuration.access.password_file is None:
+        yield (
+            "[access] password_file with [api] viewers, operators or administrators: the page's "
+            "users are the broker's"
+        )
 
 
 def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[str]:
@@ -58,7 +68,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
         yield f"another port for the listener at {second.place}: {first.place} includes it"
     if "api" not in wrong:
         for each in listeners:
-            if each.path is None and _collide((each.bind, each.port), (page.bind, page.port)):
+            if each.path is None and _collide((each.bind, each.port), (page.listens_at, page.port)):
                 yield f"another [api] port than {page.port}: a listener is at {each.place}"
     if "gateway" not in wrong:
         section = configuration.gateway

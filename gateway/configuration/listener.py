@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import BindAddress, Origin, SocketPath, is_loopback
 from gateway.configuration.tls import Tls
-from gateway.keys.quantities import Items, Whole, refusal
+from gateway.keys.quantities import Items, Size, Whole, refusal
 from gateway.keys.section import Section
 
 WEBSOCKET_PORT, TLS_PORT, WEBSOCKET_TLS_PORT = 8083, 8883, 8084
@@ -29,6 +29,9 @@ class Listener(Section):
     proxy_protocol_certificates: bool = False
     tls: Tls | None = None
     max_connections: Annotated[int, Whole(1, 1_000_000)] | None = None
+    max_connection_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
+    max_packet_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
+    max_byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ from gateway.keys.section import fields_of, keys_of
 # A configuration is written by hand; a larger file is the wrong file.
 FILE_BYTES_MAX = 1 << 20
 COMMAND_LINE = "the command line"
-LISTS = ("listeners", "queues", "serial")
+LISTS = ("listeners", "queues", "user_quotas", "serial")
 _PREFIX = "ONCEGATE_"
 
 

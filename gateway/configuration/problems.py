@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from gateway.configuration.listener import Listener
 from gateway.configuration.queue import Queue
+from gateway.configuration.quotas import UserQuota
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
@@ -30,6 +31,7 @@ _SHOWN_CHARACTERS_MAX = 60
 _TABLES: dict[str, type[Section]] = {
     "listeners": Listener,
     "queues": Queue,
+    "user_quotas": UserQuota,
     "serial": Serial,
 }
 _SECRET_KEYS = frozenset(

@@ -2,8 +2,9 @@
 default and its limits.
 
 `gateway.configuration.checking` makes them of what a person wrote. Why each default is what it is
-stands in `docs/configuration.md`; a test keeps the two in step. `[[listeners]]` and `[[serial]]`,
-of which there may be several, are in `listener.py` and `serial_port.py`; `whole.py` has them all.
+stands in `docs/configuration.md`; a test keeps the two in step. `[api]` is in `page.py`;
+`[[listeners]]` and `[[serial]]`, of which there may be several, are in `listener.py` and
+`serial_port.py`; `whole.py` has them all.
 """
 
 from dataclasses import dataclass
@@ -11,13 +12,11 @@ from pathlib import Path
 from typing import Annotated
 
 from gateway.configuration.addresses import (
-    BindAddress,
     FilePath,
     HostAndPort,
     SocketDirectory,
     TopicFilter,
     UploadTarget,
-    is_loopback,
 )
 from gateway.keys.quantities import Duration, Items, Size, Text, Whole
 from gateway.keys.section import Section
@@ -161,16 +160,3 @@ class Bridge(Section):
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
     window: Annotated[int, Whole(1, 65535)] | None = None
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Api(Section):
-    """The status page and the REST interface."""
-
-    bind: Annotated[str, BindAddress()] = "127.0.0.1"
-    port: Annotated[int, Whole(0, 65535)] = 8080
-
-    @property
-    def is_reached_from_network(self) -> bool:
-        """Whether visitors on other machines can open the page."""
-        return not is_loopback(self.bind)

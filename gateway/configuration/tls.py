@@ -1,4 +1,4 @@
-"""TLS at one listener: `tls = { ... }` in `[[listeners]]`."""
+"""TLS at one listener, and at the page: `tls = { ... }` in `[[listeners]]` and `[api]`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,3 +49,16 @@ class Tls(Section):
     def demands_users(self) -> bool:
         """Whether every client has proven a user before its CONNECT."""
         return self.client_certificates == "required" and self.username != "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageTls(Section):
+    """The certificate that the page serves with."""
+
+    descriptions: ClassVar[Mapping[str, str]] = {
+        key: Tls.descriptions[key] for key in ("certificate", "key", "min_version")
+    }
+
+    certificate: Annotated[Path, FilePath()]
+    key: Annotated[Path, FilePath()]
+    min_version: Literal["1.2", "1.3"] = "1.2"

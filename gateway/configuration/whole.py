@@ -5,10 +5,11 @@ from typing import Annotated
 
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.listener import Listener
+from gateway.configuration.page import Api
 from gateway.configuration.queue import Queue
+from gateway.configuration.quotas import Flapping, Quotas, UserQuota
 from gateway.configuration.sections import (
     Access,
-    Api,
     Bridge,
     Disk,
     Gateway,
@@ -38,6 +39,9 @@ class Configuration(Section):
     listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
     mqtt: Mqtt = field(default_factory=Mqtt)
     queues: Annotated[tuple[Queue, ...], Items()] = ()
+    quotas: Quotas = field(default_factory=Quotas)
+    user_quotas: Annotated[tuple[UserQuota, ...], Items()] = ()
+    flapping: Flapping = field(default_factory=Flapping)
     limits: Limits = field(default_factory=Limits)
     disk: Disk = field(default_factory=Disk)
     access: Access = field(default_factory=Access)

@@ -52,6 +52,7 @@ class Broker:
         core = Core(state, recorder, limits, authenticates, methods)
         self.effects = core.effects
         self.limits = limits
+        self.bans = core.bans
         self._permissions = core.permissions
         self.statistics = core.statistics
         self.work = state.work
@@ -94,6 +95,7 @@ class Broker:
 
     def limits_changed(self, now: float) -> None:
         """Apply replaced limits: sessions that wait may have to end earlier than before."""
+        self.state.owners.assign(self.limits.quotas)
         self.rules.enqueueing.apply_policies()
         self.rules.putting_off.retry_all(now)
         for session in self.state.sessions.values():

@@ -1,5 +1,6 @@
 """What all rules share: the state, the one way to change it, and the ways to answer."""
 
+from gateway.core.bans import Bans
 from gateway.core.effects import Effects
 from gateway.core.frames import Frames
 from gateway.core.limits import Limits
@@ -28,11 +29,13 @@ class Core:
         self.state = state
         self.recorder = recorder
         self.limits = limits
+        state.owners.assign(limits.quotas)
         self.authenticates = authenticates
         """There are passwords to check user names against."""
         self.methods = methods
         """Methods of enhanced authentication that the authenticator knows."""
         self.permissions = Permissions(authenticates)
+        self.bans = Bans()
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time

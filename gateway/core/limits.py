@@ -7,6 +7,7 @@ configuration and may replace it while the broker runs.
 from collections.abc import Callable
 from typing import Final
 
+from gateway.core.quota import Quotas
 from gateway.core.sessions.when_full import WhenFull
 
 PACKET_ID_MAX: Final = 65_535
@@ -126,6 +127,8 @@ class Limits:
         # U+0001 to U+001F and U+007F to U+009F in topics, filters, client ids and user names:
         # they spoil logs and terminals, and no well-behaved client has them.
         self.allow_control_characters: bool = False
+        # What each user may have of all this: see docs/configuration.md.
+        self.quotas = Quotas()
         # Not a key: set while the disk has no room for anything new.
         self.disk_full: bool = False
 

@@ -7,15 +7,14 @@ entries in `changes`; a clean session's state ends with its connection.
 
 from gateway.core.changes import Changes
 from gateway.core.gateway_time import GatewayTime
-from gateway.core.limits import Limits
 from gateway.core.memory import text_bytes_of
+from gateway.core.owners import Owners
 from gateway.core.sessions.message import (
     Delivery,
     DeliveryState,
     Held,
     Message,
     Will,
-    retained_bytes_of,
 )
 from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
@@ -31,6 +30,7 @@ class State:
         self.numbers: dict[int, Session] = {}
         self.tree = TopicTree(logged_filters)
         self.work = self.tree.work
+        self.owners = Owners()
         self.retained: dict[str, Message] = {}
         self.retained_bytes = 0
         """What they cost in memory, without their levels in the tree of topics."""
@@ -66,6 +66,7 @@ class State:
         self.numbers[session.number] = session
         if session.number >= self.next_session_number:
             self.next_session_number = session.number + 1
+        self.owners.opened(session)
         if session.persistent:
             self.changes.sessions.add(session)
 
@@ -73,6 +74,7 @@ class State:
         """Give the session to the user that its client named."""
         session.username = username
         session.owner_is_unknown = False
+        self.owners.moved(session)
         if session.persistent:
             self.changes.sessions.add(session)
 
@@ -97,6 +99,7 @@ class State:
     def session_ended(self, session: Session) -> None:
         """Discard everything the session had; a retained message is no part of it."""
         session.ended = True
+        self.owners.ended(session)
         for topic_filter in session.subscriptions:
             self.tree.unsubscribe(session, topic_filter)
         if session.persistent:
@@ -145,6 +148,7 @@ class State:
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
         """Add or replace a subscription."""
+        self.owners.subscribed(session, subscription)
         session.subscriptions[subscription.topic_filter] = subscription
         if subscription.is_shared or subscription.identifier:
             session.keys[subscription.key] = subscription
@@ -159,6 +163,7 @@ class State:
         subscription = session.subscriptions.pop(topic_filter, None)
         if subscription is not None:
             session.keys.pop(subscription.key, None)
+            self.owners.unsubscribed(session, subscription)
         self.tree.unsubscribe(session, topic_filter)
         if session.persistent:
             self.changes.subscriptions[session.number, topic_filter] = None
@@ -170,14 +175,12 @@ class State:
         session = held.session
         before = session.inbound.get(held.packet_id)
         if before is not None:  # in a replay over tables that have it already
-            session.inbound_bytes -= before.message.size_bytes()
-            self.held_bytes -= before.message.size_bytes()
+            self._count_held(session, -before.message.size_bytes())
             self._give_place_up(before)
-        size_bytes = held.message.size_bytes()
         session.inbound.put(held)
-        session.inbound_bytes += size_bytes
-        self.held_bytes += size_bytes
+        self._count_held(session, held.message.size_bytes())
         if held.message.has_place:
+            self.owners.took_place(held.message)
             self.places_taken += 1
             self.places_taken_bytes += place_bytes_of(held.message)
         if held.session.persistent:
@@ -188,9 +191,7 @@ class State:
         session = held.session
         packet_id = held.packet_id
         if session.inbound.remove(packet_id):
-            size_bytes = held.message.size_bytes()
-            session.inbound_bytes -= size_bytes
-            self.held_bytes -= size_bytes
+            self._count_held(session, -held.message.size_bytes())
             self._give_place_up(held)
         if session.persistent:
             changes = self.changes
@@ -201,8 +202,15 @@ class State:
             changes.released.add((session.number, packet_id))
             changes.orphans.add(held.message.number)
 
+    def _count_held(self, session: Session, size_bytes: int) -> None:
+        session.inbound_bytes += size_bytes
+        self.held_bytes += size_bytes
+        if session.owner is not None:
+            session.owner.held_bytes += size_bytes
+
     def _give_place_up(self, held: Held) -> None:
         if held.message.has_place:
+            self.owners.gave_place_up(held.message)
             self.places_taken -= 1
             self.places_taken_bytes -= place_bytes_of(held.message)
 
@@ -287,12 +295,11 @@ class State:
         """Set the topic's new retained message."""
         before = self.retained.get(topic)
         if before is not None:
-            self.changes.orphans.add(before.number)
-            self.retained_bytes -= before.retained_bytes()
-            self.retained_size_bytes -= before.size_bytes()
+            self._forget_retained(before)
         self.retained[topic] = message
         self.retained_bytes += message.retained_bytes()
         self.retained_size_bytes += message.size_bytes()
+        self.owners.took_place(message)
         self.tree.set_retained(topic, message)
         self.changes.retained[topic] = message
 
@@ -300,34 +307,19 @@ class State:
         """Remove the topic's retained message."""
         before = self.retained.pop(topic, None)
         if before is not None:
-            self.changes.orphans.add(before.number)
-            self.retained_bytes -= before.retained_bytes()
-            self.retained_size_bytes -= before.size_bytes()
+            self._forget_retained(before)
         self.tree.set_retained(topic, None)
         self.changes.retained[topic] = None
+
+    def _forget_retained(self, message: Message) -> None:
+        self.changes.orphans.add(message.number)
+        self.retained_bytes -= message.retained_bytes()
+        self.retained_size_bytes -= message.size_bytes()
+        self.owners.gave_place_up(message)
 
     def retained_memory_bytes(self) -> int:
         """Return what all retained messages cost in memory."""
         return self.retained_bytes + self.tree.topics.size_bytes
-
-    def retained_limit_reached(self, limits: Limits, topic: str, size_bytes: int) -> str:
-        """Return the name of the limit that one more retained message would exceed, or nothing.
-
-        `size_bytes` is its size in a queue. What is retained and what is held to be retained count
-        together.
-        """
-        before = self.retained.get(topic)
-        added_bytes = retained_bytes_of(topic, size_bytes)
-        if before is None:
-            if len(self.retained) + self.places_taken >= limits.max_retained:
-                return "max_retained"
-            added_bytes += self.tree.topics.missing(topic).size_bytes
-        else:
-            added_bytes -= before.retained_bytes()
-            if added_bytes <= 0:
-                return ""  # also where there is more than the limits, smaller than before, allow
-        total_bytes = self.retained_memory_bytes() + self.places_taken_bytes + added_bytes
-        return "max_retained_bytes" if total_bytes > limits.max_retained_bytes else ""
 
     def will_set(self, session: Session, will: Will) -> None:
         """Set the will that the connection left. It survives even where its session does not."""

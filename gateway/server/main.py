@@ -13,12 +13,14 @@ from gateway.access.decoys import load_key
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration
 from gateway.hooks.dispatch import Hooks
+from gateway.server.bans import Bans
 from gateway.server.control.requests import Control
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
 from gateway.server.host import garbage
 from gateway.server.host.allocator import return_large_blocks
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
+from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
 from gateway.server.reloading import ReadConfiguration, Reloading
 from gateway.server.rights import rules_of, users_known
@@ -79,18 +81,18 @@ class Running:
     ) -> None:
         self.event_loop = event_loop
         self.service = Service()
-        self.listening = Listening(event_loop)
+        self.listening = Listening(event_loop, address_settings_of(configuration))
         totals = SessionTotals(event_loop.broker.state)
         self.system_topics = SystemTopics(
             event_loop.broker, totals, identity.version, event_loop.schedule
         )
         self.system_topics.set_interval(configuration.mqtt.sys_interval)
-        self.housekeeping = Housekeeping(
-            event_loop, configuration.gateway.data_dir, space_limits_of(configuration)
-        )
+        data_dir = configuration.gateway.data_dir
+        self.housekeeping = Housekeeping(event_loop, data_dir, space_limits_of(configuration))
         self.status = Status(
             event_loop, totals, identity, self.listening.shown, self.housekeeping.status
         )
+        self.bans = Bans(event_loop, self.listening.addresses, configuration)
         self.reloading = Reloading(
             configuration,
             reload,
@@ -98,10 +100,12 @@ class Running:
             event_loop,
             self.system_topics,
             self.housekeeping,
-            self.listening.certificates,
+            self.listening,
+            self.bans,
             rules,
         )
-        self.control = Control(event_loop, self.status.current, self.reloading.reload)
+        current, reload_now = self.status.current, self.reloading.reload
+        self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
 
@@ -128,6 +132,7 @@ class Running:
         apply_rights(broker, users_known(configuration, users), rules)
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
+        running.bans.load()
         try:
             await running._listen(configuration)
         except (OSError, CertificateError):
@@ -158,6 +163,7 @@ class Running:
             period = min(period, self.service.watchdog_seconds / 3)
         while not any(end.done() for end in ends):
             self.event_loop.upkeep()
+            self.bans.tick()
             self._feed_watchdog()
             await asyncio.wait(ends, timeout=period, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:
@@ -193,6 +199,7 @@ class Running:
         await self.control.stop()
         self.system_topics.stop()
         await self.housekeeping.stop()
+        await self.bans.stop()
         await self.event_loop.stop()
         if self.event_loop.hooks is not None:
             await self.event_loop.hooks.stop()

@@ -12,17 +12,20 @@ from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.keys.section import keys_of
+from gateway.server.bans import Bans
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of
-from gateway.server.listeners.certificates import CertificateWatch
+from gateway.server.listeners.address_limits import address_settings_of
+from gateway.server.listeners.listening import Listening
+from gateway.server.quotas import quotas_at_reload
 from gateway.server.rights import rules_of, users_known
 from gateway.server.status.system_topics import SystemTopics
 from gateway.service import Service
 
 logger = logging.getLogger(__name__)
 
-APPLIED_IMMEDIATELY = ("mqtt", "queues", "limits", "disk")
+APPLIED_IMMEDIATELY = ("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk")
 """Sections whose keys take effect while the broker runs."""
 RULES_KEY = "rules_file"
 """The key of [access] that does; the other names a file that is read again."""
@@ -41,7 +44,8 @@ class Reloading:
         event_loop: EventLoop,
         system_topics: SystemTopics,
         housekeeping: Housekeeping,
-        certificates: CertificateWatch,
+        listening: Listening,
+        bans: Bans,
         rules: FileRules | None = None,
     ) -> None:
         self.configuration = configuration
@@ -55,7 +59,9 @@ class Reloading:
         self._event_loop = event_loop
         self._system_topics = system_topics
         self._housekeeping = housekeeping
-        self._certificates = certificates
+        self._bans = bans
+        self._addresses = listening.addresses
+        self._certificates = listening.certificates
 
     def reload(self) -> dict[str, Any]:
         """Read configuration, users, rules and certificates again: they and limits change
@@ -79,7 +85,12 @@ class Reloading:
             self._service.ready()
         changed, needs_restart = changes_between(self.configuration, configuration)
         apply_limits(self._event_loop.broker.limits, configuration)
+        self._event_loop.broker.limits.quotas = quotas_at_reload(self._started, configuration)
         self._event_loop.limits_changed(configuration.limits)
+        now = asyncio.get_running_loop().time()
+        if configuration.flapping != self.configuration.flapping:
+            self._bans.set_flapping(configuration.flapping)
+        self._addresses.replace_settings(address_settings_of(configuration), now)
         changed += self._apply_rights(users, rules)
         if self._certificates.use(certificates):
             changed.append("listeners.tls")
@@ -129,7 +140,7 @@ def changes_between(before: Configuration, after: Configuration) -> tuple[list[s
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
-        if name == "queues":
+        if isinstance(old, tuple) and name in APPLIED_IMMEDIATELY:
             changed.append(name)
         elif name in APPLIED_IMMEDIATELY:
             keys = keys_of(type(old))

@@ -17,6 +17,7 @@ from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host import garbage
 from gateway.server.host.clock import WallClock
 from gateway.server.limits import apply_limits, space_limits_of
+from gateway.server.quotas import quotas_of
 from gateway.server.rights import bridge_user_of
 from gateway.server.status.status import Identity
 from gateway.space.inventory import disk_of
@@ -68,6 +69,7 @@ def broker_of(
     """Return the core with the state that was recovered."""
     limits = Limits()
     apply_limits(limits, configuration)
+    limits.quotas = quotas_of(configuration)
     recovered = opened.recovered
     recorder = Recorder(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence

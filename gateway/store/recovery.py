@@ -264,6 +264,7 @@ def _measure_queues(connection: sqlite3.Connection, state: State) -> None:
             owner.queued_bytes += size_bytes
         else:  # the journal has moved the queue's ends since its rows were written
             owner.queued_bytes += _stored_bytes(connection, number, owner.stored_first, end)
+    state.owners.measure_queues(state.sessions.values())
 
 
 def _stored_bytes(connection: sqlite3.Connection, number: int, first: int, end: int) -> int:

@@ -134,3 +134,17 @@ def test_a_damaged_file_is_not_written_over(path: Path) -> None:
 def test_an_empty_password_is_refused(path: Path) -> None:
     with pytest.raises(PasswordFileError, match="1 to 65535 bytes"):
         set_password(path, "a", b"")
+
+
+def test_the_version_of_a_user_depends_on_the_entry_the_name_and_the_key(path: Path) -> None:
+    for user in ("a", "b"):
+        set_password(path, user, b"secret", scram_iterations=4_096)
+    users = PasswordFile.load(path)
+    version = users.version_of("a", b"key")
+    assert version is not None
+    assert len(version) == 32
+    assert version == PasswordFile.load(path).version_of("a", b"key")
+    assert version not in (users.version_of("b", b"key"), users.version_of("a", b"other"))
+    assert users.version_of("c", b"key") is None
+    set_password(path, "a", b"secret")
+    assert PasswordFile.load(path).version_of("a", b"key") not in (None, version)

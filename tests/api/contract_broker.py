@@ -24,6 +24,8 @@ class ContractBroker(ControlServer):
         self.status = recorded.status()
         self.reports = recorded.reports()
         self.sessions = recorded.sessions()
+        self.users: dict[str, tuple[str, str]] = {}
+        """Password, and its version, of each user."""
         self.instead: Answer | None = None
         self.silent = False
 
@@ -37,17 +39,26 @@ class ContractBroker(ControlServer):
 
     def contract_answer_of(self, request: dict[str, Any]) -> bytes:
         match request:
-            case {"command": "status"}:
-                return result(self.status)
-            case {"command": "reports"}:
-                return result(self.reports)
+            case {"command": "status" | "reports" as command}:
+                return result(self.status if command == "status" else self.reports)
             case {"command": "sessions"}:
                 return result(self._page(request.get("after"), request.get("limit", 100)))
             case {"command": "session", "client_id": client_id}:
                 if any(session["client_id"] == client_id for session in self.sessions):
                     return result(recorded.session_detail(client_id))
                 return refusal("not_found", f"no session for client id {client_id!r}")
+            case {"command": "authenticate" | "user"}:
+                return result(self._about_user(request))
         return refusal("unknown_command", f"unknown command {request!r}")
+
+    def _about_user(self, request: dict[str, Any]) -> dict[str, Any]:
+        known, version = self.users.get(request["username"], (None, None))
+        if request["command"] == "user":
+            return {"version": version}
+        assert request["address"]
+        if request["password"] != known:
+            return {"ok": False, "username": None, "version": None}
+        return {"ok": True, "username": request["username"], "version": version}
 
     def _page(self, after: str | None, limit: int) -> dict[str, Any]:
         later = [one for one in self.sessions if after is None or one["client_id"] > after]

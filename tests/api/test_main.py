@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +13,7 @@ from api.main import serve
 from api.settings import ApiSettings
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker
+from tests.api.logging_in import ROLES
 
 
 async def test_stopping_frees_the_port_and_leaves_no_task(status_socket: Path) -> None:
@@ -41,6 +43,24 @@ async def test_a_page_that_the_network_may_read_is_announced_with_a_warning(
     found = [each for each in caplog.records if each.levelno == logging.WARNING]
     assert len(found) == warnings
     assert all(f"the page at {url} has no login" in each.message for each in found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "warning"),
+    [
+        ({"bind_unused": "0.0.0.0"}, "without users the page stays on loopback"),  # noqa: S104
+        ({"bind": "0.0.0.0", "roles": ROLES}, "is not encrypted"),  # noqa: S104
+    ],
+)
+async def test_what_an_operator_may_not_expect_is_a_warning(
+    status_socket: Path,
+    caplog: pytest.LogCaptureFixture,
+    settings: dict[str, Any],
+    warning: str,
+) -> None:
+    async with serving(status_socket, **settings):
+        (found,) = [each for each in caplog.records if each.levelno == logging.WARNING]
+    assert warning in found.message
 
 
 async def test_each_second_in_which_the_event_loop_runs_is_reported(

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from api import limits
 from tests.api import recorded
 from tests.api.card_files import CardFiles
 from tests.api.chromium import Tab, open_tab
 from tests.api.conftest import serving
 from tests.api.contract_broker import ContractBroker
+from tests.api.logging_in import PASSWORD, page_with_users
 
 HOSTILE_IDS = (
     "<script>document.title='broken'</script>",
@@ -70,6 +72,61 @@ async def test_the_page_fits_every_screen_and_breaks_no_policy_whatever_clients_
     assert await tab.evaluate("document.querySelectorAll('#live script, #live img').length") == 0
     assert "The disk is full" in await tab.evaluate("document.title")
     assert tab.complaints == []
+
+
+async def test_a_person_logs_in_looks_and_logs_out(
+    broker: ContractBroker, status_socket: Path, tab: Tab
+) -> None:
+    async with page_with_users(broker, status_socket) as client:
+        url = str(client.base_url)
+        for width, dark, script in ((360, True, False), (1200, False, True)):
+            await tab.look(width=width, dark=dark, script=script)
+            await tab.go(url + "docs")
+            await fill_in(tab, "anna", "wrong")
+            assert "do not belong together" in await tab.evaluate("document.body.innerText")
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+            await fill_in(tab, "anna", PASSWORD)
+            assert await tab.evaluate("location.pathname") == "/docs"
+            await tab.go(url)
+            words = await tab.evaluate("document.body.innerText")
+            assert "All is well" in words
+            assert "anna" in words
+            assert await tab.evaluate("document.documentElement.scrollWidth") <= width
+            assert await tab.evaluate("document.cookie") == "", "no script can read it"
+            tab.forget_load()
+            await tab.evaluate("document.querySelector('.who').submit()")
+            await tab.wait_for_load()
+            await tab.go(url)
+            assert await tab.evaluate("location.pathname") == "/login"
+        # A 403 is a line in the console of a browser whose owner mistyped a password.
+        assert [each for each in tab.complaints if "403" not in each] == []
+
+
+async def test_a_login_that_ends_leads_an_open_page_to_the_form(
+    broker: ContractBroker, status_socket: Path, tab: Tab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LOGIN_CONFIRMED_SECONDS", 0.0)
+    async with page_with_users(broker, status_socket) as client:
+        await tab.look(width=1200)
+        await tab.go(str(client.base_url))
+        await fill_in(tab, "anna", PASSWORD)
+        tab.forget_load()
+        del broker.users["anna"]
+        await tab.wait_for_load()
+        assert await tab.evaluate("location.pathname") == "/login"
+
+
+async def fill_in(tab: Tab, username: str, password: str) -> None:
+    """Send the login's form."""
+    tab.forget_load()
+    await tab.evaluate(
+        f"""(() => {{
+          document.getElementById("username").value = {username!r};
+          document.getElementById("password").value = {password!r};
+          document.querySelector(".login form").submit();
+        }})()"""
+    )
+    await tab.wait_for_load()
 
 
 async def test_numbers_change_in_place_without_a_reload(

@@ -1,7 +1,11 @@
 """The reference at /docs and the description it is made from."""
 
+from pathlib import Path
+
 import httpx
 
+from tests.api.contract_broker import ContractBroker
+from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
 
 PATHS = {
@@ -60,3 +64,23 @@ async def test_what_can_be_tried_leads_to_an_answer(client: httpx.AsyncClient) -
         # There is no broker here, and this machine runs from no SD card.
         wanted = (404,) if address == "/api/v1/card" else (200, 503)
         assert (await client.get(address)).status_code in wanted, address
+
+
+async def test_where_users_log_in_it_says_how_programs_do(
+    client: httpx.AsyncClient, broker: ContractBroker, status_socket: Path
+) -> None:
+    assert "Bearer" not in (await client.get("/docs")).text
+    assert "securitySchemes" not in (await client.get("/openapi.json")).text
+    async with page_with_users(broker, status_socket) as browser:
+        await log_in(browser)
+        assert "Authorization: Bearer TOKEN" in (await browser.get("/docs")).text
+        description = (await browser.get("/openapi.json")).json()
+        assert description["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+        secured = {
+            path: bool(operation["get"]["security"])
+            for path, operation in description["paths"].items()
+        }
+        assert [path for path, is_secured in secured.items() if not is_secured] == [
+            "/healthz",
+            "/readyz",
+        ]

@@ -1,5 +1,6 @@
 """Headers of every answer, HEAD, and the names under which the page may be asked."""
 
+import socket
 from pathlib import Path
 
 import httpx
@@ -7,7 +8,7 @@ import pytest
 
 from api.main import create_app
 from api.settings import ApiSettings
-from tests.api.conftest import DEADLINE_SECONDS
+from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker
 
 
@@ -39,7 +40,7 @@ async def test_every_answer_is_shielded(client: httpx.AsyncClient, broker: Contr
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert headers["x-frame-options"] == "DENY"
         assert "server" not in headers
         if not path.startswith("/assets/"):
@@ -94,16 +95,34 @@ async def test_a_host_of_odd_bytes_is_refused_and_the_next_request_is_answered(
     assert (await client.get("/api/v1/status")).status_code == 200
 
 
-async def test_a_name_is_no_reason_to_refuse_where_the_network_may_read(
-    client: httpx.AsyncClient, broker: ContractBroker, status_socket: Path
+async def test_names_of_this_machine_and_configured_ones_are_answered_and_no_others(
+    broker: ContractBroker, status_socket: Path
+) -> None:
+    own_name = socket.gethostname()
+    async with (
+        serving(status_socket, hosts=("gateway.example",)) as url,
+        httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as client,
+    ):
+        for host in ("Gateway.Example:443", "gateway.example.", own_name, f"{own_name}.local:1"):
+            response = await client.get("/api/v1/status", headers={"Host": host})
+            assert response.status_code == 200, host
+        for host in ("other.example", "x.gateway.example", "gateway.example:80:80"):
+            response = await client.get("/api/v1/status", headers={"Host": host})
+            assert response.status_code == 421, host
+            assert "[api] hosts" in response.json()["mend"]
+
+
+async def test_a_page_of_the_network_is_no_page_of_every_name(
+    broker: ContractBroker, status_socket: Path
 ) -> None:
     app = create_app(ApiSettings(bind="0.0.0.0", status_socket=status_socket))  # noqa: S104
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(
             transport=httpx.ASGITransport(app),
-            base_url="http://gateway.lan",
+            base_url="http://attacker.example",
             timeout=DEADLINE_SECONDS,
         ) as elsewhere,
     ):
-        assert (await elsewhere.get("/api/v1/status")).status_code == 200
+        assert (await elsewhere.get("/api/v1/status")).status_code == 421
+    assert broker.requests == []

@@ -165,3 +165,10 @@ def test_an_uplink_without_its_broker_says_what_waits_and_why(gateway: Gateway) 
         "15 s; 3 messages waiting for it."
     )
     assert "0 refused, 2 too large" in dropped
+
+
+def test_the_page_s_own_certificate_needs_a_look_when_it_ends(gateway: Gateway) -> None:
+    verdict = verdict_of(gateway.overview(), None, "server.pem: expires in 5 days: renew it")
+    assert verdict.level is Level.ATTENTION
+    sentence = "This page's certificate: server.pem: expires in 5 days: renew it."
+    assert sentence in [notice.sentence for notice in verdict.notices]

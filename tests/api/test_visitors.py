@@ -1,6 +1,7 @@
 """Who keeps a place when places run out."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import httpx
@@ -75,7 +76,10 @@ def test_a_crowd_from_the_network_takes_no_place_of_loopback(loopback: str) -> N
 
 def test_who_is_being_answered_keeps_the_place_and_a_newcomer_is_refused() -> None:
     visitors = Visitors()
-    held = [admitted(visitors, "127.0.0.1", 0.0) for _ in range(limits.LOOPBACK_CONNECTIONS_MAX)]
+    held = [
+        admitted(visitors, "127.0.0.1", 0.0)
+        for _ in range(limits.LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX)
+    ]
     for one in held:
         visitors.request_came(one, 1.0)
     assert not visitors.admit(Held(), "127.0.0.1", 2.0)
@@ -86,10 +90,24 @@ def test_who_is_being_answered_keeps_the_place_and_a_newcomer_is_refused() -> No
 
 def test_a_place_is_free_again_when_its_visitor_has_left() -> None:
     visitors = Visitors()
-    held = [admitted(visitors, "127.0.0.1", 0.0) for _ in range(limits.LOOPBACK_CONNECTIONS_MAX)]
+    held = [
+        admitted(visitors, "127.0.0.1", 0.0)
+        for _ in range(limits.LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX)
+    ]
     visitors.left(held[0])
     admitted(visitors, "127.0.0.1", 1.0)
     assert not any(one.is_away for one in held)
+
+
+def test_an_address_of_loopback_beyond_its_share_displaces_only_itself() -> None:
+    visitors = Visitors()
+    proxy = admitted(visitors, "127.0.0.1", 0.0)
+    held = [
+        admitted(visitors, "127.0.0.2", 1.0)
+        for _ in range(limits.LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX + 5)
+    ]
+    assert not proxy.is_away
+    assert sum(one.is_away for one in held) == 5
 
 
 async def test_300_half_requests_keep_no_honest_visitor_out(
@@ -103,6 +121,32 @@ async def test_300_half_requests_keep_no_honest_visitor_out(
             writer.write(b"GET / HTTP/1.1\r\nHost: loc")
             half.append(writer)
         await ask_as_honest_visitors(url)
+        for writer in half:
+            writer.close()
+
+
+async def test_500_half_requests_of_one_address_make_no_other_wait(
+    status_socket: Path, broker: ContractBroker
+) -> None:
+    async with serving(status_socket) as url:
+        address = httpx.URL(url)
+        half: list[asyncio.StreamWriter] = []
+        async with httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as before:
+            assert (await before.get("/readyz")).status_code == 200
+            for number in range(500):
+                _, writer = await asyncio.open_connection(
+                    address.host, address.port, local_addr=("127.0.0.2", 0)
+                )
+                # A third each: nothing, half a head, a head whose body does not come.
+                if number % 3:
+                    writer.write(b"POST /login HTTP/1.1\r\nHost: localhost\r\n")
+                if number % 3 == 2:
+                    writer.write(b"Content-Length: 9\r\n\r\n")
+                half.append(writer)
+            began = time.monotonic()
+            await ask_as_honest_visitors(url)
+            assert (await before.get("/readyz")).status_code == 200, "the connection is kept"
+            assert time.monotonic() - began < limits.HEAD_SECONDS_MAX, "no deadline was waited for"
         for writer in half:
             writer.close()
 

@@ -28,6 +28,9 @@ VERBS = [
     ["ctl", "kick"],
     ["ctl", "drop"],
     ["ctl", "reload"],
+    ["ctl", "ban", "add"],
+    ["ctl", "ban", "list"],
+    ["ctl", "ban", "lift"],
 ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
+from gateway.access.passwords import set_password
 from gateway.cli.main import run
 from gateway.configuration.schema import schema
 from tests.cli.command import oncegate
@@ -53,13 +54,42 @@ def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Pa
         ["r", "line 2"],
     ]
     (tmp_path / "r").write_text("allow user a publish t\n")
-    assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].endswith("r: 1 access rules\n")
+    assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].splitlines()[1] == "r: 1 access rules"
     (tmp_path / "p").write_text("")
     network = {
         "ONCEGATE_ACCESS_PASSWORD_FILE": "p",
         "ONCEGATE_LISTENERS": '[{bind = "0.0.0.0", anonymous = false}]',
     }
     assert "no rules file: users have users/NAME/#" in checked(**network)[1]
+
+
+def test_check_config_says_where_the_page_is_and_for_whom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def checked(**environment: str) -> tuple[int, str]:
+        with monkeypatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(f"ONCEGATE_{name}", value)
+            code = run(["check-config"])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    assert "the page: 127.0.0.1 port 8080, for everyone on this machine" in checked()[1]
+    network = {"API_BIND": "0.0.0.0"}  # noqa: S104
+    code, said = checked(**network)
+    assert code == 0
+    assert "127.0.0.1 port 8080, this machine only: without users it stays on loopback" in said
+    set_password(tmp_path / "p", "anna", b"secret", scram_iterations=4_096)
+    users = {"ACCESS_PASSWORD_FILE": "p", "API_VIEWERS": '["anna"]'}
+    said = checked(**network, **users)[1]
+    assert "0.0.0.0 port 8080, for 1 user(s) who log in; passwords are not encrypted" in said
+    assert "for 1 user(s) who log in\n" in checked(**users)[1]
+    code, said = checked(**users | {"API_VIEWERS": '["anna", "ben"]'}, API_TOKENS_FILE="t")
+    assert code == 2
+    assert "[api]: 'ben' is no user of p: oncegate passwd p ben" in said
+    assert "t: cannot be read" in said
 
 
 def test_the_command_prints_it_whatever_the_configuration_is(

@@ -11,7 +11,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.configuration import Configuration, load
 from gateway.configuration.description import text_of
 from gateway.configuration.problems import section_at
-from gateway.configuration.tls import Tls
+from gateway.configuration.tls import PageTls, Tls
 from gateway.configuration.uplink import UplinkTls, UplinkTopic
 from gateway.keys.section import fields_of, keys_of
 
@@ -19,6 +19,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 # A table within another has a part of its own.
 TABLES_WITHIN = {
     "### TLS at a listener": "tls",
+    "### TLS at the page": "page_tls",
     "### What the uplink carries": "uplink_topics",
     "### TLS towards the upstream broker": "uplink_tls",
 }
@@ -28,11 +29,11 @@ WORDS = re.compile(
     r"|`100`, or `19` with .*"
     r"|`oncegate-` and the gateway's id|the machine's"
     r"|`100`, or `max_awaiting_rel` .*"
-    r"|(half|a \d+(th|nd)) of the file system.*"
+    r"|(half|an? \d+(th|nd)) of the file system.*"
 )
 
 
-WITHIN = {"tls": Tls, "uplink_topics": UplinkTopic, "uplink_tls": UplinkTls}
+WITHIN = {"tls": Tls, "page_tls": PageTls, "uplink_topics": UplinkTopic, "uplink_tls": UplinkTls}
 
 
 def documented() -> dict[tuple[str, str], str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.configuration.sections import Api, Disk, Gateway, Mqtt
+from gateway.configuration.sections import Disk, Gateway, Mqtt
 
 
 def test_both_control_sockets_are_in_the_data_directory_unless_another_is_set() -> None:
@@ -14,15 +14,6 @@ def test_both_control_sockets_are_in_the_data_directory_unless_another_is_set() 
     elsewhere = Gateway(data_dir=Path("/srv/x"), control_dir=Path("/run/y"))
     assert elsewhere.control_socket == Path("/run/y/control.sock")
     assert elsewhere.status_socket == Path("/run/y/status.sock")
-
-
-@pytest.mark.parametrize(
-    ("bind", "reached"), [("127.0.0.1", False), ("localhost", False), ("::", True)]
-)
-def test_the_page_is_reached_from_the_network_where_it_listens_there(
-    bind: str, reached: bool
-) -> None:
-    assert Api(bind=bind).is_reached_from_network is reached
 
 
 def test_a_section_is_immutable_and_equal_to_another_with_the_same_values() -> None:

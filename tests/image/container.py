@@ -35,6 +35,7 @@ password_file = "/etc/oncegate/bridge-password"
 
 [api]
 bind = "0.0.0.0"
+allow_anonymous_network = true
 """
 pytestmark = pytest.mark.timeout(900)
 

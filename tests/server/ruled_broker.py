@@ -115,6 +115,12 @@ async def running(directory: Path) -> AsyncIterator[RuledBroker]:
         asyncio.get_running_loop().remove_signal_handler(signal.SIGHUP)
 
 
+def slow_down(broker: RuledBroker) -> None:
+    """Let the broker have the user `slow`, whose password takes a quarter of a second to check."""
+    set_password(broker.users, "slow", PASSWORD.encode(), scram_iterations=300_000)
+    broker.running.reloading.reload()
+
+
 async def eventually(question: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE_SECONDS):
         while not question():  # noqa: ASYNC110 - the core has no event to wait for

@@ -46,6 +46,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
     left = [name for name in vars_of(limits) if getattr(limits, name) is None]
     assert set(left) <= {
         "disk_full",
+        "quotas",  # see test_quotas.py
         "when_full_of",
         # None is what these mean by default.
         "await_rel_timeout_seconds",

@@ -12,6 +12,7 @@ import pytest
 
 from gateway.access.certificates import CertificateError
 from gateway.configuration import Configuration, ConfigurationError, load
+from gateway.server.listeners.address_limits import address_of
 from gateway.server.main import Running
 from gateway.server.reloading import changes_between
 from tests.access.authority import DAY, Authority
@@ -78,6 +79,28 @@ async def test_limits_that_are_read_again_hold_immediately(tmp_path: Path) -> No
         assert event_loop.committer.limits is event_loop.batch_limits
         assert broker.housekeeping.limits.free_min == 1024 * 1024
         assert broker.reloading.reload()["changed"] == []
+
+
+async def test_quotas_that_are_read_again_hold_immediately(tmp_path: Path) -> None:
+    overrides: dict[str, Any] = {
+        "gateway__data_dir": tmp_path / "data",
+        "listeners": [{"port": 0}],
+    }
+    async with running(tmp_path, lambda: configured(**overrides)) as broker:
+        overrides["quotas__max_connections_per_address"] = 7
+        overrides["user_quotas"] = [{"user": "sensor-*", "sessions": 3}]
+        overrides["flapping__enable"] = True
+        assert sorted(broker.reloading.reload()["changed"]) == [
+            "flapping.enable",
+            "quotas.max_connections_per_address",
+            "user_quotas",
+        ]
+        core = broker.event_loop.broker
+        assert core.state.owners.get("sensor-1").quota.sessions == 3
+        assert core.bans.flapping.enabled
+        address = address_of("192.0.2.7")
+        refusals = [broker.listening.addresses.enter(address, 0.0)[0] for _ in range(8)]
+        assert refusals == 7 * [""] + ["max_connections_per_address"]
 
 
 async def test_certificates_are_read_again_and_what_cannot_be_used_changes_nothing(

@@ -219,7 +219,9 @@ async def test_a_session_beyond_max_sessions_is_refused_and_those_that_exist_may
 ) -> None:
     stage = new_stage("[mqtt]\nmax_sessions = 2")
     for name in ("a", "b"):
-        await (await stage.client(name, clean=False)).disconnect()
+        client = await stage.client(name, clean=False)
+        await client.subscribe((stage.topic("x"), 1))  # a session without anything is given back
+        await client.disconnect()
     refused = await stage.open()
     await refused.send_all(connect(stage.client_id("c"), clean=False))
     assert [each.body for each in await refused.expect_closed()] == [b"\x00\x03"]

@@ -165,6 +165,7 @@ class Replay:
         )
         message.has_place = record.flags & HAS_PLACE != 0
         message.batch = 0
+        message.owner = None if session is None else session.owner
         self.messages[number] = message
         self.next_message = max(self.next_message, number + 1)
         self.state.next_message_number = max(self.state.next_message_number, number + 1)

@@ -8,6 +8,7 @@ from gateway.core.core import Core
 from gateway.core.incoming import Incoming
 from gateway.core.records.kinds import Origin
 from gateway.core.rules.permissions import PUBLISH_REFUSED
+from gateway.core.rules.retained_limits import retained_limit_reached
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
@@ -134,19 +135,21 @@ class Admission:
             return PAYLOAD_FORMAT_INVALID
         if packet.retain and packet.qos and packet.payload:
             # At QoS 0 there is no answer that could report it: it goes to its subscribers.
-            limit = self.retained_limit_reached(packet)
+            limit = self.retained_limit_reached(connection, packet)
             if limit:
                 self.statistics.count_error(limit)
                 self.statistics.publishes_refused += 1
                 return QUOTA_EXCEEDED
         return 0
 
-    def retained_limit_reached(self, packet: Publish) -> str:
+    def retained_limit_reached(self, connection: Connection, packet: Publish) -> str:
         """Return the name of the limit that retaining a message would exceed, or nothing."""
         size_bytes = len(packet.topic_field) + len(packet.payload)
         if packet.properties is not None:
             size_bytes += len(forwarded_of(packet.properties))
-        return self.state.retained_limit_reached(self.limits, packet.topic, size_bytes)
+        session = connection.session
+        owner = None if session is None else session.owner
+        return retained_limit_reached(self.state, self.limits, owner, packet.topic, size_bytes)
 
     def message_of(self, packet: Publish) -> Message:
         """Return the message of a PUBLISH, with the next number."""
@@ -179,6 +182,8 @@ class Admission:
 
     def record(self, session: Session, message: Message, route: Route) -> None:
         """Record a message that its publisher's session does not hold."""
+        if message.retain:
+            message.owner = session.owner
         self.recorder.message_published(session, message, Origin.CLIENT, route.matched())
         if message.qos:
             message.batch = self.recorder.batch_number

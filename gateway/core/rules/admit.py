@@ -6,20 +6,23 @@ was withheld for the first never reaches the second.
 
 from typing import Final
 
+from gateway.core.bans import BANNED_REASON
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
 from gateway.core.rules.permissions import CONNECT_REFUSED, WILL_REFUSED
 from gateway.core.rules.refuse import Refusing
+from gateway.core.rules.session_places import SessionPlaces
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
+from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
+    BANNED,
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
-    SERVER_UNAVAILABLE,
     Violation,
     too_large,
 )
@@ -49,6 +52,7 @@ class Admitting:
         self.refusing = refusing
         self.disconnecting = disconnecting
         self.deliverer = disconnecting.deliverer
+        self.places = SessionPlaces(core, disconnecting)
         self.full_disk = full_disk
 
     def admit(
@@ -56,21 +60,19 @@ class Admitting:
     ) -> Violation | None:
         refusal = self._refusal_of_access(connection, packet)
         if refusal:
-            self.refusing.refuse(connection, NOT_AUTHORIZED, refusal)
+            code = BANNED if refusal == BANNED_REASON else NOT_AUTHORIZED
+            self.refusing.refuse(connection, code, refusal)
             return None
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
-        if before is None and len(self.state.sessions) >= self.limits.max_sessions:
-            self.refusing.refuse(connection, SERVER_UNAVAILABLE, "max_sessions")
-            return None
-        if (
-            before is None
-            and self.limits.disk_full
-            and self.full_disk.refuses(packet, connection.session_expiry_seconds)
-        ):
-            self.refusing.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
-            return None
         if before is not None and self._belongs_to_another(before, connection):
             self.refusing.refuse(connection, NOT_AUTHORIZED, "client_id_of_another_user")
+            return None
+        if before is None and self.full_disk.refuses(packet, connection.session_expiry_seconds):
+            self.refusing.refuse(connection, QUOTA_EXCEEDED, DISK_FULL)
+            return None
+        code, limit = self.places.refusal_of(connection, before, now)
+        if code:
+            self.refusing.refuse(connection, code, limit)
             return None
         if before is not None and before.connection is not None:
             # [MQTT-3.1.4-2], [MQTT5-3.1.4-3] the client that was connected is disconnected
@@ -84,7 +86,7 @@ class Admitting:
         # Keep-alive counts from here: the time a password check took is not the client's silence.
         connection.last_received = now
         connection.connected_at = now
-        self._grant(connection, packet)
+        self._grant(connection, packet, now)
         session = self._session_of(connection, packet, before)
         self.statistics.connected(session, connection, before is not None)
         connack = self._connack(session, connection, packet, before is not None, data)
@@ -104,6 +106,8 @@ class Admitting:
 
     def _refusal_of_access(self, connection: Connection, packet: Connect) -> str:
         """Return how it is counted that rules forbid a client or its will, or nothing."""
+        if self.core.bans.is_banned(packet.client_id, connection.username):
+            return BANNED_REASON  # a user that was proven otherwise than by name and password
         permissions = self.permissions
         if not permissions.restricted:
             return ""
@@ -125,8 +129,13 @@ class Admitting:
             return False
         return session.username != connection.username
 
-    def _grant(self, connection: Connection, packet: Connect) -> None:
-        """Set what the client gets of what it asked for: keep-alive and session expiry."""
+    def _grant(self, connection: Connection, packet: Connect, now: float) -> None:
+        """Set what the client gets of what it asked for: keep-alive and session expiry; and its
+        rates, which it cannot ask for."""
+        owner = self.places.owner_of(connection)
+        quota = owner.quota
+        if quota.packet_rate or quota.byte_rate:
+            connection.meter = Meter(quota.prefix, quota.packet_rate, quota.byte_rate, now)
         connection.keep_alive_seconds = packet.keep_alive_seconds
         longest = self.limits.max_keep_alive_seconds
         if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
@@ -134,7 +143,7 @@ class Admitting:
             connection.keep_alive_seconds = 0 if longest >= 65_535 else longest
         if packet.protocol_level < 5:
             connection.session_expiry_seconds = 0 if packet.clean_start else EXPIRY_NEVER
-        longest_expiry = self.limits.max_session_expiry_seconds
+        longest_expiry = self.disconnecting.longest_expiry_of(owner)
         if longest_expiry is not None:
             connection.session_expiry_seconds = min(
                 connection.session_expiry_seconds, int(longest_expiry)
@@ -151,6 +160,11 @@ class Admitting:
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
+            if session.owner is not None:
+                session.owner.connections += 1
+                session.owner.unused.pop(session, None)
+                session.is_local = connection.is_local
+                self.state.owners.moved(session)
             self.recorder.session_resumed(session, connection)
         else:
             number = self.state.next_session_number
@@ -160,6 +174,8 @@ class Admitting:
             session.protocol = packet.protocol_level
             session.expiry_seconds = connection.session_expiry_seconds
             session.connection = connection
+            session.is_of_this_run = True
+            session.is_local = connection.is_local
             session.when_full = self.limits.when_full(client_id)
             self.recorder.session_opened(session, connection)
         if self.core.authenticates and connection.username not in (None, session.username):

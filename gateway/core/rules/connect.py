@@ -3,6 +3,7 @@
 What comes of it is decided in `refuse`, `authenticate` and `admit`.
 """
 
+from gateway.core.bans import BANNED_REASON
 from gateway.core.core import Core
 from gateway.core.limits import CLIENT_ID_BYTES_MAX, WILL_BYTES_FREE, WILLS_BYTES_MAX
 from gateway.core.rules.admit import Admitting
@@ -12,6 +13,7 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.topics.route import is_system_topic
 from gateway.core.violation import (
     BAD_USER_NAME_OR_PASSWORD,
+    BANNED,
     CLIENT_IDENTIFIER_NOT_VALID,
     NOT_AUTHORIZED,
     QOS_NOT_SUPPORTED,
@@ -39,6 +41,7 @@ class Connecting:
         self.core = core
         self.state = core.state
         self.limits = core.limits
+        self.bans = core.bans
         self.refusing = refusing
         self.authenticating = authenticating
         self.admitting = admitting
@@ -50,6 +53,9 @@ class Connecting:
         self.take_terms(connection, packet)
         if packet.protocol_level not in self.limits.protocol_versions:
             self.refusing.refuse(connection, UNSUPPORTED_PROTOCOL_VERSION, "protocol_versions")
+            return None
+        if self.bans.is_banned(packet.client_id, connection.proven_user or packet.username):
+            self.refusing.refuse(connection, BANNED, BANNED_REASON)
             return None
         if not packet.client_id and (
             not self.limits.allow_zero_length_clientid

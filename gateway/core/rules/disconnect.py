@@ -14,6 +14,7 @@ from gateway.core.rules.publish import Publisher
 from gateway.core.rules.retained import RetainedReplay
 from gateway.core.rules.shared_subscriptions import Redistribution
 from gateway.core.sessions.connection import Connection, ConnectionState
+from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
@@ -41,6 +42,9 @@ DISCONNECT_CODES: Final = {
 }
 """What a 5.0 client is sent when the broker ends its connection (section 4.13)."""
 
+NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
+"""Ends that are the gateway's doing."""
+
 
 class Disconnecting:
     """Ends connections and sessions."""
@@ -61,6 +65,7 @@ class Disconnecting:
         self.retained_replay = retained_replay
         self.limits = core.limits
         self.statistics = core.statistics
+        self.flapping = core.bans.flapping
         self.permissions = core.permissions
         self.timers = core.timers
         self.time = core.time
@@ -160,9 +165,14 @@ class Disconnecting:
         if session is None or session.connection is not connection:
             return
         session.connection = None
+        owner = session.owner
+        if owner is not None:
+            owner.connections -= 1
         session.away_since = now
         session.unsent.clear()
         self.statistics.left(session, reason)
+        if self.flapping.enabled and reason not in NO_FLAPPING:
+            self.flapping.left(session.client_id, connection.address, now)
         self.recorder.session_closed(session, reason, self.time.time_ms)
         if not session.expiry_seconds:
             # The session ends with its connection, and its will does not wait [MQTT5-3.1.2-23].
@@ -173,6 +183,8 @@ class Disconnecting:
         if session.will is not None:
             self.schedule_will(session, now)
         self.schedule_expiry(session, now)
+        if owner is not None and not session.ended and session.is_unused():
+            owner.unused[session] = None
 
     def forget(self, connection: Connection) -> None:
         """Let go of a connection that is being closed, and of all that it keeps in memory."""
@@ -231,8 +243,16 @@ class Disconnecting:
             session.expiry_timer_due = due
             self.timers.add(due, Timer(TimerKind.SESSION_EXPIRY, None, session))
 
-    def _expiry_of(self, session: Session) -> float | None:
+    def longest_expiry_of(self, owner: Owner | None) -> float | None:
+        """Return how long sessions of a user may outlive their connection; None: without limit."""
         longest = self.limits.max_session_expiry_seconds
+        own = None if owner is None else owner.quota.session_expiry_seconds
+        if own is None or longest is None:
+            return longest if own is None else own
+        return min(own, longest)
+
+    def _expiry_of(self, session: Session) -> float | None:
+        longest = self.longest_expiry_of(session.owner)
         if session.expiry_seconds == EXPIRY_NEVER:
             return longest
         if longest is None:

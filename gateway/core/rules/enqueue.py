@@ -1,7 +1,7 @@
 """Into the queue of a session, and what becomes of a message that it has no room for.
 
-The limits are `max_mqueue_len` and `max_mqueue_bytes`; what happens there is the session's
-`WhenFull`.
+The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user; what
+happens there is the session's `WhenFull`.
 """
 
 from gateway.core.core import Core
@@ -36,7 +36,7 @@ class Enqueueing:
         reason = DropReason.QUEUE_BYTES
         if session.queued_count >= self.limits.max_mqueue_len:
             reason = DropReason.QUEUE_FULL
-        elif session.queued_bytes + size_bytes <= self.limits.max_mqueue_bytes:
+        elif session.has_bytes_left(self.limits, size_bytes):
             delivery = Delivery(session, message, message.number, flags, session.next_position)
             self.recorder.message_queued(delivery, size_bytes)
             return
@@ -96,7 +96,8 @@ class Enqueueing:
     def _drop(self, session: Session, message: Message, reason: DropReason) -> None:
         self.statistics.drop(session, message.topic, reason.word)
         self.recorder.message_dropped(session, message.number, reason)
-        limit = "max_mqueue_len" if reason is DropReason.QUEUE_FULL else "max_mqueue_bytes"
+        byte_limit = session.byte_limit_reached(self.limits, message.size_bytes())
+        limit = "max_mqueue_len" if reason is DropReason.QUEUE_FULL else byte_limit
         self.note_overflow(session, limit, "new messages for this session are dropped")
 
     def note_overflow(self, session: Session, limit: str, detail: str) -> None:

@@ -4,6 +4,7 @@ from gateway.core.core import Core
 from gateway.core.records.kinds import DropReason, Observation
 from gateway.core.rules.deliver import Deliverer
 from gateway.core.rules.permissions import RECEIVE_REFUSED
+from gateway.core.rules.retained_limits import retained_limit_reached
 from gateway.core.sessions.message import QOS, RETAIN, Message
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Group, Route, Target
@@ -87,7 +88,9 @@ class FanOut:
         limit = (
             ""
             if message.has_place
-            else self.state.retained_limit_reached(self.limits, topic, message.size_bytes())
+            else retained_limit_reached(
+                self.state, self.limits, message.owner, topic, message.size_bytes()
+            )
         )
         if not limit:
             self.recorder.retained_set(message)

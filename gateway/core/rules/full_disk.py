@@ -51,7 +51,9 @@ class FullDisk:
         return route.persistent and self.limits.mqueue_store_qos0
 
     def refuses(self, packet: Connect, expiry_seconds: int) -> bool:
-        """Return whether a CONNECT without a session would need the disk: for a session that
+        """Return whether a CONNECT without a session needs a disk that is full: for a session that
         outlives it, or for its will."""
+        if not self.limits.disk_full:
+            return False
         is_persistent = not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0
         return is_persistent or packet.will is not None

@@ -164,6 +164,7 @@ class Publisher:
             will.retain,
             will.forwarded,
         )
+        message.owner = session.owner
         if will.expiry_seconds >= 0:
             message.expires_ms = self.state.time.time_ms + will.expiry_seconds * 1000
         self.recorder.will_cleared(session, WillClearReason.PUBLISHED)

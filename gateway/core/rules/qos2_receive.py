@@ -80,9 +80,13 @@ class Qos2Receive:
         total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
         if session.inbound and total > self.limits.max_awaiting_rel_bytes:
             return "max_awaiting_rel_bytes"
-        added_bytes = total - session.inbound_bytes
-        if total > HELD_BYTES_FREE and self.state.held_bytes + added_bytes > HELD_BYTES_MAX:
-            return "held_bytes"
+        if total > HELD_BYTES_FREE:
+            added_bytes = total - session.inbound_bytes
+            if self.state.held_bytes + added_bytes > HELD_BYTES_MAX:
+                return "held_bytes"
+            owner = session.owner
+            if owner is not None and owner.held_bytes + added_bytes > owner.quota.held_bytes:
+                return owner.name_of("awaiting_rel_bytes")
         return ""
 
     @staticmethod
@@ -108,7 +112,8 @@ class Qos2Receive:
         if packet.retain and packet.payload:
             # Where there is no room the publisher speaks 3.1 or 3.1.1, or the message had been
             # refused: then it counts whether there is some when it is released.
-            message.has_place = not self.admission.retained_limit_reached(packet)
+            message.owner = session.owner
+            message.has_place = not self.admission.retained_limit_reached(connection, packet)
         held = Held(session, packet.packet_id, message, now)
         self.recorder.message_held(held)
         if connection.version == 5 and not self.state.tree.route_of(packet.topic).count():

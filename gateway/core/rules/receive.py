@@ -16,6 +16,7 @@ from gateway.core.rules.packets import Packets
 from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
+from gateway.core.sessions.meter import Meter
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import QUOTA_EXCEEDED, UNSUPPORTED_PROTOCOL_VERSION, Violation
 from gateway.core.work import SLICE_UNITS
@@ -70,6 +71,8 @@ class Receiving:
         self.statistics.connections_open += 1
         if share is not None:
             share.connections_open += 1
+            if share.packet_rate or share.byte_rate:
+                connection.meter = Meter("max_", share.packet_rate, share.byte_rate, now)
         if self.packets.places_missing(connection) > REFUSED_CONNECTIONS_MAX:
             self.statistics.count_error("max_connections")
             self.disconnecting.end(connection, CloseReason.PROTOCOL_ERROR, now)
@@ -84,6 +87,8 @@ class Receiving:
         packets = connection.decoder.feed(data)
         self.statistics.bytes_received += len(data)
         self.statistics.packets_received_total += len(packets)
+        if connection.meter is not None:
+            connection.meter.spend(len(packets), len(data), now)
         if connection.behind:
             connection.undecided.extend(packets)
         else:

@@ -161,6 +161,12 @@ class Subscribing:
             return "max_topic_levels"
         if len(session.subscriptions) >= self.limits.max_subscriptions:
             return "max_subscriptions"
+        owner = session.owner
+        if owner is not None:
+            if owner.subscriptions >= owner.quota.subscriptions:
+                return owner.name_of("subscriptions")
+            if owner.subscription_bytes > owner.quota.subscription_bytes:
+                return owner.name_of("subscription_bytes")
         tree = self.state.tree
         missing = tree.missing_for(topic_filter)
         if tree.subscription_bytes() + missing.size_bytes > self.limits.max_subscription_bytes:

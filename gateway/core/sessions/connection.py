@@ -6,6 +6,7 @@ It owns the bytes that wait to be sent.
 from enum import Enum
 
 from gateway.core.limits import Limits
+from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.packet_buffer import PacketBuffer
 from gateway.core.sessions.session import Session
 from gateway.wire.decoder import Decoder
@@ -24,11 +25,14 @@ class ConnectionState(Enum):
 
 
 class ConnectionShare:
-    """The connections that one listener may have of all that the broker may have."""
+    """The connections that one listener may have of all that the broker may have, and what each of
+    them may send in a second (0: as much as it can)."""
 
-    def __init__(self, connections_max: int) -> None:
+    def __init__(self, connections_max: int, packet_rate: int = 0, byte_rate: int = 0) -> None:
         self.connections_max = connections_max
         self.connections_open = 0
+        self.packet_rate = packet_rate
+        self.byte_rate = byte_rate
 
 
 class PutOff:
@@ -48,6 +52,10 @@ class Connection:
 
     proven_user: str | None = None
     """The user that the client has proven to be before its CONNECT, by a certificate."""
+    is_local = False
+    """It comes from this machine, where the bridge is."""
+    meter: Meter | None = None
+    """What it may send in a second; None: as much as it can."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self,

@@ -9,6 +9,7 @@ from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.packet_identifiers import Exchange
 
 if TYPE_CHECKING:
+    from gateway.core.sessions.owner import Owner
     from gateway.core.sessions.session import Session
 
 
@@ -57,6 +58,9 @@ def retained_bytes_of(topic: str, size_bytes: int) -> int:
 @mypyc_attr(acyclic=True)
 class Message:
     """An application message as its publisher sent it. One object serves all its receivers."""
+
+    owner: "Owner | None" = None
+    """Whose it is, where it is to be retained; None: not known, as after a restart."""
 
     def __init__(
         self,

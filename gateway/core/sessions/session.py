@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.core.limits import FORWARDED_BYTES_MAX, Limits
 from gateway.core.sessions.message import Delivery, Held, Will
+from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.packet_identifiers import PacketIdentifiers
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.sessions.when_full import WhenFull
@@ -24,6 +25,12 @@ class Session:
 
     denials = 0
     """How often access rules forbade what its client did, since the start."""
+    owner: Owner | None = None
+    """Whose it is, with what all of that user's sessions have; None: it is not open."""
+    is_local = False
+    """Its last connection came from this machine; False after a start, until it is resumed."""
+    is_of_this_run = False
+    """It was opened since the start: what its client has done is known."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool
@@ -90,9 +97,35 @@ class Session:
 
     def has_room(self, limits: Limits, size_bytes: int) -> bool:
         """Return whether one more message may wait in the queue."""
+        return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
+
+    def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
+        """Return whether the limits in bytes have room for one more message in the queue."""
+        owner = self.owner
+        return self.queued_bytes + size_bytes <= limits.max_mqueue_bytes and (
+            owner is None or owner.queued_bytes + size_bytes <= owner.queued_bytes_max
+        )
+
+    def byte_limit_reached(self, limits: Limits, size_bytes: int) -> str:
+        """Return the name of the limit in bytes that one more message in the queue would exceed, or
+        nothing."""
+        if self.queued_bytes + size_bytes > limits.max_mqueue_bytes:
+            return "max_mqueue_bytes"
+        owner = self.owner
+        if owner is not None and owner.queued_bytes + size_bytes > owner.queued_bytes_max:
+            return owner.name_of("queued_bytes")
+        return ""
+
+    def is_unused(self) -> bool:
+        """Return whether nothing is lost with it: its client has subscribed to nothing, and has
+        neither sent nor received a message."""
         return (
-            self.queued_count < limits.max_mqueue_len
-            and self.queued_bytes + size_bytes <= limits.max_mqueue_bytes
+            self.is_of_this_run
+            and not self.received_messages
+            and not self.delivered_messages
+            and not self.subscriptions
+            and not self.next_position
+            and self.will is None
         )
 
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
@@ -120,6 +153,9 @@ class Session:
             self.waiting.append(delivery)
         self.queued_count += 1
         self.queued_bytes += size_bytes
+        owner = self.owner
+        if owner is not None:
+            owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
         """Return the next delivery if it is in memory; None: the queue is empty or on disk."""
@@ -133,7 +169,11 @@ class Session:
             delivery = self.waiting.popleft()
             self.queued_count -= 1
             if delivery.message is not None:
-                self.queued_bytes -= delivery.message.size_bytes()
+                size_bytes = delivery.message.size_bytes()
+                self.queued_bytes -= size_bytes
+                owner = self.owner
+                if owner is not None:
+                    owner.queued_bytes -= size_bytes
         if self.stored_count and self.stored_first <= position:
             count = min(position + 1 - self.stored_first, self.stored_count)
             self.stored_first += count

@@ -15,6 +15,10 @@ from gateway.configuration import ConfigurationError
 from gateway.configuration.sections import Gateway
 from gateway.control.messages import LINE_BYTES_MAX
 from gateway.core.records.kinds import CloseReason, Observation
+from gateway.server.bans import Bans
+from gateway.server.control.ban_requests import BanRequests
+from gateway.server.control.people import People
+from gateway.server.control.refused import Refused, text_of
 from gateway.server.control.sockets import ControlSocket, refusal_of
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.status.sessions import session_detail_of, session_of
@@ -25,7 +29,7 @@ ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
 SOURCES = ("bridge", "uploader", "uplink")
-READING = frozenset({"status", "sessions", "session", "reports"})
+READING = frozenset({"status", "sessions", "session", "reports", "bans", "authenticate", "user"})
 """What `status.sock` takes: nothing of it changes anything."""
 
 OBSERVABLE = {
@@ -36,14 +40,6 @@ Request = dict[str, Any]
 Answer = dict[str, Any]
 
 
-class Refused(Exception):
-    """A request that cannot be answered: its code and a sentence."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class Control:
     """Answers requests."""
 
@@ -52,12 +48,17 @@ class Control:
         event_loop: EventLoop,
         status: Callable[[], Awaitable[Answer]],
         reload: Callable[[], dict[str, Any]],
+        version_key: bytes,
+        bans: Bans,
     ) -> None:
+        """`version_key` makes the versions of passwords: see `People`."""
+        ban_requests = BanRequests(bans)
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
         self._sockets: list[ControlSocket] = []
+        self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Callable[[Request], Answer | Awaitable[Answer]]] = {
             "status": lambda _: self._status(),
             "sessions": self._sessions,
@@ -65,8 +66,13 @@ class Control:
             "kick": self._kick,
             "drop": self._drop,
             "reload": lambda _: self._reload(),
+            "ban": ban_requests.ban,
+            "bans": ban_requests.listed,
+            "lift_ban": ban_requests.lift,
             "report": self._report,
             "reports": self._all_reports,
+            "authenticate": people.authenticate,
+            "user": people.user,
             "observe": self._observe,
             "exported": self._exported,
         }
@@ -82,6 +88,7 @@ class Control:
 
     async def stop(self) -> None:
         """Stop listening and close what is connected."""
+        self.people.stop()
         for each in self._sockets:
             await each.stop()
 
@@ -122,7 +129,7 @@ class Control:
         limit = request.get("limit", 100)
         if not isinstance(limit, int) or not 1 <= limit <= SESSIONS_LISTED_MAX:
             raise Refused("bad_request", f"'limit' has to be 1 to {SESSIONS_LISTED_MAX}")
-        after = _text(request, "after", "")
+        after = text_of(request, "after", "")
         sessions = self._event_loop.broker.state.sessions
         # One more than is shown: it shows whether there are more.
         names = nsmallest(limit + 1, (name for name in sessions if name > after))
@@ -141,7 +148,7 @@ class Control:
         return session_detail_of(self._find(request), self._event_loop.wall_clock)
 
     def _find(self, request: Request) -> Any:
-        client_id = _text(request, "client_id")
+        client_id = text_of(request, "client_id")
         session = self._event_loop.broker.state.sessions.get(client_id)
         if session is None:
             raise Refused("not_found", f"no session for client id {client_id[:200]!r}")
@@ -192,7 +199,7 @@ class Control:
         event = OBSERVABLE.get(str(request.get("event")))
         if event is None:
             raise Refused("bad_request", f"'event' has to be one of {tuple(OBSERVABLE)}")
-        port, detail = _text(request, "port"), _text(request, "detail", "")
+        port, detail = text_of(request, "port"), text_of(request, "detail", "")
         self._event_loop.broker.observe(None, event, port, detail)
         self._event_loop.schedule()
         return {}
@@ -204,12 +211,3 @@ class Control:
             raise Refused("bad_request", f"'sequence' has to be 0 to {last}")
         self._event_loop.committer.journal_room.exported(sequence)
         return {}
-
-
-def _text(request: Request, key: str, default: str | None = None) -> str:
-    value = request.get(key, default)
-    if value is None and default is not None:
-        return default
-    if not isinstance(value, str):
-        raise Refused("bad_request", f"'{key}' has to be a string")
-    return value

@@ -123,3 +123,14 @@ class Authentications:
             self.forget(connection)
         self._broker.authenticated(connection, answer, self._loop.time())
         self._answered(connection)
+
+    async def check_page_login(
+        self, username: str, password: bytes, address: str
+    ) -> AuthenticationAnswer:
+        """Answer whether the password is the user's, for a person at the status page.
+
+        It waits in one line with the passwords of clients. `address` is where the person is, with
+        a port, as connections have it.
+        """
+        async with self._password_slots:
+            return await self._authenticator.check_password(username, password)

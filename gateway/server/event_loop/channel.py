@@ -13,6 +13,8 @@ class Channel(ABC):
     def __init__(self) -> None:
         self.overloaded = False
         """Not read from while more is uncommitted than `max_uncommitted` allows."""
+        self.throttled = False
+        """Not read from because its client sent more than its rate allows."""
         self.unread = b""
         """Read from the socket, and too much for the slice of work that it had."""
         self.unread_from = 0

@@ -136,6 +136,8 @@ class EventLoop:
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
             self.reading.look_at_records(channel, recorded_bytes)
         connection = channel.connection
+        if connection.meter is not None:
+            self.reading.look_at_rate(channel)
         if connection.behind or channel.unread:
             self.reading.fall_behind(channel)
         elif connection.state is ConnectionState.AUTHENTICATING:

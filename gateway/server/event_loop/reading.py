@@ -89,6 +89,30 @@ class Reading:
             if channel.is_behind():
                 self.fall_behind(channel)
 
+    # -- more than its rate
+
+    def look_at_rate(self, channel: Channel) -> None:
+        """Stop reading from a client that sent more than its rate allows, while it owes."""
+        meter, now = channel.connection.meter, self._loop.time()
+        if meter is None or channel.throttled or meter.free_at <= now:
+            return
+        channel.throttled = True
+        statistics = self._broker.statistics
+        statistics.count_error(meter.limit)
+        if meter.wants_line(now):
+            name = channel.connection.address
+            if channel.connection.session is not None:
+                name = f"client {channel.connection.session.client_id!r} from {name}"
+            statistics.note(f"{name} is read from less often: {meter.limit} reached")
+        channel.update_reading()
+        self._loop.call_at(meter.free_at, self._look_again, channel)
+
+    def _look_again(self, channel: Channel) -> None:
+        channel.throttled = False
+        if channel.connection.is_open:
+            self.look_at_rate(channel)  # what was read before it was paused may owe more
+            channel.update_reading()
+
     # -- more than a slice of work
 
     def begin(self, channel: Channel, data: bytes) -> None:
@@ -144,6 +168,7 @@ class Reading:
         elif channel.lost:
             self._lose(channel)
         else:
+            self.look_at_rate(channel)
             channel.update_reading()
         if self._behind:
             self.fall_behind(next(iter(self._behind)))

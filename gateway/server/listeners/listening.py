@@ -13,10 +13,18 @@ from typing import Any
 
 from gateway.access.certificates import TlsFiles
 from gateway.configuration import Listener
+from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.token_bucket import TokenBucket
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.host.unix_sockets import closed_to_others, inode_of, remove_stale
+from gateway.server.listeners.address_limits import (
+    BURST_SECONDS,
+    AddressLimits,
+    AddressSettings,
+)
 from gateway.server.listeners.certificates import Certificates, CertificateWatch
+from gateway.server.listeners.gate import Gate, Gatekeeping
 from gateway.server.listeners.handshake import PATH
 from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.policy import AdmissionPolicy
@@ -39,8 +47,9 @@ Factory = Callable[[], asyncio.Protocol]
 class Listening:
     """The listeners that are open. `shown` is what the status shows of them."""
 
-    def __init__(self, event_loop: EventLoop) -> None:
+    def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop
+        self.addresses = AddressLimits(event_loop.broker.statistics, settings)
         self.certificates = CertificateWatch()
         self._turns = HandshakeTurns()
         self._servers: list[asyncio.Server] = []
@@ -57,7 +66,7 @@ class Listening:
         certificates = None
         if listener.tls is not None:
             certificates = self.certificates.add(tls_files_of(listener))
-        factory = factory_of(self._event_loop, listener, certificates, self._turns)
+        factory = factory_of(self._event_loop, listener, certificates, self._turns, self.addresses)
         if listener.protocol == "unix":
             assert listener.path is not None
             await self._open_unix(factory, listener.path)
@@ -133,31 +142,48 @@ def factory_of(
     listener: Listener,
     certificates: Certificates | None,
     turns: HandshakeTurns,
+    addresses: AddressLimits,
 ) -> Factory:
     """Return what makes the protocol of each connection of a listener."""
     share = None
-    if listener.max_connections is not None:
-        share = ConnectionShare(listener.max_connections)
+    rates = listener.max_packet_rate or 0, listener.max_byte_rate or 0
+    if listener.max_connections is not None or any(rates):
+        share = ConnectionShare(listener.max_connections or NO_LIMIT, *rates)
     policy = AdmissionPolicy(
         anonymous=listener.anonymous,
         share=share,
         origins=listener.origins,
         listener=name_of(listener),
+        is_local=not listener.is_reached_from_network,
     )
     protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
-    if listener.proxy_protocol:
+    keeping = _gatekeeping_of(event_loop, listener, addresses)
+
+    def make() -> tuple[MqttProtocol, asyncio.Protocol]:
+        made = protocol(event_loop, policy)
+        following: MqttProtocol | TlsLayer = made
+        if certificates is not None:
+            following = TlsLayer(made, certificates, turns)
+        if not listener.proxy_protocol:
+            return made, following
         takes_users = listener.proxy_protocol_certificates
-        return lambda: _proxied(protocol(event_loop, policy), certificates, turns, takes_users)
-    if certificates is not None:
-        return lambda: TlsLayer(protocol(event_loop, policy), certificates, turns)
-    return lambda: protocol(event_loop, policy)
+        proxied = ProxiedProtocol(made, following, addresses, takes_users=takes_users)
+        return made, proxied
+
+    return lambda: Gate(keeping, make)
 
 
-def _proxied(
-    protocol: MqttProtocol,
-    certificates: Certificates | None,
-    turns: HandshakeTurns,
-    takes_users: bool,
-) -> ProxiedProtocol:
-    following = protocol if certificates is None else TlsLayer(protocol, certificates, turns)
-    return ProxiedProtocol(protocol, following, takes_users=takes_users)
+def _gatekeeping_of(
+    event_loop: EventLoop, listener: Listener, addresses: AddressLimits
+) -> Gatekeeping:
+    bucket = None
+    if listener.max_connection_rate is not None:
+        rate = float(listener.max_connection_rate)
+        bucket = TokenBucket(rate, rate * BURST_SECONDS, asyncio.get_running_loop().time())
+    has_addresses = listener.protocol != "unix" and not listener.proxy_protocol
+    return Gatekeeping(
+        event_loop.broker.statistics,
+        addresses if has_addresses else None,
+        bucket,
+        name_of(listener),
+    )

@@ -13,6 +13,7 @@ class AdmissionPolicy:
         share: ConnectionShare | None,
         origins: tuple[str, ...] = (),
         listener: str = "",
+        is_local: bool = False,
     ) -> None:
         self.anonymous = anonymous
         """Clients are let in that name no user."""
@@ -22,3 +23,5 @@ class AdmissionPolicy:
         """Origins whose pages may connect, beside those of the same host."""
         self.listener = listener
         """The listener's name, for access rules."""
+        self.is_local = is_local
+        """Only programs on this machine reach it."""

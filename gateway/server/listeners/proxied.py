@@ -8,6 +8,8 @@ import asyncio
 from typing import cast
 
 from gateway.access.peer_names import NoUser, checked_user
+from gateway.core.violation import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
+from gateway.server.listeners.address_limits import AddressLimits, address_in
 from gateway.server.listeners.proxy_header import ProxyHeaderError, header_of
 from gateway.server.listeners.stream import MqttProtocol
 from gateway.server.listeners.tls import TlsLayer
@@ -20,12 +22,17 @@ class ProxiedProtocol(asyncio.Protocol):
         self,
         protocol: MqttProtocol,
         following: MqttProtocol | TlsLayer,
+        addresses: AddressLimits,
         *,
         takes_users: bool = False,
     ) -> None:
-        """`takes_users`: the proxy is believed whom a client's certificate named."""
+        """Args:
+        addresses: at which connections count once the header has named their address.
+        takes_users: the proxy is believed whom a client's certificate named.
+        """
         self._protocol = protocol
         self._following = following
+        self._addresses = addresses
         self._takes_users = takes_users
         self._received = b""
         self._transport: asyncio.Transport
@@ -47,6 +54,8 @@ class ProxiedProtocol(asyncio.Protocol):
             return
         if header.address is not None:
             self._protocol.connection.address = header.address
+            if self._exceeds_limits(header.address):
+                return
         if self._takes_users and header.user is not None:
             try:
                 self._protocol.connection.proven_user = checked_user(header.user)
@@ -58,9 +67,20 @@ class ProxiedProtocol(asyncio.Protocol):
         if rest:
             self._following.data_received(rest)
 
-    def _refuse(self, detail: str) -> None:
+    def _exceeds_limits(self, address: str) -> bool:
+        now = asyncio.get_running_loop().time()
+        refusal, key = self._addresses.enter(address_in(address), now)
+        if key:
+            self._protocol.counts_at(self._addresses, key)
+        if refusal:
+            self._refuse(f"[quotas] or a ban refuses {address}", refusal, CONNECTION_RATE_EXCEEDED)
+        return bool(refusal)
+
+    def _refuse(
+        self, detail: str, reason: str = "proxy_header", reason_code: int = PROTOCOL_ERROR
+    ) -> None:
         self._received = b""
-        self._protocol.violate("proxy_header", detail)
+        self._protocol.violate(reason, detail, reason_code)
         self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:

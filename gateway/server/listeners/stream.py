@@ -11,6 +11,7 @@ from gateway.core.sessions.connection import ConnectionState
 from gateway.core.violation import PROTOCOL_ERROR, Violation
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.listeners.address_limits import AddressLimits
 from gateway.server.listeners.policy import AdmissionPolicy
 
 CLOSE_SECONDS = 5.0
@@ -29,6 +30,12 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """The transport has more to write than it takes."""
         self._cut: asyncio.TimerHandle | None = None
         """Ends a connection whose peer does not read what was sent last."""
+        self._counted: tuple[AddressLimits, str] | None = None
+        """Where this connection counts for its address."""
+
+    def counts_at(self, addresses: AddressLimits, key: str) -> None:
+        """Note where this connection counts for its address until it is gone."""
+        self._counted = addresses, key
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take over the transport of a client that connected."""
@@ -43,6 +50,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             share=policy.share,
             listener=policy.listener,
         )
+        self.connection.is_local = policy.is_local
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes that arrived to the core, once for everything in this read."""
@@ -52,6 +60,10 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """Report that the connection is gone, whichever side ended it."""
         if self._cut is not None:
             self._cut.cancel()
+        if self._counted is not None:
+            addresses, key = self._counted
+            self._counted = None
+            addresses.leave(key, asyncio.get_running_loop().time())
         self._event_loop.lose(self)
 
     def pause_writing(self) -> None:
@@ -86,6 +98,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         return not (
             self._full
             or self.overloaded
+            or self.throttled
             or self.is_behind()
             or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
             or connection.put_off.is_full

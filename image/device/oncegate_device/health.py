@@ -7,6 +7,7 @@ broker and has to come back exactly once, and the page has to answer that the br
 import http.client
 import os
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -125,11 +126,15 @@ class _Client:
 
 
 def _page_answers(configuration: Configuration) -> None:
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
-    bind = configuration.api.bind
-    connection = http.client.HTTPConnection(
-        everywhere.get(bind, bind), configuration.api.port, timeout=ANSWER_SECONDS_MAX
-    )
+    host, port = configuration.api.address
+    if configuration.api.tls is None:
+        connection = http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS_MAX)
+    else:
+        # Whether the page answers is asked; by which name its certificate is known is not.
+        context = ssl._create_unverified_context()  # noqa: S323
+        connection = http.client.HTTPSConnection(
+            host, port, timeout=ANSWER_SECONDS_MAX, context=context
+        )
     try:
         connection.request("GET", "/readyz")
         answer = connection.getresponse()

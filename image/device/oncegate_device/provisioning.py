@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from oncegate_device import imager, wiping
 from oncegate_device.places import Places, Writable, remounted, write
@@ -104,14 +105,21 @@ def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     yield f"MQTT: open to {users} user(s)" if users else "MQTT: open to this machine only"
     ports = [str(port["name"]) for port in wanted.gateway.get("serial", ())]
     yield f"Sensors: {', '.join(ports) or 'none named'}"
-    api = wanted.gateway["api"]
-    if api.get("bind") == NETWORK:
-        port = "" if api["port"] == 80 else f":{api['port']}"
-        yield f"Page: http://{hostname}.local{port}/ for everyone on the network"
-    else:
-        yield 'Page: this machine only ([api] bind = "0.0.0.0" opens it to the network)'
+    yield _page_of(wanted.gateway["api"], hostname)
     if secrets_taken:
         yield "Passwords and keys were moved from gateway.toml to the data partition"
+
+
+def _page_of(api: dict[str, Any], hostname: str) -> str:
+    people = sum(len(api.get(role, ())) for role in ("viewers", "operators", "administrators"))
+    if api.get("bind") != NETWORK:
+        return 'Page: this machine only ([api] bind = "0.0.0.0" is for the network)'
+    if not people and not api.get("allow_anonymous_network"):
+        return "Page: this machine only ([api] viewers names the users who may see it)"
+    scheme, usual_port = ("https", 443) if api.get("tls") else ("http", 80)
+    port = "" if api["port"] == usual_port else f":{api['port']}"
+    who = f"{people} user(s)" if people else "everyone"
+    return f"Page: {scheme}://{hostname}.local{port}/ for {who} on the network"
 
 
 def _report(lines: list[str], places: Places, *, is_taken: bool) -> None:

@@ -50,4 +50,5 @@ name = "board"
 usb = "0403:6001"
 [api]
 bind = "0.0.0.0"
+allow_anonymous_network = true
 """

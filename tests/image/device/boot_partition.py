@@ -42,6 +42,7 @@ AWS_SECRET_ACCESS_KEY = 'quote " and \\ slash'
 
 [api]
 bind = "0.0.0.0"
+viewers = ["cellar"]
 """
 
 

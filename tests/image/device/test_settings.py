@@ -17,6 +17,7 @@ def test_everything_in_a_full_file_is_stored_where_the_card_s_programs_look(card
     assert configuration.bridge.username == BRIDGE_USER
     assert configuration.serial[0].name == "gps"
     assert configuration.api.port == 80
+    assert configuration.api.listens_at == NETWORK
     passwords = PasswordFile.load(card.places.configuration / "passwords")
     assert passwords.verify("cellar", b"battery staple")
     bridge_password = card.stored("oncegate/bridge-password").strip().encode()
@@ -28,7 +29,7 @@ def test_everything_in_a_full_file_is_stored_where_the_card_s_programs_look(card
         'AWS_SECRET_ACCESS_KEY="quote \\" and \\\\ slash"\n'
     )
     assert card.owners["passwords"] == "root:oncegate-broker"
-    assert "Page: http://cabinet-7.local/ for everyone on the network" in lines
+    assert "Page: http://cabinet-7.local/ for 1 user(s) on the network" in lines
 
 
 def test_a_wireless_password_is_stored_as_the_key_of_that_network_alone(card: Card) -> None:

@@ -14,6 +14,7 @@ from gateway.core.sessions.message import DeliveryState
 from gateway.core.sessions.session import Session
 from gateway.core.state import place_bytes_of
 from tests.core.harness import Harness
+from tests.core.owned import check_owners
 from tests.core.picture import Picture, picture_of
 from tests.instruments.fuzz.made_packets import METHOD
 from tests.instruments.fuzz.peer import Peer
@@ -166,6 +167,7 @@ class World(Harness):
         assert len(state.sessions) <= limits.max_sessions, "max_sessions"
         inbound_bytes = sum(session.inbound_bytes for session in state.sessions.values())
         assert state.held_bytes == inbound_bytes, "held_bytes"
+        check_owners(state)
         wills = [session.will for session in state.wills.values() if session.will is not None]
         assert state.wills_bytes == sum(will.memory_bytes() for will in wills), "wills_bytes"
         incoming = broker.rules.admission.incoming

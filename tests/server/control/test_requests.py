@@ -52,7 +52,10 @@ async def test_an_unknown_command_is_answered_with_those_that_there_are(start: S
     broker = await start({})
     answer = await ask(broker, {"command": "reboot"})
     assert answer["error"]["code"] == "unknown_command"
-    assert "drop, exported, kick, observe, reload" in answer["error"]["message"]
+    assert (
+        "authenticate, ban, bans, drop, exported, kick, lift_ban, observe, reload"
+        in answer["error"]["message"]
+    )
 
 
 async def test_sessions_are_listed_by_name_some_at_a_time(start: Start) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.system.broker_process import BrokerProcess, oncegate_command
 
-READING = ("status", "sessions", "reports")
+READING = ("status", "sessions", "reports", "bans")
 ACTING: tuple[dict[str, object], ...] = (
     {"command": "kick", "client_id": "probe"},
     {"command": "drop", "client_id": "probe"},
@@ -72,7 +72,8 @@ def test_the_status_socket_answers_what_reads_and_refuses_what_acts(broker: Brok
     broker.start()
     status_socket = broker.data_directory / "status.sock"
     for command in READING:
-        assert ask(status_socket, {"command": command})["ok"], command
+        answer = ask(status_socket, {"command": command})
+        assert answer["ok"], answer
     missing = ask(status_socket, {"command": "session", "client_id": "nobody"})
     assert missing["error"]["code"] == "not_found"
     for request in ACTING:

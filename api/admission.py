@@ -1,0 +1,172 @@
+"""Who may have which route: one dependency, which every route declares.
+
+Promise: where users are configured, a route that is not for everyone answers a caller without its
+role with a way to the login (people) or 401 and 403 (programs), and does nothing else. Where none
+are, every caller may have everything, and ``shielding`` and the address decide who that is.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlencode
+
+from fastapi import Request
+
+from api import limits
+from api.accounts import Accounts
+from api.forms import local_path_of
+from api.logins import Login, Logins
+from api.refusals import Refusals
+from api.roles import Role
+from api.tokens import Tokens
+
+logger = logging.getLogger(__name__)
+
+COOKIE: Final = "oncegate-login"
+FORM_COOKIE: Final = "oncegate-form"
+SECURE_PREFIX: Final = "__Host-"
+"""A browser takes a cookie of such a name only over HTTPS and for this host alone."""
+
+LOGIN_PATH: Final = "/login"
+_PROGRAMS: Final = ("/api/", "/openapi.json")
+_SCHEME: Final = "bearer "
+
+
+class NotLoggedIn(Exception):
+    """The caller has to show who it is. ``was_shown``: it showed something that does not count."""
+
+    def __init__(self, *, was_shown: bool) -> None:
+        super().__init__()
+        self.was_shown = was_shown
+
+
+class NotAllowed(Exception):
+    """The caller has another role than the route wants."""
+
+    def __init__(self, caller: "Caller", least: Role) -> None:
+        super().__init__(f"{caller.name} is {caller.role.word}; this is for {least.word}s")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: a person who is logged in, or a program with a token."""
+
+    name: str
+    role: Role
+    login: Login | None
+    """None: a program."""
+
+
+@dataclass(kw_only=True)
+class Gate:
+    """What is known about who may come in; belongs to one event loop."""
+
+    roles: Mapping[str, Role]
+    """Of each user; empty: no login is asked for."""
+    accounts: Accounts
+    tokens: Tokens | None
+    logins: Logins = field(default_factory=Logins)
+    refused_logins: Refusals = field(default_factory=Refusals)
+    refused_tokens: Refusals = field(default_factory=Refusals)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everyone is let in."""
+        return not self.roles
+
+    async def caller_of(self, request: Request) -> Caller | None:
+        """Return who asks; None: a browser that is not logged in, or a program without a token.
+
+        Raises:
+            NotLoggedIn: the program's token is none.
+        """
+        now = time.monotonic()
+        authorization = request.headers.get("authorization")
+        if authorization is not None:
+            return self._program_of(authorization, request, now)
+        shown = shown_by(request, COOKIE)
+        login = None if shown is None else self.logins.find(shown, now)
+        if login is None:
+            return None
+        if not await self.accounts.still_holds(login, now):
+            logger.info(
+                "%a is logged out: the password was changed, or the user is gone", login.username
+            )
+            self.logins.end_user(login.username)
+            return None
+        return Caller(login.username, login.role, login)
+
+    def _program_of(self, authorization: str, request: Request, now: float) -> Caller:
+        shown = authorization[len(_SCHEME) :].strip()
+        is_bearer = authorization[: len(_SCHEME)].lower() == _SCHEME
+        if is_bearer and self.tokens is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
+            token = self.tokens.find(shown, now)
+            if token is not None:
+                return Caller(token.name, token.role, None)
+        line = self.refused_tokens.line_of(f"a token from {host_of(request)} is none", now)
+        if line is not None:
+            logger.warning("%s", line)
+        raise NotLoggedIn(was_shown=True)
+
+
+def gate_of(request: Request) -> Gate:
+    """Return the process's one gate."""
+    gate = request.app.state.gate
+    assert isinstance(gate, Gate)
+    return gate
+
+
+def host_of(request: Request) -> str:
+    """Return the address that a request came from."""
+    return request.client.host if request.client is not None else ""
+
+
+def shown_by(request: Request, cookie: str) -> str | None:
+    """Return what a browser shows in one of our cookies; None: nothing that can be ours."""
+    names = [SECURE_PREFIX + cookie]
+    if request.url.scheme != "https":
+        names.append(cookie)
+    for name in names:
+        shown = request.cookies.get(name)
+        if shown is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
+            return shown
+    return None
+
+
+def login_url_for(request: Request) -> str | None:
+    """Return the address of the login that leads on to what was asked for; None: it is no page."""
+    url = request.url
+    if url.path.startswith(_PROGRAMS) or request.method != "GET":
+        return None
+    path = local_path_of(f"{url.path}?{url.query}" if url.query else url.path)
+    return LOGIN_PATH if path == "/" else f"{LOGIN_PATH}?{urlencode({'next': path})}"
+
+
+class Admission:
+    """The dependency: the least role of a route; None: it is for everyone."""
+
+    def __init__(self, least: Role | None) -> None:
+        self.least: Final = least
+
+    async def __call__(self, request: Request) -> None:
+        """Let a caller pass, who is ``request.state.caller`` from then on.
+
+        Raises:
+            NotLoggedIn, NotAllowed: the caller does not pass.
+        """
+        gate = gate_of(request)
+        request.state.caller = None
+        if self.least is None or gate.is_open:
+            return
+        caller = await gate.caller_of(request)
+        if caller is None:
+            raise NotLoggedIn(was_shown=False)
+        if caller.role < self.least:
+            raise NotAllowed(caller, self.least)
+        request.state.caller = caller
+
+
+EVERYONE: Final = Admission(None)
+VIEWERS: Final = Admission(Role.VIEWER)

@@ -1,0 +1,103 @@
+"""Forms that browsers send: read with bounds, and only from pages of our own.
+
+A form counts when its ``Origin`` is this page and it brings what this page put into it. Either
+alone would do against a form on another site (with the cookie's ``SameSite``, which is the third):
+an old browser, a proxy or a mistake of ours takes away one of them at a time.
+"""
+
+import asyncio
+import hmac
+from collections.abc import Collection, Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from api import limits
+
+_TYPE = "application/x-www-form-urlencoded"
+
+
+class FormRefused(Exception):
+    """The form is not read; the message is a sentence for the person who sent it."""
+
+    def __init__(self, reason: str, status_code: int) -> None:
+        super().__init__(reason)
+        self.status_code = status_code
+
+
+async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]:
+    """Read a form that a page of our own sent.
+
+    Raises:
+        FormRefused: it came from elsewhere, is too long, or did not come in time.
+    """
+    _refuse_foreign(request, hosts)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
+        raise FormRefused("This is not a form of this page.", 415)
+    try:
+        async with asyncio.timeout(limits.FORM_SECONDS_MAX):
+            body = await _body_of(request)
+        fields = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            max_num_fields=limits.FORM_FIELDS_MAX,
+            errors="strict",
+        )
+    except (TimeoutError, ClientDisconnect):
+        raise FormRefused("The form did not come to its end in time.", 408) from None
+    except ValueError:
+        raise FormRefused("The form cannot be read.", 400) from None
+    return dict(fields)
+
+
+def is_same_secret(one: str | None, other: str | None) -> bool:
+    """Compare in constant time; what is not there is like nothing."""
+    if not one or not other:
+        return False
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+def is_from_https(request: Request) -> bool:
+    """Return whether the browser that sent a form speaks HTTPS, with us or with a proxy."""
+    origin = request.headers.get("origin", "")
+    return request.url.scheme == "https" or origin.startswith("https://")
+
+
+def local_path_of(wanted: str) -> str:
+    """Return where to go on after a login: a path of this page, whatever was asked for."""
+    is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
+    if is_local and len(wanted) <= limits.NEXT_CHARACTERS_MAX and wanted.isascii():
+        is_printable = all("!" <= character <= "~" for character in wanted)
+        if is_printable and "\\" not in wanted:
+            return wanted
+    return "/"
+
+
+def _refuse_foreign(request: Request, hosts: Collection[str]) -> None:
+    origin = request.headers.get("origin", "")
+    try:
+        page = urlsplit(origin)
+        is_ours = page.scheme in ("http", "https") and (
+            page.netloc.lower() == request.headers.get("host", "").lower()
+            or (page.hostname or "") in hosts
+        )
+    except ValueError:
+        is_ours = False
+    if request.url.scheme == "https" and not origin.startswith("https://"):
+        is_ours = False
+    if not is_ours:
+        raise FormRefused(
+            "This form was sent by a page of another address. Behind a proxy, the name that you "
+            "see in the browser has to be in [api] hosts.",
+            403,
+        )
+
+
+async def _body_of(request: Request) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limits.FORM_BYTES_MAX:
+            raise FormRefused("The form is too long.", 413)
+    return body

@@ -1,0 +1,176 @@
+"""Tokens of programs: a file with a line for each, read again when it changes::
+
+    # Tokens of Oncegate's REST interface, version 1
+    dashboard:viewer:2026-11-24:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+
+Name, role, the day it was made, and SHA-256 of the token. A token is 256 random bits: no guess
+comes near it, so that a slow hash would protect nothing and cost each request what it costs an
+attacker (docs/decisions/0097-*.md). `oncegate api-token` writes the file.
+"""
+
+import hashlib
+import hmac
+import logging
+import os
+import re
+import secrets
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from api import limits
+from api.roles import ROLES_BY_WORD, Role
+
+logger = logging.getLogger(__name__)
+
+HEADER: Final = "# Tokens of Oncegate's REST interface, version 1"
+PREFIX: Final = "ogt_"
+"""Of every token: programs that look for secrets in the wrong place find it."""
+
+_LINE: Final = re.compile(
+    r"([A-Za-z0-9._-]{1,64}):([a-z]{1,16}):(\d{4}-\d\d-\d\d):([0-9a-f]{64})", re.ASCII
+)
+_VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\d+)", re.ASCII)
+
+
+class TokensFileError(Exception):
+    """The file cannot be used; the message names it, the line and the mend."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """What is kept of a token."""
+
+    name: str
+    role: Role
+    made: str
+    """The day, as 2026-11-24."""
+    digest: str
+    """SHA-256, 64 hexadecimal digits."""
+
+    @property
+    def line(self) -> str:
+        """As it stands in the file."""
+        return f"{self.name}:{self.role.word}:{self.made}:{self.digest}"
+
+
+def new_token(name: str, role: Role, made: str) -> tuple[str, Token]:
+    """Return a new token, which is shown once, and what is kept of it.
+
+    Raises:
+        TokensFileError: the name cannot stand in the file.
+    """
+    text = PREFIX + secrets.token_urlsafe(32)
+    token = Token(name=name, role=role, made=made, digest=_digest_of(text))
+    if _LINE.fullmatch(token.line) is None:
+        raise TokensFileError(
+            f"{ascii(name)[:70]} cannot be a token's name: use 1 to 64 letters, digits, dots, "
+            "dashes and underscores"
+        )
+    return text, token
+
+
+def read_tokens(path: Path) -> list[Token]:
+    """Read the file.
+
+    Raises:
+        TokensFileError: it cannot be read, or a line of it is wrong.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            mode = os.fstat(descriptor).st_mode
+            content = file.read(limits.TOKENS_FILE_BYTES_MAX + 1) if stat.S_ISREG(mode) else b""
+    except OSError as error:
+        mend = f"make it with: oncegate api-token add --file {path} NAME"
+        if isinstance(error, PermissionError):
+            mend = f"let the user {os.geteuid()} that this runs as read it"
+        raise TokensFileError(f"{path}: cannot be read: {error.strerror}; {mend}") from error
+    if not stat.S_ISREG(mode):
+        raise TokensFileError(f"{path}: is not a file: name the one that has the tokens")
+    if mode & stat.S_IWOTH:
+        raise TokensFileError(f"{path}: every user may write to it; mend: chmod 640 {path}")
+    if len(content) > limits.TOKENS_FILE_BYTES_MAX:
+        raise TokensFileError(f"{path}: longer than {limits.TOKENS_FILE_BYTES_MAX} bytes")
+    return _parsed(content.decode("utf-8", "replace").splitlines(), path)
+
+
+def _parsed(lines: Sequence[str], path: Path) -> list[Token]:
+    tokens: dict[str, Token] = {}
+    for number, line in enumerate(lines, 1):
+        version = _VERSION.fullmatch(line)
+        if version is not None and version[1] != "1":
+            raise TokensFileError(f"{path}: is of a newer version of Oncegate: {version[1]}")
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None or found[2] not in ROLES_BY_WORD:
+            raise TokensFileError(
+                f"{path}: line {number}: is not NAME:ROLE:DAY:HASH; write it with: "
+                "oncegate api-token add"
+            )
+        name = found[1]
+        if name in tokens:
+            raise TokensFileError(f"{path}: line {number}: {name} stands here twice")
+        tokens[name] = Token(
+            name=name, role=ROLES_BY_WORD[found[2]], made=found[3], digest=found[4]
+        )
+    if len(tokens) > limits.TOKENS_MAX:
+        raise TokensFileError(f"{path}: more than {limits.TOKENS_MAX} tokens")
+    return list(tokens.values())
+
+
+class Tokens:
+    """The tokens of a file, as it is on disk within ``TOKENS_LOOK_SECONDS``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path: Final = path
+        self._looked = float("-inf")
+        self._signature: tuple[int, int, int] | None = None
+        self._tokens: list[Token] = []
+        self._problem: str | None = None
+
+    def find(self, shown: str, now: float) -> Token | None:
+        """Return what is known of a token that a program shows; None: it is none.
+
+        All are compared, each in constant time: nothing follows from how long it takes.
+        """
+        self._look(now)
+        digest = _digest_of(shown)
+        found: Token | None = None
+        for token in self._tokens:
+            if hmac.compare_digest(token.digest, digest):
+                found = token
+        return found
+
+    def _look(self, now: float) -> None:
+        if now - self._looked < limits.TOKENS_LOOK_SECONDS:
+            return
+        self._looked = now
+        signature = _signature_of(self._path)
+        if signature == self._signature and signature is not None:
+            return
+        self._signature = signature
+        try:
+            self._tokens, problem = read_tokens(self._path), None
+            logger.info("%s: %d tokens", self._path, len(self._tokens))
+        except TokensFileError as error:
+            # A token that was removed must not go on because of a mistake beside it.
+            self._tokens, problem = [], str(error)
+        if problem is not None and problem != self._problem:
+            logger.error("no token counts: %s", problem)
+        self._problem = problem
+
+
+def _signature_of(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _digest_of(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

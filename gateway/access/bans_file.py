@@ -1,0 +1,163 @@
+"""Bans, and the file that keeps them over a restart: docs/formats/bans.md.
+
+Pure but for `load` and `save`.
+"""
+
+import ipaddress
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.access.errors import AccessFileError
+from gateway.files.durable import replace_durably
+from gateway.files.private import open_private
+
+FILE_NAME: Final = "broker.bans.json"
+FORMAT: Final = 1
+
+FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""More than `BANS_MAX` of the longest ones; a larger file is another one."""
+
+BANS_MAX: int = 10_000
+"""Some MB of memory and of disk; a person does not ban more by hand."""
+
+VALUE_BYTES_MAX: Final = 1_024
+"""As long as a client identifier may be."""
+
+REASON_CHARACTERS_MAX: Final = 200
+"""A sentence: it is shown in the log, and sent to clients of 5.0."""
+
+
+class BansFileError(AccessFileError):
+    """The file of bans cannot be used."""
+
+
+class Kind(StrEnum):
+    """What a ban is about."""
+
+    CLIENT = "client"
+    USER = "user"
+    ADDRESS = "address"
+
+
+class Source(StrEnum):
+    """Who banned."""
+
+    OPERATOR = "operator"
+    FLAPPING = "flapping"
+
+
+@dataclass(frozen=True)
+class Ban:
+    """Times are milliseconds since 1970."""
+
+    kind: Kind
+    value: str
+    """A client identifier, a user name, or a network: `192.0.2.7/32`."""
+    reason: str
+    source: Source
+    since_ms: int
+    until_ms: int | None
+    """None: until it is lifted."""
+
+
+def ban_of(record: dict[str, Any]) -> Ban:
+    """Return the ban that a record of the file, or a request, describes.
+
+    Raises:
+        ValueError: it describes none; the message names what was expected.
+    """
+    value, reason = record.get("value"), record.get("reason", "")
+    since_ms, until_ms = record.get("since_ms"), record.get("until_ms")
+    kind, source = kind_of(record.get("kind")), Source(str(record.get("source")))
+    if not isinstance(value, str) or not 0 < len(value.encode("utf-8", "replace")) <= (
+        VALUE_BYTES_MAX
+    ):
+        raise ValueError(f"'value' has to be a string of 1 to {VALUE_BYTES_MAX} bytes")
+    if (
+        not isinstance(reason, str)
+        or not reason.isprintable()
+        or len(reason) > REASON_CHARACTERS_MAX
+    ):
+        raise ValueError(f"'reason' has to be {REASON_CHARACTERS_MAX} printable characters at most")
+    return Ban(
+        kind,
+        value_of(kind, value),
+        reason,
+        source,
+        _time_of(since_ms),
+        None if until_ms is None else _time_of(until_ms),
+    )
+
+
+def kind_of(written: object) -> Kind:
+    """Return what a ban is about. Raises ValueError: it is nothing that can be banned."""
+    if not isinstance(written, str) or written not in set(Kind):
+        raise ValueError(f"'kind' has to be one of {', '.join(Kind)}")
+    return Kind(written)
+
+
+def _time_of(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+        raise ValueError("a time has to be milliseconds since 1970")
+    return value
+
+
+def value_of(kind: Kind, written: str) -> str:
+    """Return the one form of what is banned. Raises ValueError: it is no address or network."""
+    if kind is not Kind.ADDRESS:
+        return written
+    try:
+        network = ipaddress.ip_network(written, strict=False)
+    except ValueError:
+        raise ValueError(
+            'an address is like "192.0.2.7", "192.0.2.0/24" or "2001:db8::/64"'
+        ) from None
+    if isinstance(network, ipaddress.IPv6Network) and network.prefixlen >= 96:
+        mapped = network.network_address.ipv4_mapped
+        if mapped is not None:  # connections show such an address as one of IPv4
+            return str(ipaddress.ip_network((mapped, network.prefixlen - 96)))
+    return str(network)
+
+
+def load(path: Path) -> list[Ban]:
+    """Return the bans that a file keeps; none where there is no file.
+
+    Raises:
+        BansFileError: it cannot be read, or is not of this format.
+    """
+    try:
+        with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise BansFileError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return _bans_in(data)
+    except (ValueError, RecursionError) as error:
+        raise BansFileError(f"{path}: is no file of bans: {error}") from error
+
+
+def _bans_in(data: bytes) -> list[Ban]:
+    document = json.loads(data) if len(data) <= FILE_BYTES_MAX else None
+    if not isinstance(document, dict) or not isinstance(document.get("bans"), list):
+        raise ValueError("expected an object with a list of bans")
+    if document.get("format") != FORMAT:
+        raise ValueError(f"it has format {document.get('format')!r}, expected {FORMAT}")
+    if not all(isinstance(record, dict) for record in document["bans"]):
+        raise ValueError("expected an object for each ban")
+    return [ban_of(record) for record in document["bans"][:BANS_MAX]]
+
+
+def text_of(bans: list[Ban]) -> bytes:
+    """Return the contents of the file."""
+    document = {"format": FORMAT, "bans": [asdict(ban) for ban in bans]}
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def save(path: Path, data: bytes) -> None:
+    """Replace the file; durable when this returns. Raises OSError."""
+    replace_durably(path, data, partial=path.with_name(f"{path.name}.partial"))

@@ -1,0 +1,164 @@
+"""`oncegate ctl ban`: whom the running broker refuses."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+application = typer.Typer(
+    help="Ban clients, users and addresses: add, list, lift.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+ClientOption = Annotated[
+    str | None, typer.Option("--client", metavar="ID", help="A client id, as `sessions` shows it.")
+]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="A user.")]
+AddressOption = Annotated[
+    str | None,
+    typer.Option("--address", metavar="ADDRESS", help="An address, or a network: 10.0.0.0/8."),
+]
+NOT_KEPT = "It could not be written down, and holds until the broker ends: see its log."
+
+
+@application.command()
+def add(
+    client: ClientOption = None,
+    user: UserOption = None,
+    address: AddressOption = None,
+    reason: Annotated[
+        str, typer.Option("--reason", help="Why: for the list, the log, and clients of 5.0.")
+    ] = "",
+    duration: Annotated[
+        str | None,
+        typer.Option("--for", metavar="TIME", help='How long, like "1h". Else until lifted.'),
+    ] = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ban a client, a user or an address; its connections end.
+
+    Example:
+
+        oncegate ctl ban add --address 192.0.2.0/24 --for 1h --reason "scans us"
+    """
+    request = _subject_of(client, user, address) | {"reason": reason}
+    if duration is not None:
+        request["seconds"] = _seconds_of(duration)
+    answer = _ask(config, data_dir, "ban", request)
+    show(answer, _banned_lines, as_json=as_json)
+
+
+@application.command("list")
+def list_bans(
+    config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """List the bans that hold, the oldest first.
+
+    Example:
+
+        oncegate ctl ban list
+    """
+    found: list[Any] = []
+    following: object = 0
+    while following is not None:
+        answer = _ask(config, data_dir, "bans", {"first": following})
+        found += answer.get("bans", [])
+        following = answer.get("next")
+    show({"bans": found}, _table, as_json=as_json)
+
+
+@application.command()
+def lift(
+    client: ClientOption = None,
+    user: UserOption = None,
+    address: AddressOption = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Lift a ban, as `list` shows it.
+
+    Example:
+
+        oncegate ctl ban lift --address 192.0.2.0/24
+    """
+    answer = _ask(config, data_dir, "lift_ban", _subject_of(client, user, address))
+    show(answer, lambda found: _with_kept("lifted", found), as_json=as_json)
+
+
+def _subject_of(client: str | None, user: str | None, address: str | None) -> dict[str, object]:
+    given = {"client": client, "user": user, "address": address}
+    named = [(kind, value) for kind, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise CommandFailed(
+            "name one of --client, --user and --address", exit_code=EXIT_CONFIGURATION
+        )
+    kind, value = named[0]
+    return {"kind": kind, "value": value}
+
+
+def _seconds_of(text: str) -> float:
+    from pydantic_core import PydanticCustomError
+
+    from gateway.keys.quantities import Duration
+
+    try:
+        seconds = Duration(1, 10 * 365 * 86_400).value_of(text)
+    except PydanticCustomError as error:
+        raise CommandFailed(
+            f"--for {text!r}: use {error.message()}", exit_code=EXIT_CONFIGURATION
+        ) from None
+    assert seconds is not None
+    return seconds
+
+
+def _ask(
+    config: ConfigOption, data_dir: DataDirOption, command: str, request: dict[str, object]
+) -> dict[str, Any]:
+    from gateway.cli.control import ask
+
+    control_socket = configuration_of(config, gateway__data_dir=data_dir).gateway.control_socket
+    asked: Callable[..., dict[str, Any]] = ask
+    return asked(control_socket, command, **request)
+
+
+def _banned_lines(answer: dict[str, Any]) -> str:
+    line = _with_kept("banned", answer)
+    return f"{line}\nconnections ended: {answer.get('ended')}"
+
+
+def _with_kept(verb: str, answer: dict[str, Any]) -> str:
+    ban = answer.get(verb, {})
+    line = f"{verb}: {ban.get('kind')} {ban.get('value')!a}"
+    return line if answer.get("kept") else f"{line}\n{NOT_KEPT}"
+
+
+def _table(answer: dict[str, Any]) -> "Table | str":
+    from rich.table import Table
+    from rich.text import Text
+
+    if not answer["bans"]:
+        return "no bans"
+    table = Table("kind", "value", "reason", "by", "since", "until", box=None)
+    for ban in answer["bans"]:
+        cells = [str(ban.get(key, "")) for key in ("kind", "value", "reason", "source")]
+        cells += [_time(ban.get("since_ms")), _time(ban.get("until_ms"))]
+        # Names come from clients: text, never markup.
+        table.add_row(*[Text(ascii(each)[1:-1]) for each in cells])
+    return table
+
+
+def _time(time_ms: object) -> str:
+    if not isinstance(time_ms, int):
+        return "it is lifted"
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(time_ms / 1000))

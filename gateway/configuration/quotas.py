@@ -1,0 +1,56 @@
+"""Shares of the limits, so that one client, address or user leaves the others room: `[quotas]`, and
+`[[user_quotas]]` for users; and clients that come and go without end.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from gateway.configuration.addresses import Network
+from gateway.configuration.sections import KIB, MIB, YEAR_SECONDS
+from gateway.keys.quantities import Duration, Items, Size, Text, Whole
+from gateway.keys.section import Section
+
+NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any characters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quotas(Section):
+    """What one address, and clients without a user, may have of what there is."""
+
+    anonymous_share: Annotated[int, Whole(1, 100)] = 50
+    anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None
+    anonymous_session_expiry: Annotated[
+        float | None, Duration(1, 10 * YEAR_SECONDS, never=True)
+    ] = None
+    max_connections_per_address: Annotated[int, Whole(1, 1_000_000)] | None = None
+    max_connection_rate_per_address: Annotated[int, Whole(0, 1_000_000)] = 100
+    exempt_addresses: Annotated[tuple[Annotated[str, Network()], ...], Items()] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserQuota(Section):
+    """What the clients of one user may have together; the first table that matches counts."""
+
+    user: Annotated[str, Text(r"[^\x00]{1,1024}", "a user's name; * stands for any characters")] = (
+        "*"
+    )
+    connections: Annotated[int, Whole(1, 1_000_000)] | None = None
+    sessions: Annotated[int, Whole(1, 100_000_000)] | None = None
+    session_expiry: Annotated[float, Duration(1, 10 * YEAR_SECONDS)] | None = None
+    subscriptions: Annotated[int, Whole(0, 100_000_000)] | None = None
+    retained: Annotated[int, Whole(0, 100_000_000)] | None = None
+    retained_bytes: Annotated[int, Size(0, 1 << 40)] | None = None
+    queued_bytes: Annotated[int, Size(KIB, 1 << 50)] | None = None
+    awaiting_rel_bytes: Annotated[int, Size(KIB, 1 << 40)] | None = None
+    packet_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
+    byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flapping(Section):
+    """When a client that comes and goes is banned, under the names that EMQX has."""
+
+    enable: bool = False
+    max_count: Annotated[int, Whole(1, 100_000)] = 15
+    window_time: Annotated[float, Duration(1, 86_400)] = 60.0
+    ban_time: Annotated[float, Duration(1, YEAR_SECONDS)] = 300.0

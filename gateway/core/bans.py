@@ -1,0 +1,24 @@
+"""Which clients and users are banned, as the rules ask. Who bans, and until when, the server knows.
+
+Addresses are banned before a connection reaches the core (`gateway/server/listeners/gate.py`).
+"""
+
+from typing import Final
+
+from gateway.core.flapping import Flapping
+
+BANNED_REASON: Final = "banned"
+"""How a refusal is counted in the status's `errors`."""
+
+
+class Bans:
+    """Client identifiers and user names, and how clients are found that flap."""
+
+    def __init__(self) -> None:
+        self.client_ids: set[str] = set()
+        self.users: set[str] = set()
+        self.flapping = Flapping()
+
+    def is_banned(self, client_id: str, username: str | None) -> bool:
+        """Return whether a client may not connect."""
+        return client_id in self.client_ids or (username is not None and username in self.users)

@@ -1,0 +1,58 @@
+"""Clients that come and go without end, by client identifier.
+
+Each of their connections costs a commit, and a will for each client that watches them. Off by
+default: a device that connects for each message is no mistake.
+"""
+
+# Not Final: tests make it small enough to be reached.
+CLIENTS_MAX: int = 10_000
+"""Clients whose ends are counted, some 2 MB. Beyond it the one is forgotten whose window began
+first."""
+
+FOUND_MAX: int = 1_000
+"""Clients found until the event loop takes them, once a second; more are found again later."""
+
+
+class Window:
+    """How often a client's connection ended since `began_at`."""
+
+    def __init__(self, began_at: float) -> None:
+        self.began_at = began_at
+        self.count = 0
+
+
+class Flapping:
+    """Counts ends of connections."""
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self.count_max = 15
+        """Ends in a window; one more, and the client is found."""
+        self.window_seconds = 60.0
+        self._windows: dict[str, Window] = {}
+        """Those that began first stand first."""
+        self._found: dict[str, str] = {}
+
+    def left(self, client_id: str, address: str, now: float) -> None:
+        """Count that a client that was admitted is gone."""
+        window = self._windows.get(client_id)
+        if window is None or now - window.began_at > self.window_seconds:
+            self._windows.pop(client_id, None)
+            if len(self._windows) >= CLIENTS_MAX:
+                del self._windows[next(iter(self._windows))]
+            window = Window(now)
+            self._windows[client_id] = window
+        window.count += 1
+        if window.count > self.count_max and len(self._found) < FOUND_MAX:
+            del self._windows[client_id]
+            self._found[client_id] = address
+
+    def take(self) -> dict[str, str]:
+        """Return the clients that were found since the last call, each with its last address."""
+        found, self._found = self._found, {}
+        return found
+
+    def forget(self) -> None:
+        """Forget what was counted: other limits hold."""
+        self._windows = {}
+        self._found = {}

@@ -1,0 +1,141 @@
+"""Who owns what: the counters behind the quotas of users.
+
+They follow from the state, and are rebuilt with it: every fact that changes a session's part of
+them passes through here, live and in a replay.
+"""
+
+from collections.abc import Iterable
+
+from gateway.core.memory import text_bytes_of
+from gateway.core.quota import LOCAL_PROGRAMS, NO_USER, Quotas
+from gateway.core.sessions.message import Message
+from gateway.core.sessions.owner import Owner
+from gateway.core.sessions.session import Session
+from gateway.core.sessions.subscription import Subscription
+from gateway.core.topics.levels import LEVEL_BYTES
+from gateway.core.topics.tree import SUBSCRIPTION_BYTES
+
+
+class Owners:
+    """Every user that has a session or a retained message."""
+
+    def __init__(self) -> None:
+        self._quotas = Quotas()
+        self._owners: dict[str, Owner] = {}
+
+    def assign(self, quotas: Quotas) -> None:
+        """Let these quotas hold from now on. What is beyond them stays."""
+        self._quotas = quotas
+        for owner in self._owners.values():
+            owner.assign(quotas.quota_of(owner.username))
+
+    def get(self, name: str) -> Owner:
+        """Return a user's, or one of those without; a new one is kept once it has something."""
+        owner = self._owners.get(name)
+        return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
+
+    def all(self) -> list[Owner]:
+        """Return every one that has something."""
+        return list(self._owners.values())
+
+    # -- sessions
+
+    def opened(self, session: Session) -> None:
+        """Count a session that was opened, with what it has."""
+        if session.owner is None:
+            self._add(session, self.get(name_of(session)))
+
+    def moved(self, session: Session) -> None:
+        """Count a session with the user that it belongs to now."""
+        owner = session.owner
+        name = name_of(session)
+        if owner is not None and owner.username != name:
+            self._remove(session, owner)
+            self._add(session, self.get(name))
+
+    def ended(self, session: Session) -> None:
+        """Count a session no more, which still has all that it had."""
+        owner = session.owner
+        if owner is not None:
+            self._remove(session, owner)
+            session.owner = None
+
+    def measure_queues(self, sessions: Iterable[Session]) -> None:
+        """Sum up the queues again, whose sizes were found on disk."""
+        for owner in self._owners.values():
+            owner.queued_bytes = 0
+        for session in sessions:
+            if session.owner is not None:
+                session.owner.queued_bytes += session.queued_bytes
+
+    def _add(self, session: Session, owner: Owner) -> None:
+        self._owners[owner.username] = owner
+        session.owner = owner
+        owner.sessions += 1
+        owner.connections += session.connection is not None
+        self._change(session, owner, 1)
+
+    def _remove(self, session: Session, owner: Owner) -> None:
+        owner.sessions -= 1
+        owner.connections -= session.connection is not None
+        owner.unused.pop(session, None)
+        self._change(session, owner, -1)
+        self._forget(owner)
+
+    def _change(self, session: Session, owner: Owner, sign: int) -> None:
+        owner.queued_bytes += sign * session.queued_bytes
+        owner.held_bytes += sign * session.inbound_bytes
+        owner.subscriptions += sign * len(session.subscriptions)
+        for subscription in session.subscriptions.values():
+            owner.subscription_bytes += sign * cost_of(subscription.topic_filter)
+
+    def _forget(self, owner: Owner) -> None:
+        if not owner.sessions and not owner.retained:
+            self._owners.pop(owner.username, None)
+
+    # -- subscriptions
+
+    def subscribed(self, session: Session, subscription: Subscription) -> None:
+        """Count a subscription before it is made or replaced."""
+        owner = session.owner
+        if owner is not None and subscription.topic_filter not in session.subscriptions:
+            owner.subscriptions += 1
+            owner.subscription_bytes += cost_of(subscription.topic_filter)
+
+    def unsubscribed(self, session: Session, subscription: Subscription) -> None:
+        """Count a subscription no more."""
+        owner = session.owner
+        if owner is not None:
+            owner.subscriptions -= 1
+            owner.subscription_bytes -= cost_of(subscription.topic_filter)
+
+    # -- retained messages, and those that are held to be retained
+
+    def took_place(self, message: Message) -> None:
+        """Count a message that is retained, or held with a place among those that are."""
+        owner = message.owner
+        if owner is not None:
+            # Of a user who has nothing any more the object may be another one by now.
+            owner = self._owners.setdefault(owner.username, owner)
+            message.owner = owner
+            owner.retained += 1
+            owner.retained_bytes += message.retained_bytes()
+
+    def gave_place_up(self, message: Message) -> None:
+        """Count it no more."""
+        owner = message.owner
+        if owner is not None:
+            owner.retained -= 1
+            owner.retained_bytes -= message.retained_bytes()
+            self._forget(owner)
+
+
+def name_of(session: Session) -> str:
+    """Return the name of the owner that a session belongs to."""
+    return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
+
+
+def cost_of(topic_filter: str) -> int:
+    """Return what a subscription costs in memory at the most: with levels that it may share."""
+    levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
+    return SUBSCRIPTION_BYTES + levels_bytes + text_bytes_of(topic_filter)

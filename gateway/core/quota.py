@@ -1,0 +1,58 @@
+"""What the clients of one user may have together, and those without a user. Pure.
+
+The limits of `limits.py` are for one session, or for all together; these are between the two.
+"""
+
+from typing import Final
+
+from mypy_extensions import mypyc_attr
+
+NO_LIMIT: Final = 1 << 60
+
+USER: Final = "user_"
+ANONYMOUS: Final = "anonymous_"
+LOCAL: Final = "local_"
+"""What the names of limits begin with, in counters and in the log."""
+
+NO_USER: Final = ""
+LOCAL_PROGRAMS: Final = "\0"
+"""Owners that are no users: all clients from the network without a user, and all from this machine,
+the bridge among them. No user name has a NUL."""
+
+
+class Quota:
+    """Counts are counts, sizes bytes. Without more it limits nothing."""
+
+    def __init__(self, prefix: str = USER) -> None:
+        self.prefix = prefix
+        self.connections = NO_LIMIT
+        """Clients that are connected."""
+        self.sessions = NO_LIMIT
+        """Connected or not."""
+        self.subscriptions = NO_LIMIT
+        self.subscription_bytes = NO_LIMIT
+        """What they cost in memory, had each its levels of the tree for itself."""
+        self.retained = NO_LIMIT
+        self.retained_bytes = NO_LIMIT
+        """What they cost in memory, without their levels in the tree."""
+        self.queued_bytes = NO_LIMIT
+        """In the queues of the sessions: topics and payloads, on disk where there are many."""
+        self.held_bytes = NO_LIMIT
+        """QoS 2 messages received and not released; HELD_BYTES_FREE of each session is free."""
+        self.session_expiry_seconds: float | None = None
+        """How long a session outlives its connection at the most; None: as `limits.py` has it."""
+        self.packet_rate = 0
+        """Packets a second of one client; 0: no limit."""
+        self.byte_rate = 0
+        """Bytes a second of one client; 0: no limit."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Quotas:
+    """Limits nothing; subclasses answer otherwise."""
+
+    def quota_of(self, username: str) -> Quota:
+        """Return what a user may have; NO_USER and LOCAL_PROGRAMS are names as well."""
+        if username == LOCAL_PROGRAMS:
+            return Quota(LOCAL)
+        return Quota(USER if username else ANONYMOUS)

@@ -1,0 +1,41 @@
+"""Whether there is room for one more retained message: for all of them, and for its user."""
+
+from gateway.core.limits import Limits
+from gateway.core.sessions.message import retained_bytes_of
+from gateway.core.sessions.owner import Owner
+from gateway.core.state import State
+
+
+def retained_limit_reached(
+    state: State, limits: Limits, owner: Owner | None, topic: str, size_bytes: int
+) -> str:
+    """Return the name of the limit that one more retained message would exceed, or nothing.
+
+    What is retained and what is held to be retained count together.
+
+    Args:
+        owner: whose message it is; None: it counts with all of them only.
+        size_bytes: its size in a queue.
+    """
+    before = state.retained.get(topic)
+    added_bytes = retained_bytes_of(topic, size_bytes)
+    if owner is not None:
+        own_before = before if before is not None and before.owner is owner else None
+        if own_before is None:
+            if owner.retained >= owner.quota.retained:
+                return owner.name_of("retained")
+            own_bytes = added_bytes
+        else:
+            own_bytes = added_bytes - own_before.retained_bytes()
+        if own_bytes > 0 and owner.retained_bytes + own_bytes > owner.quota.retained_bytes:
+            return owner.name_of("retained_bytes")
+    if before is None:
+        if len(state.retained) + state.places_taken >= limits.max_retained:
+            return "max_retained"
+        added_bytes += state.tree.topics.missing(topic).size_bytes
+    else:
+        added_bytes -= before.retained_bytes()
+        if added_bytes <= 0:
+            return ""  # also where there is more than the limits, smaller than before, allow
+    total_bytes = state.retained_memory_bytes() + state.places_taken_bytes + added_bytes
+    return "max_retained_bytes" if total_bytes > limits.max_retained_bytes else ""

@@ -1,0 +1,43 @@
+"""What the sessions of one user have together, and those of all clients without a user.
+
+The counters are kept as facts are applied, so that a limit costs a comparison. Only
+`gateway.core.owners` and `gateway.core.state` change them.
+"""
+
+from typing import TYPE_CHECKING
+
+from gateway.core.quota import Quota
+
+if TYPE_CHECKING:
+    from gateway.core.sessions.session import Session
+
+
+class Owner:
+    """A user whose name has been proven, or all clients that have named none: NO_USER and
+    LOCAL_PROGRAMS in `quota.py`."""
+
+    def __init__(self, username: str, quota: Quota) -> None:
+        self.username = username
+        self.quota = quota
+        self.queued_bytes_max = quota.queued_bytes
+        """Here as well, because each message that is queued asks for it."""
+        self.connections = 0
+        self.sessions = 0
+        self.subscriptions = 0
+        self.subscription_bytes = 0
+        self.queued_bytes = 0
+        self.held_bytes = 0
+        self.retained = 0
+        """Messages that are retained, or held to be retained."""
+        self.retained_bytes = 0
+        self.unused: dict[Session, None] = {}
+        """Sessions that are away and may be given back, the one that left first in front."""
+
+    def assign(self, quota: Quota) -> None:
+        """Let another quota hold."""
+        self.quota = quota
+        self.queued_bytes_max = quota.queued_bytes
+
+    def name_of(self, limit: str) -> str:
+        """Return what a limit of the quota is called in counters and in the log."""
+        return self.quota.prefix + limit

@@ -1,0 +1,210 @@
+"""Bans while the broker runs: made by an operator or for flapping, listed, lifted, and over.
+
+A ban holds from the moment it is made: connections that it is about end, new ones are refused. Then
+it is written down by a thread of its own, because a card takes its time.
+"""
+
+import asyncio
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+from gateway.access import bans_file
+from gateway.access.bans_file import Ban, BansFileError, Kind, Source
+from gateway.configuration import Configuration
+from gateway.configuration.quotas import Flapping
+from gateway.core.bans import BANNED_REASON
+from gateway.core.sessions.connection import Connection
+from gateway.core.violation import ADMINISTRATIVE_ACTION, Violation
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.listeners.address_limits import AddressLimits, address_in
+from gateway.server.listeners.banned_networks import BannedNetworks, network_of
+
+logger = logging.getLogger(__name__)
+
+FLAPPING_BANS_MAX: int = 1_000
+"""Bans for flapping that hold at a time; then the oldest of them ends. An attacker with many client
+identifiers must not use up the room for bans that people make."""
+
+RETRY_SECONDS = 60.0
+"""After the file could not be written, as on a full disk."""
+
+
+class TooManyBans(Exception):
+    """There is no room for one more that is made by hand."""
+
+
+class Bans:
+    """All bans, and what follows from them."""
+
+    def __init__(
+        self, event_loop: EventLoop, addresses: AddressLimits, configuration: Configuration
+    ) -> None:
+        self._event_loop = event_loop
+        self._addresses = addresses
+        self._path = configuration.gateway.data_dir / bans_file.FILE_NAME
+        self._bans: dict[tuple[Kind, str], Ban] = {}
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "bans")
+        self._writing: asyncio.Task[bool] | None = None
+        self._is_unwritten = False
+        self._retry_at = 0.0
+        self.set_flapping(configuration.flapping)
+
+    def load(self) -> None:
+        """Let the bans of the last run hold. A file that cannot be used is set aside."""
+        try:
+            bans = bans_file.load(self._path)
+        except BansFileError as error:
+            aside = self._path.with_name(f"{self._path.name}.damaged")
+            logger.error("%s; no ban holds: ban again what is in %s", error, aside)
+            try:
+                self._path.rename(aside)
+            except OSError as failure:
+                logger.error("%s stays in its place: %s", self._path, failure)
+            return
+        self._bans = {(ban.kind, ban.value): ban for ban in bans}
+        self._apply()
+        if bans:
+            logger.info("%d bans hold: oncegate ctl ban list", len(bans))
+
+    def set_flapping(self, settings: Flapping) -> None:
+        """Look for clients that flap as the configuration has it now."""
+        flapping = self._event_loop.broker.bans.flapping
+        flapping.enabled = settings.enable
+        flapping.count_max = settings.max_count
+        flapping.window_seconds = settings.window_time
+        flapping.forget()
+        self._ban_ms = int(settings.ban_time * 1000)
+
+    def listed(self) -> list[Ban]:
+        """Return the bans that hold, the oldest first."""
+        return list(self._bans.values())
+
+    # -- by hand
+
+    async def add(self, ban: Ban) -> tuple[int, bool]:
+        """Ban, and end the connections that it is about.
+
+        Returns:
+            How many there were, and whether the ban is on disk.
+
+        Raises:
+            TooManyBans: there is no room for it.
+        """
+        key = (ban.kind, ban.value)
+        if key not in self._bans and len(self._bans) >= bans_file.BANS_MAX:
+            raise TooManyBans(f"there are {len(self._bans)} bans already: lift some")
+        ended = self._begin(ban)
+        return ended, await self._write()
+
+    async def lift(self, kind: Kind, value: str) -> tuple[Ban, bool] | None:
+        """Lift a ban; return it, and whether that is on disk. None: there is none."""
+        ban = self._bans.pop((kind, value), None)
+        if ban is None:
+            return None
+        logger.info("ban of %s %r lifted", kind, value)
+        self._apply()
+        return ban, await self._write()
+
+    # -- by themselves
+
+    def tick(self) -> None:
+        """Once a second: end bans whose time is over, and ban clients that flap."""
+        time_ms = self.time_ms()
+        over = [
+            key
+            for key, ban in self._bans.items()
+            if ban.until_ms is not None and ban.until_ms <= time_ms
+        ]
+        for key in over:
+            del self._bans[key]
+            self._is_unwritten = True
+        if over:
+            self._apply()
+        for client_id, address in self._event_loop.broker.bans.flapping.take().items():
+            self._ban_flapping(client_id, address, time_ms)
+        if self._is_unwritten and self._writing is None and self._loop.time() >= self._retry_at:
+            self._writing = self._loop.create_task(self._write())
+            self._writing.add_done_callback(self._written)
+
+    def _ban_flapping(self, client_id: str, address: str, time_ms: int) -> None:
+        origin = address_in(address)
+        if origin is None or self._addresses.is_exempt(origin):
+            return  # the bridge, or another program on this machine
+        if len(self._bans) >= bans_file.BANS_MAX:
+            return
+        flapping = [key for key, ban in self._bans.items() if ban.source is Source.FLAPPING]
+        for key in flapping[: max(0, len(flapping) + 1 - FLAPPING_BANS_MAX)]:
+            del self._bans[key]
+        until_ms = time_ms + self._ban_ms
+        reason = f"flapping, from {address} last"
+        self._event_loop.broker.statistics.count_error("flapping")
+        self._begin(Ban(Kind.CLIENT, client_id, reason, Source.FLAPPING, time_ms, until_ms))
+        self._is_unwritten = True
+
+    # -- what a ban does
+
+    def time_ms(self) -> int:
+        """Return the time by which bans end, in milliseconds since 1970."""
+        return self._event_loop.wall_clock.shown()[0]
+
+    def _begin(self, ban: Ban) -> int:
+        self._bans.pop((ban.kind, ban.value), None)
+        self._bans[ban.kind, ban.value] = ban
+        self._apply()
+        ended = 0
+        detail = f"banned: {ban.reason}" if ban.reason else "banned"
+        # 5.0 section 2.4: "Banned" is a code of CONNACK alone.
+        violation = Violation(BANNED_REASON, ADMINISTRATIVE_ACTION, detail)
+        networks = BannedNetworks([network_of(ban.value)] if ban.kind is Kind.ADDRESS else [])
+        for connection, channel in list(self._event_loop.channels.items()):
+            if connection.is_open and _is_about(ban, networks, connection):
+                self._event_loop.violate(channel, violation)
+                ended += 1
+        logger.warning("%s %r %s: %d connections ended", ban.kind, ban.value, detail, ended)
+        return ended
+
+    def _apply(self) -> None:
+        of_kind: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+        for kind, value in self._bans:
+            of_kind[kind].add(value)
+        asked = self._event_loop.broker.bans
+        asked.client_ids, asked.users = of_kind[Kind.CLIENT], of_kind[Kind.USER]
+        self._addresses.banned = BannedNetworks(
+            [network_of(each) for each in of_kind[Kind.ADDRESS]]
+        )
+
+    # -- on disk
+
+    async def _write(self) -> bool:
+        """Write all bans down; return whether they are on disk."""
+        data = bans_file.text_of(self.listed())
+        self._is_unwritten = False
+        try:
+            await self._loop.run_in_executor(self._thread, bans_file.save, self._path, data)
+        except OSError as error:
+            logger.error("bans hold until the broker ends: %s: %s", self._path, error)
+            self._is_unwritten = True
+            self._retry_at = self._loop.time() + RETRY_SECONDS
+            return False
+        return True
+
+    def _written(self, _: "asyncio.Task[bool]") -> None:
+        self._writing = None
+
+    async def stop(self) -> None:
+        """Write down what is not written yet, and end the thread."""
+        if self._writing is not None:
+            await self._writing
+        if self._is_unwritten:
+            await self._write()
+        self._thread.shutdown()
+
+
+def _is_about(ban: Ban, networks: BannedNetworks, connection: Connection) -> bool:
+    if ban.kind is Kind.ADDRESS:
+        address = address_in(connection.address)
+        return address is not None and address in networks
+    if ban.kind is Kind.USER:
+        return connection.username == ban.value
+    return connection.session is not None and connection.session.client_id == ban.value

@@ -1,0 +1,199 @@
+"""How many connections one address may have, and make in a second: decided at accept.
+
+Nothing is read from a connection that is refused, and the core does not know of it: it costs a
+look into one table. Addresses of IPv6 count by their first 64 bits, because one machine has all of
+these to choose from; link-local ones, which share them, count each for itself.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.configuration import Configuration
+from gateway.core.bans import BANNED_REASON
+from gateway.core.statistics import Statistics
+from gateway.core.token_bucket import TokenBucket
+from gateway.server.listeners.banned_networks import Address, BannedNetworks, Network
+
+ENTRIES_MAX: int = 16_384
+"""Addresses without an open connection that are remembered, 5 MB. Beyond it the one is forgotten
+that has made no connection for the longest time: it may make its burst again."""
+
+BURST_SECONDS: Final = 10.0
+"""What an address may bring together after a pause, in seconds of its rate: machines behind one
+address come back together after an outage."""
+
+SECONDS_BETWEEN_LINES: Final = 60.0
+"""Between two lines in the log about one address."""
+
+LOOKED_AT: Final = 8
+"""Entries looked at for one that can be forgotten, at each new address."""
+
+CONNECTIONS_REFUSED: Final = "max_connections_per_address"
+RATE_REFUSED: Final = "max_connection_rate_per_address"
+LISTENER_RATE_REFUSED: Final = "max_connection_rate"
+"""How what is refused is counted in the status's `errors`: the names of the keys."""
+
+LOOPBACK: Final[tuple[Network, ...]] = (
+    ipaddress.ip_network("127.0.0.0/8"),
+    ipaddress.ip_network("::1/128"),
+)
+"""Programs on this machine are the bridge, and whatever the operator runs: never counted."""
+
+_HOST_BITS: Final = 64
+
+
+@dataclass(frozen=True)
+class AddressSettings:
+    """What holds for each address. 0: no limit."""
+
+    connections_max: int
+    """Open at a time."""
+    rate: int
+    """New ones a second."""
+    exempt: tuple[Network, ...] = ()
+    """Networks to which none of it applies, beside loopback."""
+
+
+class Entry:
+    """What is known of one address."""
+
+    def __init__(self, bucket: TokenBucket) -> None:
+        self.open_count = 0
+        self.bucket = bucket
+        self.next_line_at = 0.0
+        self.refused_count = 0
+        """Since the last line in the log."""
+
+
+class AddressLimits:
+    """Counts connections by address."""
+
+    def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
+        self._statistics = statistics
+        self._settings = settings
+        self._entries: dict[str, Entry] = {}
+        """Those that made a connection last stand last."""
+        self.exempt = LOOPBACK + settings.exempt
+        self.banned = BannedNetworks([])
+        """No exemption counts for these: an operator named them, or knows what flaps."""
+        self._next_banned_line_at = 0.0
+
+    def replace_settings(self, settings: AddressSettings, now: float) -> None:
+        """Let other limits hold for connections that are made from now on."""
+        if settings == self._settings:
+            return
+        self._settings = settings
+        self.exempt = LOOPBACK + settings.exempt
+        for entry in self._entries.values():
+            entry.bucket = self._new_bucket(now)
+
+    def is_exempt(self, address: Address) -> bool:
+        """Return whether an address is this machine's, or one that the operator named."""
+        return any(address in network for network in self.exempt)
+
+    def enter(self, address: Address | None, now: float) -> tuple[str, str]:
+        """Count one more connection of an address; None: it has none that could be counted.
+
+        Returns:
+            The name of the limit that it exceeds, or nothing; then, where it counts, what `leave`
+            wants to have when it is gone.
+        """
+        settings = self._settings
+        if address is not None and self.banned and address in self.banned:
+            return self._banned(address, now), ""
+        if address is None or self.is_exempt(address):
+            return "", ""
+        if not settings.connections_max and not settings.rate:
+            return "", ""
+        key = key_of(address)
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            entry = Entry(self._new_bucket(now))
+            self._make_room()
+        self._entries[key] = entry
+        if settings.connections_max and entry.open_count >= settings.connections_max:
+            return self._refused(entry, key, CONNECTIONS_REFUSED, now), ""
+        if settings.rate and not entry.bucket.take(now):
+            return self._refused(entry, key, RATE_REFUSED, now), ""
+        entry.open_count += 1
+        return "", key
+
+    def leave(self, key: str, now: float) -> None:
+        """Count that a connection is gone, which `enter` counted under this key."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return
+        entry.open_count -= 1
+        if not entry.open_count and entry.bucket.is_full(now):
+            del self._entries[key]
+
+    def _refused(self, entry: Entry, key: str, reason: str, now: float) -> str:
+        entry.refused_count += 1
+        if now >= entry.next_line_at:
+            self._statistics.note(
+                f"{entry.refused_count} connections from {key} refused: {reason} reached"
+            )
+            entry.refused_count = 0
+            entry.next_line_at = now + SECONDS_BETWEEN_LINES
+        return reason
+
+    def _banned(self, address: Address, now: float) -> str:
+        if now >= self._next_banned_line_at:
+            self._statistics.note(f"connections of banned addresses are refused, {address} last")
+            self._next_banned_line_at = now + SECONDS_BETWEEN_LINES
+        return BANNED_REASON
+
+    def _new_bucket(self, now: float) -> TokenBucket:
+        rate = float(max(1, self._settings.rate))
+        return TokenBucket(rate, rate * BURST_SECONDS, now)
+
+    def _make_room(self) -> None:
+        """Forget addresses without a connection. Those with one are as many as there are
+        connections."""
+        for key in list(_first(self._entries, LOOKED_AT)):
+            if len(self._entries) < ENTRIES_MAX:
+                return
+            entry = self._entries.pop(key)
+            if entry.open_count:
+                self._entries[key] = entry
+
+
+def address_settings_of(configuration: Configuration) -> AddressSettings:
+    """Return what one address may have, from `[quotas]`: by default half of all connections."""
+    quotas = configuration.quotas
+    half = max(1, configuration.mqtt.max_connections // 2)
+    return AddressSettings(
+        connections_max=quotas.max_connections_per_address or half,
+        rate=quotas.max_connection_rate_per_address,
+        exempt=tuple(ipaddress.ip_network(each) for each in quotas.exempt_addresses),
+    )
+
+
+def _first(entries: dict[str, Entry], count: int) -> list[str]:
+    return [key for key, _ in zip(entries, range(count), strict=False)]
+
+
+def address_in(text: str) -> Address | None:
+    """Return the address in `HOST:PORT` or `[HOST]:PORT`; None: there is none, as with a path."""
+    host = text.rpartition(":")[0].strip("[]")
+    return address_of(host)
+
+
+def address_of(host: str) -> Address | None:
+    """Return an address; one of IPv4 also where the kernel shows it as one of IPv6."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def key_of(address: Address) -> str:
+    """Return what an address counts as: itself, or its first 64 bits."""
+    if isinstance(address, ipaddress.IPv4Address) or address.is_link_local:
+        return str(address)
+    network = int(address) >> _HOST_BITS << _HOST_BITS
+    return f"{ipaddress.IPv6Address(network)}/{_HOST_BITS}"

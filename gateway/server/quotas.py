@@ -1,0 +1,103 @@
+"""What `[quotas]` and `[[user_quotas]]` mean for the core."""
+
+import re
+from dataclasses import replace
+
+from gateway.configuration import Configuration
+from gateway.configuration.quotas import UserQuota
+from gateway.core.limits import HELD_BYTES_MAX
+from gateway.core.quota import (
+    ANONYMOUS,
+    LOCAL,
+    LOCAL_PROGRAMS,
+    NO_LIMIT,
+    NO_USER,
+    USER,
+    Quota,
+    Quotas,
+)
+from gateway.space.inventory import disk_of
+
+DISK_SHARE = 8
+"""An eighth of the disk for what waits in sessions without a user, where nothing is configured."""
+
+
+class ConfiguredQuotas(Quotas):
+    """The quota of each user: of the first table whose pattern matches the name."""
+
+    def __init__(self, anonymous: Quota, tables: tuple[UserQuota, ...]) -> None:
+        super().__init__()
+        self._anonymous = anonymous
+        self._tables = [(pattern_of(table.user), table) for table in tables]
+
+    def quota_of(self, username: str) -> Quota:
+        """Return what a user may have, or those without one."""
+        if username == NO_USER:
+            return self._anonymous
+        if username == LOCAL_PROGRAMS:
+            return Quota(LOCAL)
+        for pattern, table in self._tables:
+            if pattern.fullmatch(username) is not None:
+                return quota_in(table)
+        return Quota(USER)
+
+
+def quotas_of(configuration: Configuration) -> ConfiguredQuotas:
+    """Return all quotas. Where no user is proven, all clients are alike and nothing is reserved."""
+    has_users = configuration.access.password_file is not None or any(
+        listener.proves_users for listener in configuration.listeners
+    )
+    anonymous = _anonymous_of(configuration) if has_users else Quota(ANONYMOUS)
+    expiry_seconds = configuration.quotas.anonymous_session_expiry
+    anonymous.session_expiry_seconds = expiry_seconds
+    return ConfiguredQuotas(anonymous, configuration.user_quotas)
+
+
+def quotas_at_reload(started: Configuration, configuration: Configuration) -> ConfiguredQuotas:
+    """Return all quotas of a configuration that was read again.
+
+    Whether there are users is decided by the one that the broker was `started` with.
+    """
+    return quotas_of(replace(configuration, access=started.access, listeners=started.listeners))
+
+
+def _anonymous_of(configuration: Configuration) -> Quota:
+    mqtt, quotas = configuration.mqtt, configuration.quotas
+    quota = Quota(ANONYMOUS)
+    share = quotas.anonymous_share
+    quota.connections = max(1, mqtt.max_connections * share // 100)
+    quota.sessions = max(1, mqtt.max_sessions * share // 100)
+    quota.subscription_bytes = mqtt.max_subscription_bytes * share // 100
+    quota.retained = mqtt.max_retained * share // 100
+    quota.retained_bytes = mqtt.max_retained_bytes * share // 100
+    quota.held_bytes = HELD_BYTES_MAX * share // 100
+    queued_bytes = quotas.anonymous_queued_bytes
+    if queued_bytes is None:
+        queued_bytes = disk_of(configuration.gateway.data_dir).total_bytes // DISK_SHARE
+    quota.queued_bytes = queued_bytes
+    return quota
+
+
+def quota_in(table: UserQuota) -> Quota:
+    """Return what a table allows each user that it is about."""
+    quota = Quota(USER)
+    quota.connections = _or_unlimited(table.connections)
+    quota.sessions = _or_unlimited(table.sessions)
+    quota.session_expiry_seconds = table.session_expiry
+    quota.subscriptions = _or_unlimited(table.subscriptions)
+    quota.retained = _or_unlimited(table.retained)
+    quota.retained_bytes = _or_unlimited(table.retained_bytes)
+    quota.queued_bytes = _or_unlimited(table.queued_bytes)
+    quota.held_bytes = _or_unlimited(table.awaiting_rel_bytes)
+    quota.packet_rate = table.packet_rate or 0
+    quota.byte_rate = table.byte_rate or 0
+    return quota
+
+
+def _or_unlimited(limit: int | None) -> int:
+    return NO_LIMIT if limit is None else limit
+
+
+def pattern_of(names: str) -> re.Pattern[str]:
+    """Return a pattern for names in which `*` stands for any characters."""
+    return re.compile(".*".join(re.escape(part) for part in names.split("*")), re.DOTALL)

@@ -1,0 +1,71 @@
+"""A browser at a page with users, as far as logging in goes."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from api.roles import Role
+from tests.api.conftest import DEADLINE_SECONDS, serving
+from tests.api.contract_broker import ContractBroker
+
+PASSWORD = "secret"  # noqa: S105
+ROLES = {"anna": Role.VIEWER, "ben": Role.OPERATOR, "carl": Role.ADMINISTRATOR}
+USERS = {name: (PASSWORD, f"version of {name}") for name in (*ROLES, "sensor")}
+"""`sensor` is a user of the broker without a role on the page."""
+
+
+@asynccontextmanager
+async def page_with_users(
+    broker: ContractBroker, status_socket: Path, **settings: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A browser that is not logged in, at a page with users."""
+    broker.users = dict(USERS)
+    settings = {"roles": ROLES} | settings
+    async with (
+        serving(status_socket, **settings) as url,
+        httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as browser,
+    ):
+        yield browser
+
+
+def origin_of(browser: httpx.AsyncClient) -> str:
+    return str(browser.base_url).rstrip("/")
+
+
+def token_in(html: str) -> str:
+    """What the page's first form has to bring back."""
+    found = re.search(r'name="token" value="([^"]+)"', html)
+    assert found is not None, html
+    return found[1]
+
+
+async def log_in(
+    browser: httpx.AsyncClient,
+    username: str = "anna",
+    password: str = PASSWORD,
+    *,
+    onward: str = "/",
+    origin: str | None = None,
+) -> httpx.Response:
+    """Fill in the form; what the page answers, without following it."""
+    form = await browser.get("/login", params={"next": onward})
+    assert form.status_code == 200
+    return await browser.post(
+        "/login",
+        data={
+            "username": username,
+            "password": password,
+            "token": token_in(form.text),
+            "next": onward,
+        },
+        headers={"Origin": origin or origin_of(browser)},
+    )
+
+
+async def is_in(browser: httpx.AsyncClient) -> bool:
+    """Whether the page shows itself."""
+    return (await browser.get("/")).status_code == 200

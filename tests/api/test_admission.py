@@ -1,0 +1,177 @@
+"""Every route declares who may have it, and nobody else gets it."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+
+from api import limits
+from api.admission import COOKIE, Admission
+from api.main import create_app
+from api.roles import Role
+from api.settings import ApiSettings
+from api.tokens import HEADER, new_token
+from tests.api.contract_broker import ContractBroker
+from tests.api.logging_in import ROLES, is_in, log_in, page_with_users
+
+FOR_EVERYONE = {
+    "GET /healthz",
+    "GET /readyz",
+    "GET /assets/{name}",
+    "GET /login",
+    "POST /login",
+    "POST /logout",
+}
+# What stands for the parameters of a path, and queries that a route needs.
+ADDRESSES = {
+    "/assets/{name}": "/assets/page.css",
+    "/api/v1/sessions/{client_id:client_id}": "/api/v1/sessions/phone",
+    "/api/v1/session": "/api/v1/session?client_id=phone",
+    "/session": "/session?client_id=phone",
+}
+
+
+def api_routes(routes: Sequence[Any]) -> Iterator[APIRoute]:
+    """All routes, those of included routers too. One of another kind has no dependencies."""
+    for route in routes:
+        if isinstance(route, APIRoute):
+            yield route
+        else:
+            yield from api_routes(route.original_router.routes)
+
+
+def routes() -> dict[str, Role | None]:
+    """The least role of each route, which has to declare exactly one."""
+    app = create_app(ApiSettings(status_socket=Path("x")))
+    found: dict[str, Role | None] = {}
+    for route in api_routes(app.routes):
+        admissions = [
+            each.call for each in route.dependant.dependencies if isinstance(each.call, Admission)
+        ]
+        (admission,) = admissions
+        for method in route.methods or ():
+            found[f"{method} {route.path}"] = admission.least
+    return found
+
+
+def test_what_is_for_everyone_is_listed_here() -> None:
+    assert {name for name, least in routes().items() if least is None} == FOR_EVERYONE
+    assert len(routes()) > 15
+
+
+async def asked(browser: httpx.AsyncClient, route: str) -> httpx.Response:
+    method, _, path = route.partition(" ")
+    return await browser.request(method, ADDRESSES.get(path, path))
+
+
+async def test_without_a_login_every_other_route_answers_with_the_way_to_it(
+    broker: ContractBroker, status_socket: Path
+) -> None:
+    async with page_with_users(broker, status_socket) as browser:
+        browser.cookies.set(COOKIE, "x" * 43)
+        for route, least in routes().items():
+            answer = await asked(browser, route)
+            if least is None:
+                assert answer.status_code in (200, 303, 403), route
+            elif "/api/" in route or "/openapi.json" in route:
+                assert answer.status_code == 401, route
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+                assert answer.headers["content-type"] == "application/problem+json"
+            else:
+                assert answer.status_code == 303, route
+                assert answer.headers["location"].startswith("/login"), route
+        assert {request["command"] for request in broker.requests} <= {"status", "reports"}
+        assert (await browser.get("/readyz")).status_code == 200
+
+
+@pytest.mark.parametrize("username", list(ROLES))
+async def test_each_role_has_the_routes_of_its_own_and_of_those_before(
+    broker: ContractBroker, status_socket: Path, username: str
+) -> None:
+    async with page_with_users(broker, status_socket) as browser:
+        assert (await log_in(browser, username)).status_code == 303
+        for route, least in routes().items():
+            if least is not None:
+                answer = await asked(browser, route)
+                is_allowed = ROLES[username] >= least
+                assert (answer.status_code in (200, 404)) is is_allowed, route
+                assert (answer.status_code == 403) is not is_allowed, route
+
+
+async def test_a_role_that_is_not_enough_is_refused(
+    broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No route wants more than a viewer today.
+    from api.admission import VIEWERS  # noqa: PLC0415
+
+    monkeypatch.setattr(VIEWERS, "least", Role.OPERATOR)
+    async with page_with_users(broker, status_socket) as browser:
+        await log_in(browser, "anna")
+        answer = await browser.get("/api/v1/status")
+        assert answer.status_code == 403
+        assert "anna is viewer; this is for operators" in answer.json()["detail"]
+        await log_in(browser, "ben")
+        assert (await browser.get("/api/v1/status")).status_code == 200
+
+
+async def test_a_program_shows_a_token_and_a_wrong_one_is_not_made_good_by_a_cookie(
+    broker: ContractBroker,
+    status_socket: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    text, token = new_token("dashboard", Role.VIEWER, "2026-11-24")
+    (tmp_path / "tokens").write_text(f"{HEADER}\n{token.line}\n")
+    caplog.set_level(logging.DEBUG, "api")
+    async with page_with_users(broker, status_socket, tokens_file=tmp_path / "tokens") as program:
+        for scheme in ("Bearer", "bearer", "BEARER"):
+            shown = {"Authorization": f"{scheme} {text}"}
+            assert (await program.get("/api/v1/status", headers=shown)).status_code == 200
+        await log_in(program)
+        assert await is_in(program)
+        for wrong in (f"Bearer {text}x", "Bearer", f"Basic {text}", text, "Bearer " + "x" * 5_000):
+            answer = await program.get("/api/v1/status", headers={"Authorization": wrong})
+            assert answer.status_code == 401, wrong[:20]
+            page = await program.get("/", headers={"Authorization": wrong})
+            assert page.status_code == 401
+        (tmp_path / "tokens").write_text(f"{HEADER}\n")
+        async with asyncio.timeout(10):
+            while (await program.get("/api/v1/status", headers=shown)).status_code != 401:
+                pass
+    assert text not in caplog.text
+    assert sum("a token from 127.0.0.1 is none" in each for each in caplog.messages) == 1
+
+
+async def test_a_login_ends_with_the_password_within_seconds(
+    broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LOGIN_CONFIRMED_SECONDS", 0.0)
+    async with page_with_users(broker, status_socket) as browser:
+        await log_in(browser)
+        assert await is_in(browser)
+        broker.users["ben"] = ("another", "version 2 of ben")
+        assert await is_in(browser), "another user's password"
+        broker.users["anna"] = ("another", "version 2 of anna")
+        assert not await is_in(browser)
+        broker.users["anna"] = ("secret", "version of anna")
+        assert not await is_in(browser), "what has ended does not come back"
+        await log_in(browser)
+        del broker.users["anna"]
+        assert (await browser.get("/api/v1/status")).status_code == 401
+
+
+async def test_who_is_logged_in_sees_that_the_gateway_is_down(
+    broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LOGIN_CONFIRMED_SECONDS", 0.0)
+    async with page_with_users(broker, status_socket) as browser:
+        await log_in(browser)
+        await broker.stop()
+        answer = await browser.get("/")
+        assert answer.status_code == 503
+        assert "The gateway is down" in answer.text

@@ -1,0 +1,78 @@
+"""`oncegate api-token`: the file that it writes is the one that the page reads."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from api.roles import Role
+from api.tokens import Tokens
+from gateway.cli.main import run
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tokens"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert run(["api-token", *words]) == code
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+def test_a_token_is_shown_once_and_counts_until_it_is_removed(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = printed(capsys, "add", "dashboard", "--file", str(path))
+    token = said.splitlines()[-1]
+    assert token.startswith("ogt_")
+    assert "chgrp oncegate-api" in said
+    assert token not in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    found = Tokens(path).find(token, 0.0)
+    assert found is not None
+    assert (found.name, found.role) == ("dashboard", Role.VIEWER)
+    said = printed(capsys, "add", "backup", "--role", "operator", "--file", str(path))
+    assert "chgrp" not in said
+    listed = json.loads(printed(capsys, "list", "--json", "--file", str(path)))
+    assert [(each["name"], each["role"]) for each in listed["tokens"]] == [
+        ("dashboard", "viewer"),
+        ("backup", "operator"),
+    ]
+    assert token not in printed(capsys, "list", "--file", str(path))
+    assert "removed: dashboard" in printed(capsys, "remove", "dashboard", "--file", str(path))
+    assert Tokens(path).find(token, 0.0) is None
+
+
+def test_mistakes_are_a_line_and_change_nothing(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(path.parent)
+    assert "name it with --file" in printed(capsys, "add", "a", code=2)
+    assert "cannot be read" in printed(capsys, "list", "--file", str(path), code=1)
+    printed(capsys, "add", "a", "--file", str(path))
+    before = path.read_bytes()
+    assert "there is a token 'a' already" in printed(
+        capsys, "add", "a", "--file", str(path), code=1
+    )
+    assert "cannot be a token's name" in printed(capsys, "add", "a b", "--file", str(path), code=1)
+    assert "there is no token 'b'" in printed(capsys, "remove", "b", "--file", str(path), code=1)
+    assert path.read_bytes() == before
+    path.write_text("oops\n")
+    assert "line 1" in printed(capsys, "add", "b", "--file", str(path), code=1)
+    assert path.read_text() == "oops\n"
+
+
+def test_the_configured_file_is_taken(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(path.parent)
+    for name, value in (
+        ("ACCESS_PASSWORD_FILE", "p"),
+        ("API_VIEWERS", '["anna"]'),
+        ("API_TOKENS_FILE", str(path)),
+    ):
+        monkeypatch.setenv(f"ONCEGATE_{name}", value)
+    assert f"in {path}" in printed(capsys, "add", "a")
