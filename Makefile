@@ -11,6 +11,7 @@
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
 #   make kill      kills a broker under load KILLS=2000 times with SIGKILL and counts what is lost
+#   make uplink-kill  kills the uplink and both its brokers KILLS=100 times, cuts the link, counts what is lost
 #   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
@@ -81,7 +82,7 @@ ONE_IN ?= 1
 .PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
-.PHONY: machines packages-machines conformance conformance-write fill fuzz kill powercut simulate
+.PHONY: machines packages-machines conformance conformance-write fill fuzz kill powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
 .PHONY: cloud static bench bench-turns scale hostile
@@ -226,6 +227,9 @@ fill: $(VENV)/.ready-test
 kill: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
 		exec $(BIN)/python -P -m tests.system.kill --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+
+uplink-kill: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.uplink.kill --kills $(if $(filter file,$(origin KILLS)),100,$(KILLS)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
 powercut: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

@@ -17,8 +17,9 @@ from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
-from api.models.reports import KeptReport, Reports, SerialReport, UploadReport
+from api.models.reports import KeptReport, Reports, SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
+from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
 from api.models.values import Reported
 
@@ -33,6 +34,8 @@ class Overview:
     broker: BrokerStatus
     serial: SerialReport
     upload: UploadReport
+    uplink: UplinkReport
+    """Without a time where no uplink has reported: most gateways have none."""
     answered_at: float
 
     def age_seconds(self) -> float:
@@ -89,6 +92,7 @@ class Observer:
             broker=broker,
             serial=_serial_report_of(reports.bridge),
             upload=_upload_report_of(reports.uploader),
+            uplink=_uplink_report_of(reports.uplink),
             answered_at=time.monotonic(),
         )
         return self.last_overview
@@ -149,6 +153,15 @@ def _upload_report_of(kept: KeptReport | None) -> UploadReport:
         return UploadReport(time_ms=None, age_seconds=None, problem=None, status=None)
     status, problem = _understood(kept.status, UploaderStatus, who="uploader")
     return UploadReport(
+        time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
+    )
+
+
+def _uplink_report_of(kept: KeptReport | None) -> UplinkReport:
+    if kept is None:
+        return UplinkReport(time_ms=None, age_seconds=None, problem=None, status=None)
+    status, problem = _understood(kept.status, UplinkStatus, who="uplink")
+    return UplinkReport(
         time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
     )
 

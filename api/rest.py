@@ -15,7 +15,7 @@ from api import limits
 from api.admission import EVERYONE, VIEWERS
 from api.card import CardReader, CardReport
 from api.models.broker import BrokerStatus
-from api.models.reports import SerialReport, UploadReport
+from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.observer import Observer
 from api.problems import described
@@ -147,6 +147,12 @@ async def serial(request: Request) -> SerialReport:
 async def upload(request: Request) -> UploadReport:
     """Return what the uploader reported last, and how long ago."""
     return (await observer_of(request).overview()).upload
+
+
+@rest.get("/uplink", responses=described(502, 503), summary="The uplink to an upstream broker")
+async def uplink(request: Request) -> UplinkReport:
+    """Return what the uplink reported last, and how long ago; nulls where there is none."""
+    return (await observer_of(request).overview()).uplink
 
 
 @rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")

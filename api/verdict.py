@@ -14,7 +14,7 @@ from api import limits
 from api.card import CardFacts, CardReport
 from api.models.bridge import BridgeStatus, Port
 from api.models.broker import BrokerStatus
-from api.models.reports import Report, SerialReport, UploadReport
+from api.models.reports import Report, SerialReport, UplinkReport, UploadReport
 from api.models.uploader import UploaderStatus
 from api.observer import Overview
 from api.wording import bytes_of, counted_of, duration_of, visible_of
@@ -73,6 +73,7 @@ def _notices_of(overview: Overview) -> Iterator[Notice]:
     yield from _notices_of_broker(overview.broker)
     yield from _notices_of_serial(overview.serial, now_ms=overview.broker.time_ms)
     yield from _notices_of_upload(overview.upload, now_ms=overview.broker.time_ms)
+    yield from _notices_of_uplink(overview.uplink)
 
 
 def _notices_of_broker(broker: BrokerStatus) -> Iterator[Notice]:
@@ -193,6 +194,34 @@ def _notices_of_uploader(status: UploaderStatus, *, now_ms: int) -> Iterator[Not
             f"Uploading has failed{since}: {reason}. Nothing is lost: "
             f"{counted_of(status.sealed.count, 'segment')} waiting here, and tried again.",
         )
+
+
+def _notices_of_uplink(report: UplinkReport) -> Iterator[Notice]:
+    if report.problem is None and report.age_seconds is None:
+        return  # there is none, as on most gateways
+    yield from _notices_of_report(
+        report, who="uplink", without_it="so nothing goes upstream", verb="uplink"
+    )
+    if report.status is None or _is_stale(report):
+        return
+    for name, side, way in (
+        ("the upstream broker", report.status.remote, report.status.out),
+        ("this gateway's broker", report.status.local, report.status.into),
+    ):
+        if not side.connected:
+            reason = f": {visible_of(side.fault)}" if side.fault else ""
+            yield Notice(
+                Level.ATTENTION,
+                f"The uplink is not connected to {name} at {visible_of(side.address)}{reason}; "
+                f"{counted_of(way.waiting, 'message')} waiting for it.",
+            )
+        if way.refused or way.too_large:
+            yield Notice(
+                Level.ATTENTION,
+                f"Messages were dropped because {name} does not take them: "
+                f"{way.refused} refused, {way.too_large} too large. The uplink's log has their "
+                "topics.",
+            )
 
 
 def _notices_of_report(report: Report, *, who: str, without_it: str, verb: str) -> Iterator[Notice]:

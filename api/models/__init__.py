@@ -6,5 +6,6 @@ know are ignored, so that a newer broker can talk to an older page; a missing on
 because a page that shows 0 for an unknown number is wrong.
 
 ``values`` has what they are made of, ``broker`` and ``sessions`` are the broker's own answers,
-``bridge`` and ``uploader`` what those processes report, and ``reports`` how the broker keeps that.
+``bridge``, ``uploader`` and ``uplink`` what those processes report, and ``reports`` how the broker
+keeps that.
 """

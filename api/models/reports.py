@@ -1,6 +1,7 @@
 """Reports of other processes as the broker keeps them, and as the page and REST show them."""
 
 from api.models.bridge import BridgeStatus
+from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
 from api.models.values import Milliseconds, Reported, Seconds
 
@@ -16,6 +17,7 @@ class KeptReport(Reported):
 class Reports(Reported):
     bridge: KeptReport | None = None
     uploader: KeptReport | None = None
+    uplink: KeptReport | None = None
 
 
 class Report(Reported):
@@ -30,6 +32,10 @@ class Report(Reported):
 
 class SerialReport(Report):
     status: BridgeStatus | None
+
+
+class UplinkReport(Report):
+    status: UplinkStatus | None
 
 
 class UploadReport(Report):

@@ -16,10 +16,10 @@ from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
-from firmware_bridge.outbox.session_name import this_machine
 from firmware_bridge.outbox.store import OutboxFull, OutboxStore
 from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
+from gateway.connecting.session_name import this_machine
 from gateway.files.lock import LockTaken, ProcessLock
 
 logger = logging.getLogger(__name__)

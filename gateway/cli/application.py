@@ -23,6 +23,7 @@ from gateway.cli import (
     tls,
     up,
     update,
+    uplink,
     upload,
 )
 from gateway.cli.failures import (
@@ -52,6 +53,7 @@ application = typer.Typer(
 application.command("up")(up.up)
 application.command("broker")(broker.broker)
 application.command("bridge")(bridge.bridge)
+application.command("uplink")(uplink.uplink)
 application.command("api")(api.api)
 application.command("upload")(upload.upload)
 application.command("simulate-board")(simulate_board.simulate_board)

@@ -73,11 +73,13 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli.bridge import bridge_settings_of
+    from gateway.cli.uplink import mistakes_in_files_of
 
     try:
         bridge_settings_of(configuration)
     except CommandFailed as error:
         yield from error.lines
+    yield from mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:
             PasswordFile.load(configuration.access.password_file)

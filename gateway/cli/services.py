@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from api.settings import ApiSettings
     from gateway.configuration import Configuration
     from gateway.session_log.settings import SessionLogSettings
+    from gateway.uplink.settings import UplinkSettings
 
-SERVICES = frozenset({"broker", "bridge", "api", "upload"})
+SERVICES = frozenset({"broker", "bridge", "api", "upload", "uplink"})
 """The verbs that return one, ready to run."""
 
 
@@ -81,6 +82,30 @@ class PreparedBridge(Prepared):
             quiet=self.quiet,
             data_dir=self.settings.data_dir,
             refusals=(OutboxError,),
+        )
+        return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedUplink(Prepared):
+    """The bridge to an upstream broker."""
+
+    settings: "UplinkSettings"
+
+    def run(self) -> int:
+        from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.service import Service
+        from gateway.uplink.main import serve
+        from gateway.uplink.recovery import UplinkError
+
+        service = Service()
+        serve_until_stopped(
+            "uplink",
+            lambda stop: serve(self.settings, stop, lambda: report_ready(service), service.alive),
+            verbose=self.verbose,
+            quiet=self.quiet,
+            data_dir=self.settings.data_dir,
+            refusals=(UplinkError,),
         )
         return 0
 

@@ -26,7 +26,7 @@ from gateway.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gateway.cli.supervisor import Supervisor
+    from gateway.cli.supervisor import Child, Supervisor
     from gateway.configuration import Configuration
 
 API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
@@ -131,22 +131,15 @@ async def _run(
     *,
     as_services: bool,
 ) -> int:
-    from gateway.cli.supervisor import Child, ChildEnded, Supervisor
+    from gateway.cli.supervisor import ChildEnded, Supervisor
 
     stop = asyncio.Event()
     supervisor = Supervisor(environment, _say)
     _listen_to_signals(stop, supervisor)
-    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
-    oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
     exit_code = EXIT_OK
     try:
-        await supervisor.start(Child("broker", [*oncegate, "broker", *options], reports_ready=True))
-        await supervisor.start(Child("upload", [*oncegate, "upload", *options]))
-        await supervisor.start(Child("api", [*oncegate, "api", *options], reports_ready=True))
-        if not configuration.serial and not as_services:
-            link = str(_board_link(configuration))
-            await supervisor.start(Child("board", [*oncegate, "simulate-board", link, *options]))
-        await supervisor.start(Child("bridge", [*oncegate, "bridge", *options]))
+        for child in _children_of(configuration, options, as_services=as_services):
+            await supervisor.start(child)
         if not stop.is_set():
             if as_services:
                 _say_what_is_reached(configuration)
@@ -160,11 +153,33 @@ async def _run(
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
     # Readings stop first, so that the broker has all last messages; the uploader goes last, so
     # that the broker's own last words are in a segment.
-    for name in ("bridge", "board", "api", "broker", "upload"):
+    for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
         await supervisor.stop(name)
     if exit_code == EXIT_OK:
         _say("stopped; the next start goes on from here")
     return exit_code
+
+
+def _children_of(
+    configuration: "Configuration", options: Sequence[str], *, as_services: bool
+) -> "list[Child]":
+    """Return what runs, in the order of its start."""
+    from gateway.cli.supervisor import Child
+
+    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
+    oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
+    children = [
+        Child("broker", [*oncegate, "broker", *options], reports_ready=True),
+        Child("upload", [*oncegate, "upload", *options]),
+        Child("api", [*oncegate, "api", *options], reports_ready=True),
+    ]
+    if not configuration.serial and not as_services:
+        link = str(_board_link(configuration))
+        children.append(Child("board", [*oncegate, "simulate-board", link, *options]))
+    children.append(Child("bridge", [*oncegate, "bridge", *options]))
+    if configuration.uplink.address is not None:
+        children.append(Child("uplink", [*oncegate, "uplink", *options]))
+    return children
 
 
 def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:

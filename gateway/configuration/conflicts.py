@@ -10,7 +10,11 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from gateway.configuration.listener import Listener
-from gateway.configuration.whole import BRIDGE_PROTOCOL_VERSION, Configuration
+from gateway.configuration.whole import (
+    BRIDGE_PROTOCOL_VERSION,
+    UPLINK_PROTOCOL_VERSION,
+    Configuration,
+)
 
 _EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
 """Of a bind address that is all addresses of this machine: the version of IP."""
@@ -30,6 +34,13 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
         yield from _listener_for_the_bridge(configuration)
     if not {"mqtt", "bridge"} & {*wrong} and configuration.bridge.broker is None:
         yield from _limits_for_the_bridge(configuration)
+    uplink = configuration.uplink
+    if (
+        not {"listeners", "mqtt", "uplink"} & {*wrong}
+        and uplink.address
+        and not uplink.local_broker
+    ):
+        yield from _broker_for_the_uplink(configuration)
     asks = not all(each.anonymous or each.demands_users for each in configuration.listeners)
     if "access" not in wrong and not configuration.access.sources and asks:
         yield "[access] password_file where a listener has anonymous = false"
@@ -131,3 +142,16 @@ def _limits_for_the_bridge(configuration: Configuration) -> Iterator[str]:
         yield "[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker"
     if BRIDGE_PROTOCOL_VERSION not in mqtt.protocol_versions:
         yield "4 in [mqtt] protocol_versions for the bridge, or [bridge] broker"
+
+
+def _broker_for_the_uplink(configuration: Configuration) -> Iterator[str]:
+    mqtt, qos = configuration.mqtt, max(each.qos for each in configuration.uplink.topics)
+    if not any(each.is_plain for each in configuration.listeners):
+        yield (
+            'a listener with protocol = "mqtt" and without proxy_protocol or tls for the uplink, '
+            "on loopback perhaps, or [uplink] local_broker"
+        )
+    if UPLINK_PROTOCOL_VERSION not in mqtt.protocol_versions:
+        yield "5 in [mqtt] protocol_versions for the uplink"
+    if mqtt.maximum_qos < qos:
+        yield f"[mqtt] maximum_qos = {qos} for the uplink, or a lower qos in [[uplink.topics]]"

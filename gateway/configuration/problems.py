@@ -34,7 +34,9 @@ _TABLES: dict[str, type[Section]] = {
     "user_quotas": UserQuota,
     "serial": Serial,
 }
-_SECRET_KEYS = frozenset({"username", "password_file", "target"})
+_SECRET_KEYS = frozenset(
+    {"username", "password_file", "local_username", "local_password_file", "target"}
+)
 _ALLOWED = {
     "bool_type": "true or false",
     "string_type": "a text in quotes",

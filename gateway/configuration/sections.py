@@ -25,6 +25,7 @@ from gateway.keys.section import Section
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 YEAR_SECONDS = 365 * 86400.0
+GATEWAY_ID = r"[a-z0-9-]{1,64}"
 CONTROL_SOCKET, STATUS_SOCKET = "control.sock", "status.sock"
 
 SOURCES = ("jwt", "password_file", "mysql")
@@ -39,7 +40,7 @@ Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters
 class Gateway(Section):
     """Who this gateway is and where it keeps what must survive."""
 
-    id: Annotated[str, Text(r"[a-z0-9-]{1,64}", "1 to 64 of a-z, 0-9 and -")] | None = None
+    id: Annotated[str, Text(GATEWAY_ID, "1 to 64 of a-z, 0-9 and -")] | None = None
     data_dir: Annotated[Path, FilePath()] = Path("./var")
     control_dir: Annotated[Path, SocketDirectory()] | None = None
     control_group: Annotated[str, GROUP] | None = None

@@ -20,10 +20,13 @@ from gateway.configuration.sections import (
     Upload,
 )
 from gateway.configuration.serial_port import Serial
+from gateway.configuration.uplink import Uplink
 from gateway.keys.quantities import Items
 from gateway.keys.section import Section
 
 BRIDGE_PROTOCOL_VERSION = 4
+UPLINK_PROTOCOL_VERSION = 5
+UPLINK_WINDOW, UPLINK_WINDOW_MQTT_3 = 100, 19
 BRIDGE_WINDOW = 100
 """Enough for 100 readings in each round trip and commit."""
 
@@ -47,6 +50,7 @@ class Configuration(Section):
     upload: Upload = field(default_factory=Upload)
     bridge: Bridge = field(default_factory=Bridge)
     serial: Annotated[tuple[Serial, ...], Items()] = ()
+    uplink: Uplink = field(default_factory=Uplink)
     api: Api = field(default_factory=Api)
 
     @property
@@ -61,6 +65,21 @@ class Configuration(Section):
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
         return next(each for each in self.listeners if each.is_plain).address
+
+    @property
+    def uplink_local_address(self) -> tuple[str, int]:
+        """Host and port at which the uplink finds this gateway's broker, as the bridge does."""
+        if self.uplink.local_broker is not None:
+            return host_and_port_of(self.uplink.local_broker)
+        return next(each for each in self.listeners if each.is_plain).address
+
+    @property
+    def uplink_window(self) -> int:
+        """Publications that the uplink has under way: `[uplink] window`, else 100, or with MQTT
+        3.1.1, where a broker cannot name its limit, one less than Mosquitto's 20."""
+        if self.uplink.window is not None:
+            return self.uplink.window
+        return UPLINK_WINDOW if self.uplink.protocol == 5 else UPLINK_WINDOW_MQTT_3
 
     @property
     def bridge_window(self) -> int:

@@ -24,7 +24,7 @@ OURS = frozenset(
     {"journal", "log", "damaged", "uploaded", "decoy-key"}
     | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
 )
-PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.")
+PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
 """What stands in a data directory under these names is ours; a person may keep other things there,
 and their modes are not ours to change."""
 

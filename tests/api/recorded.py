@@ -147,6 +147,22 @@ def uploader_status() -> Json:
     }
 
 
+def uplink_status() -> Json:
+    counters = (
+        *("forwarded", "forwarded_qos0", "dropped_qos0", "expired", "refused", "too_large"),
+        *("looped", "unrouted", "republished", "unexpected_answers"),
+    )
+    way = {"waiting": 3, "in_flight": 1, "bytes": 512, "bytes_max": 268_435_456}
+    side = {"connected": True, "connections": 2, "fault": None, "repeats": 4}
+    return {
+        "local": side | {"address": "127.0.0.1:1883", "session": "oncegate-uplink-01234567"},
+        "remote": side | {"address": "up.example:8883", "session": "oncegate-gw-1-89abcdef"},
+        "out": way | dict.fromkeys(counters, 0) | {"forwarded": 20_812},
+        "in": way | dict.fromkeys(counters, 0) | {"forwarded": 17},
+        "disk_full": False,
+    }
+
+
 def reports() -> Json:
     return {
         "bridge": {"time_ms": NOW_MS - 600, "age_seconds": 0.6, "status": bridge_status()},

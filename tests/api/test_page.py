@@ -247,3 +247,28 @@ async def test_a_next_page_that_no_address_can_name_is_explained(
     page = await read(client)
     assert "oncegate ctl sessions" in page.words
     assert not any("after=" in (found.get("href") or "") for _, found in page.elements)
+
+
+async def test_without_an_uplink_none_is_shown(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    assert "uplink" not in (await read(client)).words.lower()
+
+
+async def test_an_uplink_is_shown_where_there_is_one(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    kept = {"time_ms": recorded.NOW_MS - 600, "age_seconds": 0.6}
+    broker.reports["uplink"] = kept | {"status": recorded.uplink_status()}
+    words = (await read(client)).words
+    assert re.search(r"The uplink reported 0\.[6-9] s ago", words)
+    for shown in ("Upstream brokerup.example:8883", "Sent there20,812", "Fetched from there17"):
+        assert shown in words, words
+
+
+async def test_an_uplinks_report_that_cannot_be_read_is_shown_as_such(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    kept = {"time_ms": recorded.NOW_MS - 600, "age_seconds": 0.6}
+    broker.reports["uplink"] = kept | {"status": {"remote": HOSTILE}}
+    assert "The uplink's report cannot be read" in (await read(client)).words

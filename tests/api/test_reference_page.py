@@ -15,6 +15,7 @@ PATHS = {
     "/api/v1/session",
     "/api/v1/sessions/{client_id}",
     "/api/v1/serial",
+    "/api/v1/uplink",
     "/api/v1/upload",
     "/healthz",
     "/readyz",

@@ -64,6 +64,24 @@ async def test_the_upload_report_is_the_uploaders_own_words(
     assert told["status"] == recorded.uploader_status()
 
 
+async def test_the_uplinks_report_is_its_own_words_where_there_is_one(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    broker.reports["uplink"] = {
+        "time_ms": recorded.NOW_MS - 600,
+        "age_seconds": 0.6,
+        "status": recorded.uplink_status(),
+    }
+    told = (await client.get("/api/v1/uplink")).json()
+    assert told["status"] == recorded.uplink_status()
+
+
+async def test_without_an_uplink_its_report_is_null(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    assert (await client.get("/api/v1/uplink")).json()["status"] is None
+
+
 async def test_a_bridge_that_never_reported_is_null_and_not_an_error(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
-from api.models.reports import SerialReport, UploadReport
+from api.models.reports import SerialReport, UplinkReport, UploadReport
+from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
 from api.observer import Overview
 from api.verdict import Level, verdict_of
@@ -22,6 +23,7 @@ class Gateway:
         self.bridge: dict[str, Any] | None = recorded.bridge_status()
         self.bridge_age_seconds: float | None = 0.6
         self.uploader: dict[str, Any] | None = recorded.uploader_status()
+        self.uplink: dict[str, Any] | None = None
 
     def sentences(self) -> list[tuple[Level, str]]:
         verdict = verdict_of(self.overview())
@@ -44,6 +46,12 @@ class Gateway:
                 age_seconds=0.9 if self.uploader else None,
                 problem=None,
                 status=self.uploader and UploaderStatus.model_validate(self.uploader),  # type: ignore[arg-type]
+            ),
+            uplink=UplinkReport(
+                time_ms=recorded.NOW_MS,
+                age_seconds=0.9 if self.uplink else None,
+                problem=None,
+                status=self.uplink and UplinkStatus.model_validate(self.uplink),  # type: ignore[arg-type]
             ),
             answered_at=time.monotonic(),
         )
@@ -140,6 +148,23 @@ def test_what_needs_a_look_is_counted_and_comes_first(gateway: Gateway) -> None:
         Level.ATTENTION,
         Level.INFORMATION,
     ]
+
+
+def test_an_uplink_that_works_needs_no_look(gateway: Gateway) -> None:
+    gateway.uplink = recorded.uplink_status()
+    assert gateway.sentences() == []
+
+
+def test_an_uplink_without_its_broker_says_what_waits_and_why(gateway: Gateway) -> None:
+    gateway.uplink = recorded.uplink_status()
+    gateway.uplink["remote"] |= {"connected": False, "fault": "no answer within 15 s"}
+    gateway.uplink["in"]["too_large"] = 2
+    (_, lost), (_, dropped) = gateway.sentences()
+    assert lost == (
+        "The uplink is not connected to the upstream broker at up.example:8883: no answer within "
+        "15 s; 3 messages waiting for it."
+    )
+    assert "0 refused, 2 too large" in dropped
 
 
 def test_the_page_s_own_certificate_needs_a_look_when_it_ends(gateway: Gateway) -> None:

@@ -25,7 +25,7 @@ from tests.cli.reports import REPORT
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 WITHOUT_A_RESULT = {
-    "up", "broker", "bridge", "api", "upload", "simulate-board", "passwd", "id", "update",
+    "up", "broker", "bridge", "api", "upload", "simulate-board", "uplink", "passwd", "id", "update",
 }  # fmt: skip
 FULL_REPORT = dataclasses.replace(
     REPORT,

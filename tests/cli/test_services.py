@@ -11,7 +11,14 @@ import pytest
 from gateway.cli.application import execute
 from gateway.cli.services import SERVICES
 
-AT_ANY_PORT = {"broker": ["--listen", "127.0.0.1:0"], "bridge": [], "api": [], "upload": []}
+AT_ANY_PORT = {"broker": ["--listen", "127.0.0.1:0"]}
+
+
+@pytest.fixture(autouse=True)
+def _upstream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an upstream broker there is no uplink to prepare."""
+    monkeypatch.setenv("ONCEGATE_UPLINK_ADDRESS", "broker.example:1883")
+    monkeypatch.setenv("ONCEGATE_UPLINK_TOPICS", '[{filter = "sensors/#"}]')
 
 
 @pytest.mark.parametrize("verb", sorted(SERVICES))
@@ -36,7 +43,7 @@ def test_a_service_is_prepared_without_what_reads_its_command_line(
 
 @pytest.mark.parametrize("verb", sorted(SERVICES))
 def test_a_service_comes_through_a_pickle_as_it_was(verb: str, tmp_path: Path) -> None:
-    service = execute([verb, "--data-dir", str(tmp_path), "--quiet", *AT_ANY_PORT[verb]])
+    service = execute([verb, "--data-dir", str(tmp_path), "--quiet", *AT_ANY_PORT.get(verb, [])])
     again = pickle.loads(pickle.dumps(service))  # noqa: S301 - our own
     assert type(again).__name__ == f"Prepared{verb.capitalize()}"
     assert (again.verbose, again.quiet) == (False, True)

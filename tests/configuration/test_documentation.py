@@ -14,6 +14,7 @@ from gateway.configuration.jwt import Jwt
 from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
 from gateway.configuration.tls import PageTls, Tls
+from gateway.configuration.uplink import UplinkTls, UplinkTopic
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -23,13 +24,27 @@ TABLES_WITHIN = {
     "### TLS at the page": "page_tls",
     "### Tokens of an identity provider": "jwt",
     "### Users in a database": "mysql",
+    "### What the uplink carries": "uplink_topics",
+    "### TLS towards the upstream broker": "uplink_tls",
 }
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|made on .*|`uploaded` .*"
+    r"|`100`, or `19` with .*"
+    r"|`oncegate-` and the gateway's id|the machine's"
     r"|`100`, or `max_awaiting_rel` .*"
     r"|(half|an? \d+(th|nd)) of the file system.*"
 )
+
+
+WITHIN = {
+    "tls": Tls,
+    "page_tls": PageTls,
+    "jwt": Jwt,
+    "mysql": Mysql,
+    "uplink_topics": UplinkTopic,
+    "uplink_tls": UplinkTls,
+}
 
 
 def documented() -> dict[tuple[str, str], str]:
@@ -52,10 +67,7 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
             for section in keys_of(Configuration)
             for key in fields_of(section_at(section))
         }
-        | {("tls", key.name): key for key in fields_of(Tls)}
-        | {("page_tls", key.name): key for key in fields_of(PageTls)}
-        | {("jwt", key.name): key for key in fields_of(Jwt)}
-        | {("mysql", key.name): key for key in fields_of(Mysql)}
+        | {(name, key.name): key for name, section in WITHIN.items() for key in fields_of(section)}
         | {
             ("serial", key.name): key
             for protocol in PROTOCOLS.values()

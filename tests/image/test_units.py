@@ -13,7 +13,7 @@ from gateway.configuration import load
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMD = ROOT / "image" / "systemd"
 STOCK_UNITS = Path("/usr/lib/systemd/system")
-SERVICES = ("broker", "bridge", "api", "upload")
+SERVICES = ("broker", "bridge", "api", "upload", "uplink")
 UNITS = sorted(path.name for path in SYSTEMD.glob("oncegate*.*") if path.is_file())
 # systemd's measure, 0 (nothing can go wrong) to 10; docs/services.md has the figures.
 EXPOSURE_MAX = 2.0
@@ -113,6 +113,7 @@ def test_the_stop_order_is_that_of_oncegate_up() -> None:
     # What starts behind another stops before it: bridge and page, broker, uploader.
     assert "oncegate-broker.service" in unit("bridge").words("After")
     assert "oncegate-broker.service" in unit("api").words("After")
+    assert "oncegate-broker.service" in unit("uplink").words("After")
     assert "oncegate-upload.service" in unit("broker").words("After")
     assert not unit("upload").words("After") & {f"oncegate-{name}.service" for name in SERVICES}
 
@@ -120,11 +121,18 @@ def test_the_stop_order_is_that_of_oncegate_up() -> None:
 def test_the_broker_is_not_held_up_by_the_uploader() -> None:
     # The broker would wait for its READY=1 (notify), or for its mounts (exec: 5 s in the emulator).
     assert unit("upload")["Type"] == ["simple"]
-    assert all(unit(name)["Type"] == ["notify"] for name in ("broker", "bridge", "api"))
+    assert all(unit(name)["Type"] == ["notify"] for name in ("broker", "bridge", "api", "uplink"))
+
+
+def test_the_uplink_runs_only_where_it_is_configured_and_knows_the_gateways_id() -> None:
+    found = unit("uplink")
+    assert "uplink --check" in found["ExecCondition"][0]
+    assert found["LoadCredential"] == ["gateway-id:/var/lib/oncegate/gateway-id"]
+    assert found["SetCredential"] == ["gateway-id:?"], "no id, and it starts all the same"
 
 
 def test_only_the_bridge_has_devices() -> None:
-    for name in ("broker", "api", "upload", "identity"):
+    for name in ("broker", "api", "upload", "uplink", "identity"):
         assert unit(name)["PrivateDevices"] == ["yes"]
         assert "DeviceAllow" not in unit(name)
     assert unit("bridge").words("SupplementaryGroups") >= {"dialout"}

@@ -6,24 +6,20 @@ gmqtt alone would lose or double readings in five places; each has a test in tes
    identifier, and `send_packet` sends the finished bytes after the commit.
 2. Its identifiers begin again with each process: ours are chosen in `exchanges.py`, where those of
    unfinished exchanges are known.
-3. It sends PUBREL when it stores it: `_send_command_with_mid` sends nothing here, the
+3. It sends PUBREL when it stores it: `SessionClient` sends nothing there, the
    outbox sends the PUBREL once "PUBREC came" is durable.
 4. It replays without DUP, and before the outbox has settled: its storage is empty for gmqtt, and
    the outbox replays.
 5. Without a session it clears its storage: ours keeps the readings, which wait again.
 
-A client is for one connection; reconnecting, with its delays, is the publisher's.
+A client is for one connection; reconnecting, with its delays, is the publisher's. What the uplink
+needs too is in `gateway.connecting.client`.
 """
 
-import asyncio
-
-from gmqtt import Client  # type: ignore[import-untyped]
-from gmqtt.mqtt.constants import MQTTCommands  # type: ignore[import-untyped]
 from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 
 from firmware_bridge.outbox.outbox import Outbox
-
-_PACKET_KIND = 0xF0
+from gateway.connecting.client import SessionClient
 
 
 class OutboxStorage(PersistentStorage):  # type: ignore[misc]
@@ -45,32 +41,10 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
         """Do nothing where the broker has no session: `receive_connected` reports that."""
 
 
-class BridgeClient(Client):  # type: ignore[misc]
+class BridgeClient(SessionClient):
     """One connection of the bridge's persistent session."""
 
     def __init__(self, client_id: str, outbox: Outbox, *, clean_session: bool) -> None:
         super().__init__(
             client_id, clean_session=clean_session, persistent_storage=OutboxStorage(outbox)
         )
-
-    async def reconnect(self, delay: bool = False) -> None:
-        """Do nothing: gmqtt would always wait as long before it connects; see `publisher.py`."""
-
-    def publish(self, *_: object, **__: object) -> None:
-        """Refuse: see place 1 above."""
-        raise NotImplementedError("readings go through the outbox, not through gmqtt's publish")
-
-    def send_packet(self, packet: bytes) -> None:
-        """Send these bytes as they are; dropped where the connection is already going down."""
-        if self._connection is not None and not self._connection.is_closing():
-            self._connection.send_package(packet)
-
-    def abort(self) -> None:
-        """Drop the connection without waiting for what the peer has not read."""
-        if self._connection is not None:
-            transport: asyncio.Transport = self._connection._transport
-            transport.abort()
-
-    def _send_command_with_mid(self, cmd: int, mid: int, dup: bool, reason_code: int = 0) -> None:
-        if cmd & _PACKET_KIND != MQTTCommands.PUBREL:
-            super()._send_command_with_mid(cmd, mid, dup, reason_code=reason_code)

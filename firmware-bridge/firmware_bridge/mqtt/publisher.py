@@ -7,30 +7,20 @@ up, and one of another name begins.
 """
 
 import asyncio
-import contextlib
 import logging
 from typing import Any
 
 from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
-from firmware_bridge.backoff import Backoff
 from firmware_bridge.mqtt.client import BridgeClient
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.outbox.outbox import Outbox
-from firmware_bridge.outbox.session_name import new_name
+from gateway.connecting.backoff import Backoff
+from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, sentence_of
+from gateway.connecting.session_name import new_name
 
 logger = logging.getLogger(__name__)
-
-# TCP, CONNECT and CONNACK together; a broker that is loading a large store answers late.
-CONNECT_SECONDS_MAX = 15.0
-# gmqtt pings after one interval and closes without an answer after two.
-KEEP_ALIVE_SECONDS = 20
-# A broker that does not read any more is not worth waiting for.
-CLOSE_SECONDS_MAX = 2.0
-
-# It logs each packet's fault with a traceback; we log each change of state in one line.
-logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 
 
 class Publisher:
@@ -89,18 +79,18 @@ class Publisher:
         if self._settings.username is not None:
             client.set_auth_credentials(self._settings.username, self._settings.password)
         try:
-            await self._connect(client, lost)
+            await connect(client, lost, **self._target())
             backoff.reset()
             if not known.is_set():
                 return await self._give_up(session, begun=begun, discarded=discard)
             self._note_connected()
             await lost.wait()
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return _sentence_of(error)
+            return sentence_of(error, mend="[bridge] username and password_file")
         finally:
             self.connected = False
             self._outbox.receive_disconnected(send)
-            await _close(client)
+            await close(client)
         return "the connection was lost"
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
@@ -114,45 +104,15 @@ class Publisher:
             await self._outbox.lose_session()
         return None if begun or discarded else f"it has a session of the new name {session}"
 
-    async def _connect(self, client: BridgeClient, lost: asyncio.Event) -> None:
-        """Wait for CONNACK; raise also where the broker closes instead of answering."""
-        settings = self._settings
-        connecting = asyncio.ensure_future(
-            client.connect(
-                settings.host,
-                settings.port,
-                keepalive=KEEP_ALIVE_SECONDS,
-                version=MQTTv311,
-            )
-        )
-        losing = asyncio.ensure_future(lost.wait())
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS_MAX):
-                await asyncio.wait({connecting, losing}, return_when=asyncio.FIRST_COMPLETED)
-            if not connecting.done():
-                raise ConnectionResetError("closed before CONNACK")
-            connecting.result()
-        finally:
-            for task in (connecting, losing):
-                task.cancel()
-            await asyncio.gather(connecting, losing, return_exceptions=True)
+    def _target(self) -> dict[str, Any]:
+        return {
+            "host": self._settings.host,
+            "port": self._settings.port,
+            "keepalive": KEEP_ALIVE_SECONDS,
+            "version": MQTTv311,
+        }
 
     def _note_connected(self) -> None:
         self.connected = True
         self._fault = None
         logger.info("connected to the broker %s as %s", self._address, self._outbox.session)
-
-
-async def _close(client: BridgeClient) -> None:
-    with contextlib.suppress(OSError, TimeoutError):
-        async with asyncio.timeout(CLOSE_SECONDS_MAX):
-            await client.disconnect()
-    client.abort()
-
-
-def _sentence_of(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {CONNECT_SECONDS_MAX:g} s"
-    if isinstance(error, MQTTConnectError):
-        return f"{error}; check [bridge] username and password_file"
-    return str(error) or type(error).__name__

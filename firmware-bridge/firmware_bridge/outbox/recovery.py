@@ -3,42 +3,30 @@
 A damaged file is set aside (kept, with a time stamp) and what can be read of it goes into a new
 one. Which exchanges the broker still has is then uncertain, so their readings wait again and the
 broker's session is given up: after damage a reading may come twice, none that is readable is lost.
-
-A new file is made under another name and takes its place whole, so that a power cut on the way
-costs nothing: either the damage is found again, or the new file is found complete::
-
-    outbox.db.new -> outbox.db.salvaged; outbox.db -> outbox.db.damaged-...; -> outbox.db
+A power cut on the way costs nothing (`gateway.files.database_file`).
 """
 
 import contextlib
 import json
 import logging
-import os
 import secrets
 import sqlite3
-import struct
-import time
 from collections.abc import Iterator
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from firmware_bridge.outbox.board_start import BLOCK_BYTES
 from firmware_bridge.outbox.boards import BoardRows
-from firmware_bridge.outbox.disk_space import lacks_room
 from firmware_bridge.outbox.formats import blocks_of_ranges
 from firmware_bridge.outbox.store import NewerOutbox, OutboxFull, OutboxStore
-from gateway.files.durable import fsync_file, fsync_folder, move_durably
+from gateway.files.database_file import finish_replacement, replace_database, rewrite_wal
+from gateway.files.disk_space import lacks_room
 from gateway.files.salvage import ReadableRows, is_damage, lengthen_cut_off, lengthen_emptied
 
 logger = logging.getLogger(__name__)
 
 # Starts of one outbox before a number reaches 2**32, where those of boards that begin again are.
 _STARTS_MAX = 2**24
-_PAGE_BYTES_MIN = 512
-_WAL_HEADER = struct.Struct(">8xI4x8s8x")
-_FRAME_HEADER = struct.Struct(">8x8s8x")
-_COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 class OutboxError(RuntimeError):
@@ -61,11 +49,11 @@ def open_outbox_store(path: Path) -> OutboxStore:
         OutboxError: not even a new file can be made.
     """
     try:
-        _finish_replacement(path)
+        finish_replacement(path)
         if not path.exists():
             _replace(path, None)
         lengthen_emptied(path)
-        _rewrite_wal(path)
+        rewrite_wal(path)
         try:
             return OutboxStore(path)
         except sqlite3.DatabaseError as error:
@@ -86,102 +74,19 @@ def open_outbox_store(path: Path) -> OutboxStore:
         ) from error
 
 
-def _rewrite_wal(path: Path) -> None:
-    """Make the WAL on the medium what the page cache has for it.
-
-    After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
-    medium never gets it. SQLite would accept such a frame, append behind it, and lose all of that
-    at a power cut. The same bytes written once more are pages to be written; a cut amid this finds
-    either the old or the same new bytes in each sector.
-    """
-    wal = path.with_name(f"{path.name}-wal")
-    if not wal.exists():
-        return
-    with wal.open("r+b", buffering=0) as file:
-        try:
-            frames = file.read(_frames_end_of(file))
-        except OSError as error:
-            # SQLite judges what cannot be read.
-            logger.warning("the outbox's WAL cannot be read: %s", error)
-            return
-        file.seek(0)
-        while frames:
-            frames = frames[file.write(frames) :]
-        os.fsync(file.fileno())
-    fsync_folder(path.parent)
-
-
-def _frames_end_of(wal: FileIO) -> int:
-    """Count the bytes of frames of the WAL that is in use: those with the header's salts.
-
-    https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers big-endian::
-
-        header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
-        frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
-
-    Behind them lie older ones, or zeros where blocks were reserved: several MiB.
-    """
-    header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
-    if len(header) < _WAL_HEADER.size:
-        return 0
-    page_bytes, salts = _WAL_HEADER.unpack(header)
-    if page_bytes < _PAGE_BYTES_MIN:
-        return 0
-    end = _WAL_HEADER.size
-    while os.pread(wal.fileno(), _FRAME_HEADER.size, end)[8:16] == salts:
-        end += _FRAME_HEADER.size + page_bytes
-    return end
-
-
 def _replace(path: Path, damage: str | None) -> None:
     """Put a new outbox in its place, filled with what can be read of a damaged one."""
-    new = path.with_name(f"{path.name}.new")
-    for leftover in _files_of(new):
-        leftover.unlink()
-    count = _fill(new, path if damage is not None else None)
-    fsync_file(new)
-    move_durably(new, _salvaged(path))
-    aside = _finish_replacement(path)
+    counts: list[int] = []
+    aside = replace_database(
+        path, lambda new: counts.append(_fill(new, path if damage is not None else None))
+    )
     if damage is not None:
         logger.error(
             "the outbox was damaged (%s): %d readings salvaged, the old file is kept as %s",
             damage,
-            count,
+            counts[0],
             aside,
         )
-
-
-def _finish_replacement(path: Path) -> Path | None:
-    """Let what was made take its place; the name under which the old file is kept, if any was."""
-    salvaged = _salvaged(path)
-    if not salvaged.exists():
-        return None
-    aside = _free_name(path)
-    old = _files_of(path)
-    # All of them, before the new file comes: SQLite would read the old one's WAL into it.
-    for part in old:
-        part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
-    move_durably(salvaged, path)
-    return aside if old else None
-
-
-def _salvaged(path: Path) -> Path:
-    return path.with_name(f"{path.name}.salvaged")
-
-
-def _free_name(path: Path) -> Path:
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    aside, count = path.with_name(f"{path.name}.damaged-{stamp}"), 1
-    while _files_of(aside):
-        count += 1
-        aside = path.with_name(f"{path.name}.damaged-{stamp}-{count}")
-    return aside
-
-
-def _files_of(path: Path) -> list[Path]:
-    """Return the files of the database (itself, WAL and others) that exist."""
-    names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
-    return [name for name in names if name.exists()]
 
 
 def _fill(new: Path, damaged_path: Path | None) -> int:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from firmware_bridge.outbox.boards import BoardRows
-from firmware_bridge.outbox.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
 from firmware_bridge.outbox.exchanges import Exchange
 from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN, applied_migrations_of
 from firmware_bridge.readings.publications import Publication
+from gateway.files.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48

@@ -11,7 +11,6 @@ import time
 import traceback
 from collections.abc import Callable
 
-from firmware_bridge.backoff import Backoff
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
@@ -22,6 +21,7 @@ from firmware_bridge.serial.listening import Listening
 from firmware_bridge.serial.polling import Polling
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
+from gateway.connecting.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

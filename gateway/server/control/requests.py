@@ -28,7 +28,7 @@ ANSWER_BYTES_MAX = LINE_BYTES_MAX - 64 * 1024
 
 REPORT_BYTES_MAX = 64 * 1024
 SESSIONS_LISTED_MAX = 1_000
-SOURCES = ("bridge", "uploader")
+SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset({"status", "sessions", "session", "reports", "bans", "authenticate", "user"})
 """What `status.sock` takes: nothing of it changes anything."""
 

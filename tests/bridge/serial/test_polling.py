@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
-from firmware_bridge import backoff
 from firmware_bridge.protocols.frame import Damage, Frame
 
+from gateway.connecting import backoff
 from tests.bridge.broker import Subscriber
 from tests.bridge.meters import MeterPoller, answer_of
 from tests.bridge.running import running_bridge, settings_of

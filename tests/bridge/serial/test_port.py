@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from firmware_bridge import backoff
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.json_lines import read_json
 from firmware_bridge.protocols.lines import LineDecoder
@@ -14,6 +13,7 @@ from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.serial import port
 from firmware_bridge.serial.settings import PortSettings
 
+from gateway.connecting import backoff
 from tests.bridge.board import acknowledgements, board_frame
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import port_of, port_on, running_bridge, settings_of

@@ -5,10 +5,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from firmware_bridge.outbox import disk_space
-from firmware_bridge.outbox.disk_space import lacks_room
 from firmware_bridge.outbox.store import OutboxStore
 
+from gateway.files import disk_space
+from gateway.files.disk_space import lacks_room
 from tests.bridge.outbox.bench import readings
 
 

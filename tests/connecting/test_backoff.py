@@ -4,8 +4,9 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from firmware_bridge import backoff
-from firmware_bridge.backoff import Backoff
+
+from gateway.connecting import backoff
+from gateway.connecting.backoff import Backoff
 
 
 async def test_each_wait_is_about_twice_the_one_before_up_to_the_last(

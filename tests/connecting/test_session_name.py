@@ -1,7 +1,8 @@
 """The names of sessions."""
 
 import pytest
-from firmware_bridge.outbox.session_name import is_name_of, new_name
+
+from gateway.connecting.session_name import is_name_of, new_name
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
 """Under which client identifier the broker keeps our session: a new name for each session.
 
 A broker that still holds a packet identifier of an earlier life, or of another outbox, takes a new
-reading under it for a repeat and drops it. Nothing in MQTT 3.1.1 shows whose session a broker has,
+message under it for a repeat and drops it. Nothing in MQTT 3.1.1 shows whose session a broker has,
 and an address is no broker: the same one has several, and another one may be behind it. So the
 name itself is the proof::
 
-    <[bridge] client_id> - 8 random hexadecimal digits
+    <client_id of the configuration> - 8 random hexadecimal digits
 
-It is stored in the outbox, used on every address, and given up when a broker has no such session:
-whatever another broker still keeps under it is never resumed.
+It is stored with what is in flight, used on every address, and given up when a broker has no such
+session: whatever another broker still keeps under it is never resumed.
 """
 
 import re

@@ -13,13 +13,16 @@ _JITTER_SHARE = 0.2
 class Backoff:
     """Waits longer each time, up to `last_seconds`."""
 
-    def __init__(self, last_seconds: float = LAST_SECONDS) -> None:
-        self._seconds = FIRST_SECONDS
+    def __init__(
+        self, last_seconds: float = LAST_SECONDS, *, first_seconds: float | None = None
+    ) -> None:
+        self._first_seconds = FIRST_SECONDS if first_seconds is None else first_seconds
+        self._seconds = self._first_seconds
         self._last_seconds = last_seconds
 
     def reset(self) -> None:
         """Begin with the shortest wait again."""
-        self._seconds = FIRST_SECONDS
+        self._seconds = self._first_seconds
 
     async def wait(self) -> None:
         """Wait, and twice as long the next time."""

@@ -23,7 +23,7 @@ _PAGE_BYTES = 4096
 _FRAME_BYTES = 24 + _PAGE_BYTES
 # SQLite has a code for ENOSPC; where it makes its shared memory longer, it has not.
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
-# With less free no more readings are taken. Of a small file system it is a share, as of the WAL.
+# With less free nothing more is taken. Of a small file system it is a share, as of the WAL.
 _FREE_BYTES_MIN = 16 * 1024 * 1024
 _DISK_SHARE = 16
 # For a database file that grows while the disk is full, in steps of this: a row that is sent takes
@@ -38,7 +38,7 @@ def lacks_room(error: Exception) -> bool:
 
 
 class DiskSpace:
-    """The WAL's blocks, the reserve and the free bytes of one outbox.
+    """The WAL's blocks, the reserve and the free bytes of one SQLite database.
 
     `connection` is in autocommit mode. Raises `sqlite3.Error` where the file cannot be read or
     written; a full disk is an answer, no error.
@@ -84,7 +84,7 @@ class DiskSpace:
                 os.close(descriptor)
 
     def has_room(self) -> bool:
-        """Return whether the disk has room for more readings.
+        """Return whether the disk has room for more.
 
         Less is left to those that are stored, which have to be able to leave.
         """

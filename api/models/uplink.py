@@ -1,0 +1,46 @@
+"""What the uplink reports: its two connections, and the messages on their way in each direction."""
+
+from pydantic import Field
+
+from api.models.values import Count, Reported
+
+
+class UplinkSide(Reported):
+    connected: bool
+    address: str
+    session: str | None
+    connections: Count
+    """Since the uplink started."""
+    fault: str | None
+    """Why the latest attempt to connect failed."""
+    repeats: Count
+    """QoS 2 messages that this broker sent again: they were not taken twice."""
+
+
+class UplinkWay(Reported):
+    """One direction; the counters are messages since the uplink started."""
+
+    waiting: Count
+    in_flight: Count
+    bytes: Count
+    bytes_max: Count
+    forwarded: Count
+    forwarded_qos0: Count
+    dropped_qos0: Count
+    expired: Count
+    refused: Count
+    too_large: Count
+    looped: Count
+    unrouted: Count
+    republished: Count
+    unexpected_answers: Count
+
+
+class UplinkStatus(Reported):
+    local: UplinkSide
+    """This gateway's broker."""
+    remote: UplinkSide
+    """The upstream broker."""
+    out: UplinkWay
+    into: UplinkWay = Field(alias="in")
+    disk_full: bool

@@ -1,0 +1,166 @@
+"""`oncegate uplink`: the bridge to an upstream broker."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.bridge import password_of
+from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed, line_of
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    QuietOption,
+    VerboseOption,
+    configuration_of,
+)
+from gateway.cli.services import PreparedUplink
+
+if TYPE_CHECKING:
+    from gateway.configuration import Configuration
+    from gateway.uplink.settings import Endpoint, UplinkSettings
+
+ID_FILE = "gateway-id"
+ID_CHARACTERS_MAX = 128
+LOCAL_CLIENT_ID = "oncegate-uplink"
+NOT_CONFIGURED = "no [uplink] address is configured: there is no upstream broker to carry to"
+
+
+def uplink(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Only look whether an uplink is configured; 1 if it is not."),
+    ] = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+) -> PreparedUplink | None:
+    """Carry messages between this gateway's broker and an upstream one, exactly once at QoS 2.
+
+    What has arrived from one broker is on the disk before it is acknowledged there, and leaves it
+    when the other broker has it.
+
+    Examples:
+
+        oncegate uplink --config gateway.toml
+
+        ONCEGATE_UPLINK_ADDRESS=broker.example:1883 ONCEGATE_UPLINK_TOPICS='[{filter="sensors/#"}]'
+        oncegate uplink
+    """
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    if configuration.uplink.address is None:
+        exit_code = EXIT_FAILED if check else EXIT_CONFIGURATION
+        raise CommandFailed(NOT_CONFIGURED, exit_code=exit_code)
+    if check:
+        return None
+    settings = uplink_settings_of(configuration, own_id_of(configuration))
+    return PreparedUplink(settings=settings, verbose=verbose, quiet=quiet)
+
+
+def own_id_of(configuration: "Configuration") -> str:
+    """Return the gateway's id: `[gateway] id`, systemd's credential `gateway-id`, or its file.
+
+    As a service the uplink has a data directory and a user of its own; the file is the broker's.
+    Raises OSError.
+    """
+    from gateway.configuration import gateway_id
+    from gateway.configuration.sections import GATEWAY_ID
+
+    credentials = os.environ.get("CREDENTIALS_DIRECTORY")
+    if configuration.gateway.id is None and credentials is not None:
+        with (Path(credentials) / ID_FILE).open(encoding="ascii", errors="replace") as file:
+            given = file.read(ID_CHARACTERS_MAX).strip()
+        if re.fullmatch(GATEWAY_ID, given):
+            return given
+    return gateway_id(configuration)
+
+
+def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSettings":
+    """Return the uplink's part of a configuration that has one. Raises CommandFailed."""
+    from gateway.uplink.routes import Route
+    from gateway.uplink.settings import UplinkSettings
+
+    section = configuration.uplink
+    try:
+        return UplinkSettings(
+            data_dir=configuration.gateway.data_dir,
+            gateway_id=own_id,
+            local=_local_endpoint_of(configuration),
+            remote=_remote_endpoint_of(configuration, own_id),
+            routes=tuple(
+                Route(
+                    filter=topic.filter,
+                    direction=topic.direction,
+                    qos=topic.qos,
+                    local_prefix=topic.local_prefix,
+                    remote_prefix=topic.remote_prefix,
+                )
+                for topic in section.topics
+            ),
+            control_socket=configuration.gateway.control_socket,
+            queue_bytes_max=section.queue_max,
+            window=configuration.uplink_window,
+            packet_bytes_max=configuration.mqtt.max_packet_size,
+        )
+    except ValueError as error:
+        raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None
+
+
+def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
+    """Yield what is wrong with the password files and certificates of `[uplink]`."""
+    from gateway.uplink.tls import context_of
+
+    if configuration.uplink.address is None:
+        return
+    try:
+        settings = uplink_settings_of(configuration, "any")
+        if settings.remote.tls is not None:
+            context_of(settings.remote.tls)
+    except CommandFailed as error:
+        yield from error.lines
+    except OSError as error:
+        yield f"[uplink] tls: {error}"
+
+
+def _local_endpoint_of(configuration: "Configuration") -> "Endpoint":
+    from gateway.uplink.settings import Endpoint
+
+    section = configuration.uplink
+    host, port = configuration.uplink_local_address
+    return Endpoint(
+        host=host,
+        port=port,
+        client_id=LOCAL_CLIENT_ID,
+        username=section.local_username,
+        password=password_of(section.local_password_file, "[uplink] local_password_file"),
+        mend="[uplink] local_username and local_password_file",
+    )
+
+
+def _remote_endpoint_of(configuration: "Configuration", own_id: str) -> "Endpoint":
+    from gateway.configuration.addresses import host_and_port_of
+    from gateway.uplink.settings import SESSION_NEVER_EXPIRES, Endpoint, TlsFiles
+
+    section = configuration.uplink
+    assert section.address is not None, "there is an uplink"
+    host, port = host_and_port_of(section.address)
+    expiry = section.session_expiry
+    return Endpoint(
+        host=host,
+        port=port,
+        client_id=section.client_id or f"oncegate-{own_id}",
+        version=5 if section.protocol == 5 else 4,
+        username=section.username,
+        password=password_of(section.password_file, "[uplink] password_file"),
+        tls=None
+        if section.tls is None
+        else TlsFiles(
+            section.tls.ca, section.tls.certificate, section.tls.key, section.tls.min_version
+        ),
+        session_expiry_seconds=SESSION_NEVER_EXPIRES if expiry is None else int(expiry),
+        availability_topic=section.availability_topic,
+    )

@@ -1,0 +1,165 @@
+"""The bridge to an upstream broker: `[uplink]`, with `[[uplink.topics]]` and `tls = { ... }`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from gateway.configuration.addresses import FilePath, HostAndPort, TopicFilter
+from gateway.configuration.sections import MIB, TIB, YEAR_SECONDS, Secret
+from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
+from gateway.keys.section import Section
+
+TOPIC = r"[^\x00+#]{1,1024}"
+PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", like "site-7/"')
+
+
+@dataclass(frozen=True, kw_only=True)
+class UplinkTls(Section):
+    """How the upstream broker proves who it is, and this gateway to it."""
+
+    descriptions: ClassVar[Mapping[str, str]] = {
+        "ca": "PEM file of the authorities that vouch for the broker. Default: the machine's.",
+        "certificate": "PEM file of this gateway's own certificate, where the broker asks for one.",
+        "key": "PEM file of its private key, which no other user may read.",
+        "min_version": "The oldest version of TLS that is accepted.",
+    }
+
+    ca: Annotated[Path, FilePath()] | None = None
+    certificate: Annotated[Path, FilePath()] | None = None
+    key: Annotated[Path, FilePath()] | None = None
+    min_version: Literal["1.2", "1.3"] = "1.2"
+
+    def check(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise refusal("certificate and key together, or neither")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UplinkTopic(Section):
+    """One set of topics that is carried, in the terms of Mosquitto's bridges."""
+
+    descriptions: ClassVar[Mapping[str, str]] = {
+        "filter": "Topics that are carried, without the prefix of either side.",
+        "direction": '"out": to the upstream broker; "in": from it; "both".',
+        "qos": "Highest QoS with which they are carried; a message keeps a lower one of its own.",
+        "local_prefix": "What these topics begin with at this gateway's broker.",
+        "remote_prefix": "What these topics begin with at the upstream broker.",
+    }
+
+    filter: Annotated[str, TopicFilter()]
+    direction: Literal["out", "in", "both"] = "out"
+    qos: Annotated[int, Whole(0, 2)] = 2
+    local_prefix: Annotated[str, PREFIX] = ""
+    remote_prefix: Annotated[str, PREFIX] = ""
+
+    def check(self) -> None:
+        if self.filter.startswith("$share/"):
+            raise refusal('a filter without "$share/": the uplink is one client, and needs all')
+        for prefix in (self.local_prefix, self.remote_prefix):
+            try:
+                TopicFilter().value_of(prefix + self.filter)
+            except ValueError:
+                raise refusal(
+                    f'a prefix that ends a level, like "site-7/": {prefix + self.filter!r} is no '
+                    "topic filter"
+                ) from None
+        # [MQTT5-4.7.2-1] such topics are the broker's own.
+        if (self.taken_from_remote and self.local_filter.startswith("$")) or (
+            self.taken_from_local and self.remote_filter.startswith("$")
+        ):
+            raise refusal('a prefix for what begins with "$": clients do not publish to it')
+
+    @property
+    def local_filter(self) -> str:
+        """The filter at this gateway's broker."""
+        return self.local_prefix + self.filter
+
+    @property
+    def remote_filter(self) -> str:
+        """The filter at the upstream broker."""
+        return self.remote_prefix + self.filter
+
+    @property
+    def taken_from_local(self) -> bool:
+        """Whether it goes to the upstream broker."""
+        return self.direction != "in"
+
+    @property
+    def taken_from_remote(self) -> bool:
+        """Whether it comes from the upstream broker."""
+        return self.direction != "out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uplink(Section):
+    """A bridge to an upstream broker: exactly once at QoS 2."""
+
+    address: Annotated[str, HostAndPort()] | None = None
+    protocol: Annotated[int, Whole(4, 5)] = 5
+    client_id: Annotated[str, Text(r"[^\x00]{1,256}", "a text of 1 to 256 characters")] | None = (
+        None
+    )
+    username: Secret | None = None
+    password_file: Annotated[Path, FilePath()] | None = None
+    tls: UplinkTls | None = None
+    topics: Annotated[tuple[UplinkTopic, ...], Items()] = ()
+    queue_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
+    window: Annotated[int, Whole(1, 65_000)] | None = None
+    session_expiry: Annotated[float | None, Duration(60, 100 * YEAR_SECONDS, never=True)] = None
+    availability_topic: Annotated[str, Text(TOPIC, 'a topic without "+" and "#"')] | None = None
+    local_broker: Annotated[str, HostAndPort()] | None = None
+    local_username: Secret | None = None
+    local_password_file: Annotated[Path, FilePath()] | None = None
+
+    def check(self) -> None:
+        if self.address is None:
+            if self.topics:
+                raise refusal('address, like "broker.example:8883", with topics')
+            return
+        if not self.topics:
+            raise refusal("[[uplink.topics]], what is carried, with address")
+        for name in ("", "local_"):
+            if getattr(self, f"{name}password_file") and not getattr(self, f"{name}username"):
+                raise refusal(f"{name}username with {name}password_file")
+        for mend in self._overlaps():
+            raise refusal(mend)
+
+    def _overlaps(self) -> Iterator[str]:
+        """Yield why a message would be carried twice, or come back."""
+        out = [each for each in self.topics if each.taken_from_local]
+        into = [each for each in self.topics if each.taken_from_remote]
+        for one, other in combinations([each.local_filter for each in out], 2):
+            if overlap(one, other):
+                yield f"filters that have no topic in common: {one!r} and {other!r} both go out"
+        for one, other in combinations([each.remote_filter for each in into], 2):
+            if overlap(one, other):
+                yield f"filters that have no topic in common: {one!r} and {other!r} both come in"
+        if self.protocol == 5:
+            return  # its subscriptions are no-local
+        for going in out:
+            for coming in into:
+                if overlap(going.remote_filter, coming.remote_filter):
+                    yield (
+                        f"protocol = 5, or filters that have no topic in common: with MQTT 3.1.1 "
+                        f"what goes out to {going.remote_filter!r} would come back"
+                    )
+
+
+def overlap(one: str, other: str) -> bool:
+    """Return whether two topic filters have a topic in common."""
+    first, second = one.split("/"), other.split("/")
+    # [MQTT5-4.7.2-1] a wildcard at the beginning does not match what begins with "$".
+    for mine, yours in ((first[0], second[0]), (second[0], first[0])):
+        if mine in ("+", "#") and yours.startswith("$"):
+            return False
+    for mine, yours in zip(first, second, strict=False):
+        if "#" in (mine, yours):
+            return True
+        if mine != yours and "+" not in (mine, yours):
+            return False
+    longer = first if len(first) > len(second) else second
+    shorter_length = min(len(first), len(second))
+    # "#" also stands for the level above it.
+    return len(first) == len(second) or longer[shorter_length:] == ["#"]

@@ -1,0 +1,94 @@
+"""gmqtt for one connection of a persistent session whose state is kept elsewhere, durably.
+
+gmqtt alone acknowledges, repeats and reconnects by itself. Here it connects, answers to the
+broker's pings and hands over what comes; what is sent, and when, its caller decides.
+"""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any
+
+from gmqtt import Client  # type: ignore[import-untyped]
+from gmqtt.mqtt.constants import MQTTCommands  # type: ignore[import-untyped]
+from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
+
+# TCP, TLS, CONNECT and CONNACK together; a broker that is loading a large store answers late.
+CONNECT_SECONDS_MAX = 15.0
+# gmqtt pings after one interval and closes without an answer after two.
+KEEP_ALIVE_SECONDS = 20
+# A broker that does not read any more is not worth waiting for.
+CLOSE_SECONDS_MAX = 2.0
+_PACKET_KIND = 0xF0
+
+# It logs each packet's fault with a traceback; its users log each change of state in one line.
+logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
+
+
+class SessionClient(Client):  # type: ignore[misc]
+    """One connection; the next one is another client."""
+
+    async def reconnect(self, delay: bool = False) -> None:
+        """Do nothing: gmqtt would always wait as long before it connects."""
+
+    def publish(self, *_: object, **__: object) -> None:
+        """Refuse: gmqtt writes a message before it stores it."""
+        raise NotImplementedError("messages go through the store, not through gmqtt's publish")
+
+    def send_packet(self, packet: bytes) -> None:
+        """Send these bytes as they are; dropped where the connection is already going down."""
+        if self._connection is not None and not self._connection.is_closing():
+            self._connection.send_package(packet)
+
+    def abort(self) -> None:
+        """Drop the connection without waiting for what the peer has not read."""
+        if self._connection is not None:
+            transport: asyncio.Transport = self._connection._transport
+            transport.abort()
+
+    def _send_command_with_mid(self, cmd: int, mid: int, dup: bool, reason_code: int = 0) -> None:
+        # gmqtt sends PUBREL when it stores it; here it leaves when "PUBREC came" is durable.
+        if cmd & _PACKET_KIND != MQTTCommands.PUBREL:
+            super()._send_command_with_mid(cmd, mid, dup, reason_code=reason_code)
+
+
+async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) -> None:
+    """Connect and wait for CONNACK, or for gmqtt's end of it.
+
+    Args:
+        client: a new one.
+        lost: set by the client's `on_disconnect`.
+        arguments: of gmqtt's `connect`.
+
+    Raises:
+        OSError, TimeoutError, MQTTConnectError: no connection; `sentence_of` explains each.
+    """
+    connecting = asyncio.ensure_future(client.connect(**arguments))
+    losing = asyncio.ensure_future(lost.wait())
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS_MAX):
+            await asyncio.wait({connecting, losing}, return_when=asyncio.FIRST_COMPLETED)
+        if not connecting.done():
+            raise ConnectionResetError("closed before CONNACK")
+        connecting.result()
+    finally:
+        for task in (connecting, losing):
+            task.cancel()
+        await asyncio.gather(connecting, losing, return_exceptions=True)
+
+
+async def close(client: SessionClient) -> None:
+    """Send DISCONNECT and close, within `CLOSE_SECONDS_MAX`."""
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS_MAX):
+            await client.disconnect()
+    client.abort()
+
+
+def sentence_of(error: Exception, *, mend: str) -> str:
+    """Return why no connection was made; `mend` names the keys of user name and password."""
+    if isinstance(error, TimeoutError):
+        return f"no answer within {CONNECT_SECONDS_MAX:g} s"
+    if isinstance(error, MQTTConnectError):
+        return f"{error}; check {mend}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,120 @@
+"""A SQLite database that is replaced as a whole, and what its WAL needs before it is read again.
+
+A new file is made under another name and takes its place whole, so that a power cut on the way
+costs nothing: either the damage is found again, or the new file is found complete::
+
+    x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; -> x.db
+"""
+
+import logging
+import os
+import struct
+import time
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+
+from gateway.files.durable import fsync_file, fsync_folder, move_durably
+
+logger = logging.getLogger(__name__)
+
+_PAGE_BYTES_MIN = 512
+_WAL_HEADER = struct.Struct(">8xI4x8s8x")
+_FRAME_HEADER = struct.Struct(">8x8s8x")
+_COMPANIONS = ("-wal", "-shm", "-journal")
+
+
+def rewrite_wal(path: Path) -> None:
+    """Make the WAL on the medium what the page cache has for it.
+
+    After a failed fsync Linux counts the pages as clean: reads go on to give what was written, the
+    medium never gets it. SQLite would accept such a frame, append behind it, and lose all of that
+    at a power cut. The same bytes written once more are pages to be written; a cut amid this finds
+    either the old or the same new bytes in each sector.
+    """
+    wal = path.with_name(f"{path.name}-wal")
+    if not wal.exists():
+        return
+    with wal.open("r+b", buffering=0) as file:
+        try:
+            frames = file.read(_frames_end_of(file))
+        except OSError as error:
+            # SQLite judges what cannot be read.
+            logger.warning("the WAL of %s cannot be read: %s", path, error)
+            return
+        file.seek(0)
+        while frames:
+            frames = frames[file.write(frames) :]
+        os.fsync(file.fileno())
+    fsync_folder(path.parent)
+
+
+def _frames_end_of(wal: FileIO) -> int:
+    """Count the bytes of frames of the WAL that is in use: those with the header's salts.
+
+    https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers big-endian::
+
+        header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
+        frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
+
+    Behind them lie older ones, or zeros where blocks were reserved: several MiB.
+    """
+    header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
+    if len(header) < _WAL_HEADER.size:
+        return 0
+    page_bytes, salts = _WAL_HEADER.unpack(header)
+    if page_bytes < _PAGE_BYTES_MIN:
+        return 0
+    end = _WAL_HEADER.size
+    while os.pread(wal.fileno(), _FRAME_HEADER.size, end)[8:16] == salts:
+        end += _FRAME_HEADER.size + page_bytes
+    return end
+
+
+def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
+    """Put a new database in its place; return the name under which the old one is kept.
+
+    Args:
+        path: of the database; it need not be there.
+        make: makes the new one under the name that it is given, and closes it.
+    """
+    new = path.with_name(f"{path.name}.new")
+    for leftover in _files_of(new):
+        leftover.unlink()
+    make(new)
+    fsync_file(new)
+    move_durably(new, _salvaged(path))
+    return finish_replacement(path)
+
+
+def finish_replacement(path: Path) -> Path | None:
+    """Let what was made take its place; the name under which the old file is kept, if any was."""
+    salvaged = _salvaged(path)
+    if not salvaged.exists():
+        return None
+    aside = _free_name(path)
+    old = _files_of(path)
+    # All of them, before the new file comes: SQLite would read the old one's WAL into it.
+    for part in old:
+        part.rename(aside.with_name(aside.name + part.name.removeprefix(path.name)))
+    move_durably(salvaged, path)
+    return aside if old else None
+
+
+def _salvaged(path: Path) -> Path:
+    return path.with_name(f"{path.name}.salvaged")
+
+
+def _free_name(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    aside, count = path.with_name(f"{path.name}.damaged-{stamp}"), 1
+    while _files_of(aside):
+        count += 1
+        aside = path.with_name(f"{path.name}.damaged-{stamp}-{count}")
+    return aside
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the files of the database (itself, WAL and others) that exist."""
+    names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
+    return [name for name in names if name.exists()]

@@ -1,0 +1,128 @@
+"""One transaction: what it writes, what it begins, and what may be sent when it is durable."""
+
+from collections.abc import Mapping
+
+from gateway.uplink.lane import Lane, Start
+from gateway.uplink.reception import Arrival, Reception
+from gateway.uplink.routes import Side
+from gateway.uplink.settlement import Settlement
+from gateway.uplink.store import UplinkStore
+
+
+class Batch:
+    """Everything that one commit makes durable, of both sides."""
+
+    def __init__(
+        self,
+        store: UplinkStore,
+        lanes: Mapping[Side, Lane],
+        receptions: Mapping[Side, Reception],
+        settlement: Settlement,
+    ) -> None:
+        self._store = store
+        self._lanes = lanes
+        self._receptions = receptions
+        self._settlement = settlement
+        self._taken: dict[Side, list[Arrival]] = {side: [] for side in Side}
+        self._starts: dict[Side, Start] = {}
+        self._gone: dict[Side, int] = {}
+
+    def write(self, *, takes_arrivals: bool, now: float, loop_seconds: float) -> None:
+        """Do everything within the store's transaction.
+
+        `takes_arrivals`: the disk has room for more. It may be called again after `take_back`.
+        """
+        for side in Side:
+            self._write_settled(side)
+        for source, reception in self._receptions.items():
+            lane = self._lanes[source.other]
+            taken = (
+                reception.fitting(lane.room_bytes, is_empty=lane.is_empty) if takes_arrivals else []
+            )
+            self._taken[source] = taken
+            self._write_arrivals(source, taken)
+        self._starts = {side: lane.start(now, loop_seconds) for side, lane in self._lanes.items()}
+
+    @property
+    def has_arrivals(self) -> bool:
+        """Whether it stores messages."""
+        return any(self._taken.values())
+
+    def is_due(self, *, removal_due: bool) -> bool:
+        """Return whether it has more than removals that may wait."""
+        return (
+            self._settlement.needs_commit
+            or self.has_arrivals
+            or any(start.count for start in self._starts.values())
+            or any(
+                # What has arrived may wait for the room.
+                lane.gone and (removal_due or self._receptions[side.other].arrivals)
+                for side, lane in self._lanes.items()
+            )
+        )
+
+    def take_back(self) -> None:
+        """Undo `write`, whose transaction came to nothing."""
+        for side, lane in self._lanes.items():
+            lane.take_back(self._starts[side])
+            lane.unstored([each.message for each in self._taken[side.other]])
+            self._taken[side.other] = []
+
+    def committed(self) -> bool:
+        """Note that it is durable; return whether arrivals wait that may have room now."""
+        for side, lane in self._lanes.items():
+            lane.removed(self._gone[side])
+            lane.started(self._starts[side])
+            self._receptions[side].stored(self._taken[side])
+        return any(each.arrivals for each in self._receptions.values()) and (
+            self.has_arrivals or any(self._gone.values())
+        )
+
+    def send(self, now: float) -> None:
+        """Send to each side what is durable now."""
+        for side, lane in self._lanes.items():
+            outlet = lane.outlet
+            if outlet is None:
+                continue
+            packets = [*self._settlement.changes[side].answers]
+            packets += [each.answer() for each in self._taken[side]]
+            # [MQTT-4.4.0-1] what gmqtt's replay had no room for in the broker's window
+            again = lane.exchanges.take_unsent()
+            packets += [each.packet(outlet.version, now, again=True) for each in again]
+            new = self._starts[side].exchanges
+            packets += [each.packet(outlet.version, now, again=False) for each in new]
+            if packets:
+                outlet.send(b"".join(packets))
+
+    def _write_settled(self, side: Side) -> None:
+        store, changes, lane = self._store, self._settlement.changes[side], self._lanes[side]
+        if changes.session is not None:
+            store.set_property(session_key(side), changes.session)
+        if changes.subscriptions is not None:
+            store.set_property(subscriptions_key(side), changes.subscriptions)
+        if changes.forgets_received:
+            store.free_received(side, None)
+        store.free_received(side, changes.freed)
+        store.return_to_queue(side, changes.returned)
+        store.release(side, changes.released)
+        self._gone[side] = len(lane.gone)
+        lane.write_gone()
+
+    def _write_arrivals(self, source: Side, arrivals: list[Arrival]) -> None:
+        messages = [each.message for each in arrivals]
+        self._store.insert(source.other, messages)
+        self._store.note_received(
+            source, [each.packet_id for each in arrivals if each.message.qos == 2]
+        )
+        # Here, so that an exchange may begin in the same transaction.
+        self._lanes[source.other].stored(messages)
+
+
+def session_key(side: Side) -> str:
+    """Return the property with the name of our session at a side's broker."""
+    return f"session_{side.name.lower()}"
+
+
+def subscriptions_key(side: Side) -> str:
+    """Return the property with what that session is subscribed to, as JSON."""
+    return f"subscriptions_{side.name.lower()}"

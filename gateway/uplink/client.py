@@ -1,0 +1,221 @@
+"""gmqtt as the uplink's client: one connection of one of its two sessions.
+
+gmqtt connects, keeps the connection alive, and replays what is in flight from its storage, which is
+the store's queue towards this broker:
+
+| gmqtt calls | when | what it reaches |
+|---|---|---|
+| `get_all` | the broker has the session | everything in flight, PUBRELs first, PUBLISH with DUP |
+| `push_message` | PUBREC | the exchange's next state, durable before PUBREL leaves |
+| `remove_message_by_mid` | PUBACK, PUBCOMP, a PUBREC that refuses | the exchange's end |
+| `clear` | the broker has no such session | nothing: the link decides |
+
+Each packet is read by `gateway.wire` before gmqtt sees it: what is malformed ends the connection,
+and reason codes and properties arrive as they were sent. PUBLISH and PUBREL are not passed to
+gmqtt, which would answer them before anything is durable.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, Protocol
+
+from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
+
+from gateway.connecting.client import SessionClient
+from gateway.uplink.lane import Lane, Outlet
+from gateway.uplink.routes import Side
+from gateway.uplink.settlement import Answered
+from gateway.wire.decoder import Decoder
+from gateway.wire.kinds import DISCONNECT, PINGRESP
+from gateway.wire.packets import (
+    Acknowledgement,
+    Connack,
+    Disconnect,
+    Packet,
+    Properties,
+    Publish,
+    Pubrel,
+    Suback,
+    Unsuback,
+)
+from gateway.wire.writing import frame_of
+
+logger = logging.getLogger(__name__)
+
+HEADER_BYTES_MAX: Final = 5
+"""Of a packet: its first byte and its length."""
+WRITE_BUFFER_BYTES_MAX: Final = 1024 * 1024
+"""Unsent bytes above which messages of QoS 0 are dropped: the broker reads too slowly."""
+
+
+class Receiver(Protocol):
+    """Who takes what comes: the link, and a test."""
+
+    def receive_publish(self, publish: Publish) -> None:
+        """Take a message."""
+
+    def receive_answer(self, answer: Answered) -> None:
+        """Take PUBACK, PUBREC, PUBREL or PUBCOMP."""
+
+    def receive_suback(self, packet: Suback | Unsuback) -> None:
+        """Take the answer to SUBSCRIBE or UNSUBSCRIBE."""
+
+
+class LaneStorage(PersistentStorage):  # type: ignore[misc]
+    """A lane behind gmqtt's storage interface."""
+
+    def __init__(self, lane: Lane, receiver: Receiver) -> None:
+        super().__init__()
+        self._lane = lane
+        self._receiver = receiver
+        self.answer: Acknowledgement | None = None
+        """What gmqtt is just handling."""
+        self.replayed: Callable[[], list[tuple[int, bytes]]] = list
+
+    def push_message(self, mid: int, raw_package: bytes) -> None:
+        """Pass a PUBREC on; `raw_package`, the PUBREL, is made again when it may leave."""
+        self._pass_answer()
+
+    def remove_message_by_mid(self, mid: int) -> None:
+        """Pass a PUBACK or PUBCOMP on, or a PUBREC that refuses."""
+        self._pass_answer()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in flight."""
+        return not len(self._lane.exchanges)
+
+    def get_all(self) -> list[tuple[int, bytes]]:
+        """Return what the broker has to get again, in order, as far as its window goes."""
+        return self.replayed()
+
+    async def wait_empty(self) -> None:
+        """Do not wait: the exchanges end while others begin."""
+
+    def clear(self) -> None:
+        """Do nothing where the broker has no session: the link decides what that means."""
+
+    def _pass_answer(self) -> None:
+        assert self.answer is not None, "gmqtt reached its storage without a packet"
+        self._receiver.receive_answer(Answered(self._lane.target, self.answer))
+
+
+class UplinkClient(SessionClient):
+    """One connection. `fault` is what was wrong with what came, once something was."""
+
+    def __init__(
+        self,
+        session: str,
+        lane: Lane,
+        receiver: Receiver,
+        *,
+        version: int,
+        packet_bytes_max: int,
+        **arguments: Any,
+    ) -> None:
+        self._storage = LaneStorage(lane, receiver)
+        super().__init__(session, persistent_storage=self._storage, **arguments)
+        self.side: Side = lane.target
+        self.version = version
+        self.connack: Connack | None = None
+        self.fault: str | None = None
+        self._receiver = receiver
+        self._packet_bytes_max = packet_bytes_max
+        self._decoder = Decoder(packet_bytes_max, version, "client")
+
+    def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
+        """Set what gmqtt gets where it asks its storage for what is in flight."""
+        self._storage.replayed = replayed
+
+    def outlet(self, window: int) -> Outlet:
+        """Return the connection as its lane uses it, within what CONNACK allows."""
+        given = self._given
+        if given.receive_maximum is not None:
+            # One less: Mosquitto 2.0 ends a connection whose window is full at a repeat as well.
+            window = min(window, max(1, given.receive_maximum - 1))
+        return Outlet(
+            self.send_packet,
+            self.has_room,
+            self.version,
+            window,
+            given.maximum_packet_size_bytes,
+            # A broker of QoS 0 alone refuses the first message, which the fault then shows.
+            2 if given.maximum_qos is None else max(1, given.maximum_qos),
+            given.retain_available is not False,
+        )
+
+    def warn_of_short_session(self, wanted_seconds: int, broker: str) -> None:
+        """Log it where the broker keeps the session for less time than it was asked for."""
+        seconds = self._given.session_expiry_interval_seconds
+        if seconds is not None and seconds < wanted_seconds:
+            logger.warning(
+                "the %s broker keeps our session for %d s without a connection, not longer: after "
+                "that, what was in flight is sent again",
+                broker,
+                seconds,
+            )
+
+    @property
+    def _given(self) -> Properties:
+        assert self.connack is not None, "no CONNACK has come"
+        return self.connack.properties or Properties()
+
+    def has_room(self) -> bool:
+        """Return whether the broker reads what it is sent."""
+        if self._connection is None or self._connection.is_closing():
+            return False
+        buffered: int = self._connection._transport.get_write_buffer_size()
+        return buffered <= WRITE_BUFFER_BYTES_MAX
+
+    async def _create_connection(self, *arguments: Any, **named: Any) -> Any:
+        connection = await super()._create_connection(*arguments, **named)
+        connection.put_package = partial(self._take_package, connection.put_package)
+        protocol = connection._protocol
+        protocol._read_packet = partial(self._read_bounded, protocol._read_packet)
+        return connection
+
+    def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
+        """Refuse a packet that declares more than may come, before it is gathered."""
+        taken = read(data)
+        if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:
+            self._end(f"a packet of more than {self._packet_bytes_max} bytes")
+        return taken
+
+    def _take_package(self, pass_on: Callable[[Any], None], package: Any) -> None:
+        kind = package.cmd >> 4
+        if kind == PINGRESP or (kind == DISCONNECT and not package.data):
+            pass_on(package)  # the latter is also gmqtt's own sign that a connection has ended
+            return
+        packets = self._decoder.feed(frame_of(package.cmd, package.data))
+        if self._decoder.error is not None:
+            self._end(str(self._decoder.error))
+            return
+        for packet in packets:
+            self._take(packet, lambda: pass_on(package))
+
+    def _take(self, packet: Packet, pass_on: Callable[[], None]) -> None:
+        match packet:
+            case Publish():
+                self._receiver.receive_publish(packet)
+            case Pubrel():
+                self._receiver.receive_answer(Answered(self.side, packet))
+            case Acknowledgement():
+                self._storage.answer = packet
+                pass_on()
+            case Suback() | Unsuback():
+                self._receiver.receive_suback(packet)
+            case Disconnect(reason_code=code):
+                self.fault = f"the broker disconnected with reason code 0x{code:02X}"
+                pass_on()
+            case Connack():
+                self.connack = packet
+                pass_on()
+            case _:
+                self._end(f"a packet that no client gets: {type(packet).__name__}")
+
+    def _end(self, fault: str) -> None:
+        self.fault = self.fault or f"what the broker sent is wrong: {fault}"
+        with contextlib.suppress(AttributeError):
+            self.abort()

@@ -1,0 +1,254 @@
+"""Commits: what either broker has sent becomes durable, batch by batch, before it is answered.
+
+The durability argument is one method, `_commit_batch`: everything that came from both sides while
+the disk was busy becomes one transaction with one fsync, and what depends on it is sent after that.
+
+| sent | after this is durable |
+|---|---|
+| PUBREC, PUBACK to the side a message came from | the message, and at QoS 2 its packet identifier |
+| PUBCOMP to that side | that the packet identifier is free again |
+| PUBLISH to the other side | the message with the packet identifier it is sent under |
+| PUBREL to that side | that PUBREC came |
+| nothing waits for | the removal at PUBCOMP or PUBACK: it goes with the next batch |
+"""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from gateway.uplink.batch import Batch, session_key, subscriptions_key
+from gateway.uplink.lane import Lane
+from gateway.uplink.reception import Reception
+from gateway.uplink.recovery import cannot_write
+from gateway.uplink.routes import Side
+from gateway.uplink.settlement import Settlement, Signal
+from gateway.uplink.store import StoreFull, UplinkStore
+
+logger = logging.getLogger(__name__)
+
+NO_ROOM_SECONDS: Final = 0.5
+"""Between two attempts on a full disk."""
+REFUSED_PAUSE_SECONDS: Final = 5.0
+"""Before a message is sent again that a broker has refused for the moment."""
+SIGNALS_MAX: Final = 200_000
+"""Packets that wait for a batch: each identifier of both sides, and some; commits may take long."""
+CLOCK_SECONDS: Final = 1.0
+"""Between two notes of the uplink's clock: so much of it a power cut takes back."""
+REMOVAL_SECONDS_MAX: Final = 1.0
+"""How long a removal that nothing waits for may wait for company."""
+
+
+class Committer:
+    """The one writer of the uplink's store."""
+
+    def __init__(self, store: UplinkStore, *, queue_bytes_max: int) -> None:
+        self._store = store
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="uplink-commit")
+        self.lanes = {side: Lane(store, side, bytes_max=queue_bytes_max) for side in Side}
+        self.receptions = {side: Reception(store.received(side)) for side in Side}
+        self._signals: list[Signal] = []
+        self._changed = asyncio.Event()
+        self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._stopping = False
+        self._commit_began: float | None = None
+        self._clock_base = float(store.property("clock") or 0.0) - time.monotonic()
+        self._clock_saved = self.now
+        self._removal_timer: asyncio.TimerHandle | None = None
+        self._removal_due = False
+        self.disk_full = False
+        self.sessions = {side: store.property(session_key(side)) or None for side in Side}
+        """The names of our sessions at both brokers."""
+        self.subscriptions = {
+            side: store.property(subscriptions_key(side)) or "{}" for side in Side
+        }
+        """What those sessions are subscribed to, as JSON."""
+        store.space.make_reserve()
+
+    @property
+    def now(self) -> float:
+        """Seconds of the uplink's clock, which goes on where the last run left it."""
+        return self._clock_base + time.monotonic()
+
+    @property
+    def is_flooded(self) -> bool:
+        """Whether more came since the last batch than a broker sends that waits for answers."""
+        return len(self._signals) > SIGNALS_MAX
+
+    def signal(self, signal: Signal) -> None:
+        """Settle with the next batch what a connection brought."""
+        self._signals.append(signal)
+        self._changed.set()
+
+    async def settle(self) -> None:
+        """Return when everything that came before this call is durable and answered."""
+        settled = self._settled
+        self._changed.set()
+        await asyncio.shield(settled)
+
+    @property
+    def commit_seconds(self) -> float:
+        """How long the commit that is under way has taken; 0 where there is none."""
+        if self._commit_began is None:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._commit_began
+
+    def status(self) -> dict[str, object]:
+        """Return both directions' parts of the uplink's status."""
+        return {
+            "out": self.lanes[Side.REMOTE].status(),
+            "in": self.lanes[Side.LOCAL].status(),
+            "disk_full": self.disk_full,
+        }
+
+    async def run(self) -> None:
+        """Commit batches until `stop`.
+
+        Raises:
+            UplinkError: the disk refuses; nothing untrue has been sent, so a restart is safe.
+        """
+        try:
+            stopping = False
+            while not stopping:
+                await self._changed.wait()
+                stopping = self._stopping
+                await self._commit_batch()
+        except sqlite3.Error as error:
+            raise cannot_write(self._store.path, error) from error
+
+    def stop(self) -> None:
+        """Let `run` commit what is left and return."""
+        self._stopping = self._removal_due = True
+        self._changed.set()
+
+    async def close(self) -> None:
+        """Close the store, behind a COMMIT that may still run in the one worker thread."""
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._store.close)
+        self._executor.shutdown()
+        if self._removal_timer is not None:
+            self._removal_timer.cancel()
+
+    # One batch
+
+    async def _commit_batch(self) -> None:
+        self._changed.clear()
+        settled, self._settled = self._settled, asyncio.get_running_loop().create_future()
+        settlement = Settlement(self.lanes, self.receptions)
+        signals, self._signals = self._signals, []
+        for signal in signals:
+            settlement.settle(signal)
+        self._take_up(settlement)
+        batch = Batch(self._store, self.lanes, self.receptions, settlement)
+        if not await self._write(batch):
+            return  # the end came while the disk was full: nothing may be sent
+        batch.send(self.now)
+        settled.set_result(None)
+
+    async def _write(self, batch: Batch) -> bool:
+        """Commit what was settled and, where there is room, what has arrived.
+
+        False: there is no room even for what was settled, and the uplink is about to stop.
+        """
+        if self.disk_full or any(each.arrivals for each in self.receptions.values()):
+            self._note_disk(has_room=self._store.space.has_room())
+        while True:
+            self._store.begin()
+            batch.write(
+                takes_arrivals=not self.disk_full,
+                now=self.now,
+                loop_seconds=asyncio.get_running_loop().time(),
+            )
+            if not batch.is_due(removal_due=self._removal_due):
+                self._store.roll_back()
+                self._postpone_removal()
+                return True
+            self._save_clock()
+            if await self._commit():
+                if batch.committed():
+                    self._changed.set()
+                self._note_removal()
+                return True
+            had_arrivals = batch.has_arrivals
+            batch.take_back()
+            self._note_disk(has_room=False)
+            if not had_arrivals:
+                if self._stopping:
+                    return False
+                await asyncio.sleep(NO_ROOM_SECONDS)
+
+    async def _commit(self) -> bool:
+        """Return whether there was room; without it nothing of the transaction is there."""
+        loop = asyncio.get_running_loop()
+        self._commit_began = loop.time()
+        done = loop.run_in_executor(self._executor, self._store.commit)
+        try:
+            await asyncio.shield(done)
+        except StoreFull:
+            return False
+        except asyncio.CancelledError:
+            await done  # The connection belongs to the worker until then.
+            raise
+        finally:
+            self._commit_began = None
+        return True
+
+    # Bookkeeping
+
+    def _save_clock(self) -> None:
+        if self.now - self._clock_saved >= CLOCK_SECONDS:
+            self._clock_saved = self.now
+            self._store.set_property("clock", f"{self._clock_saved:.6f}")
+
+    def _note_removal(self) -> None:
+        self._removal_due = False
+        if self._removal_timer is not None:
+            self._removal_timer.cancel()
+            self._removal_timer = None
+
+    def _postpone_removal(self) -> None:
+        if self._removal_timer is None and any(lane.gone for lane in self.lanes.values()):
+            loop = asyncio.get_running_loop()
+            self._removal_timer = loop.call_later(REMOVAL_SECONDS_MAX, self._hurry_removal)
+
+    def _hurry_removal(self) -> None:
+        self._removal_timer = None
+        self._removal_due = True
+        self._changed.set()
+
+    def _note_disk(self, *, has_room: bool) -> None:
+        if not has_room:
+            asyncio.get_running_loop().call_later(NO_ROOM_SECONDS, self._changed.set)
+        if has_room == self.disk_full:
+            self.disk_full = not has_room
+            if has_room:
+                self._store.space.make_reserve()
+                logger.info("the disk has room again: messages are taken")
+            else:
+                logger.error("the disk is full: messages wait at their brokers; free space")
+
+    def _take_up(self, settlement: Settlement) -> None:
+        """Note and log what was settled, as far as no row is concerned."""
+        loop = asyncio.get_running_loop()
+        for side in settlement.paused:
+            self.lanes[side].paused_until = loop.time() + REFUSED_PAUSE_SECONDS
+            loop.call_later(REFUSED_PAUSE_SECONDS, self._changed.set)
+        for side, topic, code in settlement.refusals:
+            logger.warning(
+                "the %s broker refused a message for %r with reason code 0x%02X: dropped",
+                side.name.lower(),
+                topic,
+                code,
+            )
+        for side, changes in settlement.changes.items():
+            if changes.session is not None:
+                self.sessions[side] = changes.session or None
+            if changes.subscriptions is not None:
+                self.subscriptions[side] = changes.subscriptions
+            if changes.forgets_received and changes.returned:
+                logger.warning(
+                    "the %s broker has lost our session: %d messages in flight are sent again",
+                    side.name.lower(),
+                    len(changes.returned),
+                )

@@ -1,0 +1,188 @@
+"""One direction: the queue on disk towards one broker, and the exchanges with it in flight.
+
+`Lane` has what is in memory of it. What a transaction does to the rows is staged in it and written
+by the committer; `gmqtt` reaches it through its storage interface (`client.py`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gateway.uplink.exchanges import Exchange, Exchanges
+from gateway.uplink.message import Message
+from gateway.uplink.routes import Side
+from gateway.uplink.store import UplinkStore
+
+Send = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlet:
+    """A connection as a lane uses it: what it may send over it, and how much."""
+
+    send: Send
+    has_room: Callable[[], bool]
+    version: int
+    window: int
+    packet_bytes_max: int | None = None
+    maximum_qos: int = 2
+    may_retain: bool = True
+
+    def adapted(self, message: Message) -> Message:
+        """Return the message as this broker takes it: with less QoS, or not retained, perhaps."""
+        qos = min(message.qos, self.maximum_qos)
+        retain = message.retain and self.may_retain
+        if (qos, retain) == (message.qos, message.retain):
+            return message
+        return replace(message, qos=qos, retain=retain)
+
+    def hindrance(self, message: Message, now: float) -> str | None:
+        """Return why a message cannot be sent, as its counter's name."""
+        if message.has_expired(now):
+            return "expired"
+        frame = message.frame(1 if message.qos else 0, self.version, now, again=False)
+        limit = self.packet_bytes_max
+        return "too_large" if limit is not None and len(frame) > limit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What one transaction begins, and what it gives up with the counter's name of the reason."""
+
+    exchanges: list[Exchange]
+    given_up: list[tuple[int, Message, str]]
+
+    @property
+    def count(self) -> int:
+        """How many messages wait no longer."""
+        return len(self.exchanges) + len(self.given_up)
+
+
+class Lane:
+    """Messages on their way to `target`. `counters` count messages since this start."""
+
+    def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
+        self.target = target
+        self.bytes_max = bytes_max
+        self.exchanges = Exchanges()
+        self.exchanges.resume(store.in_flight(target))
+        count, self.bytes_held = store.totals(target)
+        self.waiting = count - len(self.exchanges)
+        self.outlet: Outlet | None = None
+        self.paused_until = 0.0
+        """Seconds of the event loop's clock; the broker has refused something for the moment."""
+        self.counters: Counter[str] = Counter()
+        self.refusals: Counter[int] = Counter()
+        """How often the messages with these numbers were refused for an unclear reason."""
+        self.gone: list[tuple[int, Message]] = []
+        """Through, or given up: to be removed with the next commit."""
+        self._store = store
+
+    @property
+    def room_bytes(self) -> int:
+        """How many bytes more the queue may take."""
+        return self.bytes_max - self.bytes_held
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no message."""
+        return not self.waiting and not len(self.exchanges)
+
+    def finish(self, exchange: Exchange, outcome: str) -> None:
+        """Let a message go whose exchange has ended for good."""
+        self.counters[outcome] += 1
+        self.refusals.pop(exchange.number, None)
+        self.gone.append((exchange.number, exchange.message))
+
+    def put_back(self, exchanges: Sequence[Exchange]) -> None:
+        """Let the messages of exchanges that are over wait again."""
+        self.waiting += len(exchanges)
+        self.counters["republished"] += len(exchanges)
+
+    def write_gone(self) -> None:
+        """Remove what is gone, within the store's transaction."""
+        self._store.remove(self.target, [number for number, _ in self.gone])
+
+    def removed(self, count: int) -> None:
+        """Note that the removal of the first `count` of `gone` is durable."""
+        self.bytes_held -= sum(message.bytes_count for _, message in self.gone[:count])
+        del self.gone[:count]
+
+    def start(self, now: float, loop_seconds: float) -> "Start":
+        """Begin exchanges for the first messages that wait, within the store's transaction.
+
+        What cannot be sent any more, or not to this broker, is removed.
+        """
+        start = Start([], [])
+        outlet = self.outlet
+        limit = self.exchanges.free
+        if outlet is None or not self.waiting or not limit or loop_seconds < self.paused_until:
+            return start
+        for number, message in self._store.waiting(self.target, limit):
+            sent = outlet.adapted(message)
+            hindrance = outlet.hindrance(sent, now)
+            if hindrance is None:
+                start.exchanges.append(self.exchanges.start(number, sent))
+            else:
+                start.given_up.append((number, message, hindrance))
+        self._store.start(self.target, start.exchanges)
+        self._store.remove(self.target, [number for number, _, _ in start.given_up])
+        self.waiting -= start.count
+        return start
+
+    def take_back(self, start: "Start") -> None:
+        """Undo `start`, whose transaction came to nothing."""
+        self.exchanges.take_back(start.exchanges)
+        self.waiting += start.count
+
+    def started(self, start: "Start") -> None:
+        """Note that `start` is durable."""
+        for _, message, hindrance in start.given_up:
+            self.counters[hindrance] += 1
+            self.bytes_held -= message.bytes_count
+
+    def stored(self, messages: Sequence[Message]) -> None:
+        """Note messages that a transaction adds."""
+        self.waiting += len(messages)
+        self.bytes_held += sum(each.bytes_count for each in messages)
+
+    def unstored(self, messages: Sequence[Message]) -> None:
+        """Undo `stored`: the transaction came to nothing."""
+        self.waiting -= len(messages)
+        self.bytes_held -= sum(each.bytes_count for each in messages)
+
+    def forward_qos0(self, message: Message, now: float) -> None:
+        """Send a message of QoS 0 now, or drop it: it is not stored."""
+        outlet = self.outlet
+        if outlet is None or not outlet.has_room():
+            self.counters["dropped_qos0"] += 1
+        elif (hindrance := outlet.hindrance(outlet.adapted(message), now)) is not None:
+            self.counters[hindrance] += 1
+        else:
+            outlet.send(outlet.adapted(message).frame(0, outlet.version, now, again=False))
+            self.counters["forwarded_qos0"] += 1
+
+    def status(self) -> dict[str, object]:
+        """Return the direction's part of the uplink's status."""
+        return {
+            "waiting": self.waiting,
+            "in_flight": len(self.exchanges),
+            "bytes": self.bytes_held,
+            "bytes_max": self.bytes_max,
+            **{name: self.counters[name] for name in COUNTERS},
+        }
+
+
+COUNTERS = (
+    "forwarded",
+    "forwarded_qos0",
+    "dropped_qos0",
+    "expired",
+    "refused",
+    "too_large",
+    "looped",
+    "unrouted",
+    "republished",
+    "unexpected_answers",
+)
+"""Of one direction, as the status has them; docs/formats/control-socket.md."""

@@ -1,0 +1,281 @@
+"""Keeps one of the two sessions: connect, subscribe, forward what comes, and again.
+
+The session and what the store has of it belong together, by the session's name
+(docs/decisions/0061-the-session-s-name-is-its-proof.md). A session that the broker no longer has is
+given up, and one of another name begins.
+"""
+
+import asyncio
+import json
+import logging
+from typing import Any, Final
+
+from gmqtt import Message as Will  # type: ignore[import-untyped]
+from gmqtt.mqtt.constants import MQTTv50, MQTTv311  # type: ignore[import-untyped]
+from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
+
+from gateway.connecting.backoff import Backoff
+from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, sentence_of
+from gateway.connecting.session_name import new_name
+from gateway.uplink.client import UplinkClient
+from gateway.uplink.committer import Committer
+from gateway.uplink.message import message_of
+from gateway.uplink.reception import Arrival
+from gateway.uplink.routes import Routes, Side
+from gateway.uplink.settings import Endpoint, UplinkSettings
+from gateway.uplink.settlement import (
+    Answered,
+    Arrived,
+    Connected,
+    Disconnected,
+    SessionLost,
+    Subscribed,
+)
+from gateway.uplink.subscribing import Subscribing
+from gateway.uplink.tls import context_of
+from gateway.wire.encoder import puback, publish_frame, pubrec
+from gateway.wire.packets import (
+    Publish,
+    Suback,
+    Unsuback,
+    topic_field_of,
+)
+
+logger = logging.getLogger(__name__)
+
+BACKOFF_SECONDS_MIN: Final = 1.0
+BACKOFF_SECONDS_MAX: Final = 60.0
+"""Between two attempts; a fleet that lost one cluster together must not overrun it."""
+ONLINE, OFFLINE = b"online", b"offline"
+_VERSIONS = {4: MQTTv311, 5: MQTTv50}
+
+
+class Link:
+    """One side's session. `run` does not return by itself; cancelled, it disconnects."""
+
+    def __init__(
+        self, side: Side, endpoint: Endpoint, settings: UplinkSettings, committer: Committer
+    ) -> None:
+        self.side = side
+        self.connected = False
+        self.fault: str | None = None
+        self.connections = 0
+        self._endpoint = endpoint
+        self._settings = settings
+        self._committer = committer
+        self._routes = Routes(settings.routes)
+        self._lane = committer.lanes[side]
+        self._onward = committer.lanes[side.other]
+        self._reception = committer.receptions[side]
+        self._abandoned: str | None = None
+        self._client: UplinkClient | None = None
+        self._subscribing: Subscribing | None = None
+
+    def status(self) -> dict[str, object]:
+        """Return the connection's part of the uplink's status."""
+        return {
+            "connected": self.connected,
+            "address": f"{self._endpoint.host}:{self._endpoint.port}",
+            "session": self._committer.sessions[self.side],
+            "connections": self.connections,
+            "fault": self.fault,
+            "repeats": self._reception.repeats,
+        }
+
+    async def run(self) -> None:
+        """Connect, again and again."""
+        backoff = Backoff(BACKOFF_SECONDS_MAX, first_seconds=BACKOFF_SECONDS_MIN)
+        while True:
+            # What the last connection brought has to be durable before the next one goes on.
+            await self._committer.settle()
+            fault = await self._connect_once(backoff)
+            if fault is None:
+                continue
+            if fault != self.fault:
+                logger.warning("no connection to the %s broker: %s", self._name, fault)
+                self.fault = fault
+            await backoff.wait()
+
+    @property
+    def _name(self) -> str:
+        return f"{self.side.name.lower()} ({self._endpoint.host}:{self._endpoint.port})"
+
+    # A connection
+
+    async def _connect_once(self, backoff: Backoff) -> str | None:
+        """Run one connection from beginning to end; return what went wrong, if anything."""
+        kept = self._committer.sessions[self.side]
+        session = self._abandoned or kept or new_name(self._endpoint.client_id)
+        begun, discard = kept is not None, self._abandoned is not None
+        client = self._new_client(session, discard=discard)
+        lost = asyncio.Event()
+        known = asyncio.Event()
+
+        def on_connect(_: object, session_present: int, *__: object) -> None:
+            # A new name that the broker has a session of is another client's.
+            if not discard and bool(session_present) == begun:
+                known.set()
+                self._client = client
+                self._committer.signal(
+                    Connected(self.side, client.outlet(self._settings.window), session)
+                )
+
+        client.on_connect = on_connect
+        client.on_disconnect = lambda *_: lost.set()
+        try:
+            await connect(client, lost, **self._target())
+            if not known.is_set():
+                return await self._give_up(session, begun=begun, discarded=discard)
+            await self._use(client, lost, backoff)
+        except (OSError, MQTTConnectError, TimeoutError) as error:
+            return client.fault or sentence_of(error, mend=self._endpoint.mend)
+        finally:
+            self._leave(client)
+            await close(client)
+        return client.fault or "the connection was lost"
+
+    async def _use(self, client: UplinkClient, lost: asyncio.Event, backoff: Backoff) -> None:
+        await self._committer.settle()
+        await self._subscribe(client, lost)
+        backoff.reset()
+        self.connected, self.fault = True, None
+        self.connections += 1
+        logger.info(
+            "connected to the %s broker as %s", self._name, self._committer.sessions[self.side]
+        )
+        if self.connections == 1:
+            client.warn_of_short_session(self._endpoint.session_expiry_seconds, self._name)
+        self._announce(client, ONLINE)
+        await lost.wait()
+
+    async def _subscribe(self, client: UplinkClient, lost: asyncio.Event) -> None:
+        wanted = self._routes.subscriptions_at(self.side)
+        have: dict[str, int] = json.loads(self._committer.subscriptions[self.side])
+        if wanted != have:
+            self._subscribing = Subscribing(client, client.version, lost, self._name)
+            now = await self._subscribing.bring_about(wanted, have)
+            self._committer.signal(Subscribed(self.side, json.dumps(now)))
+
+    def _leave(self, client: UplinkClient) -> None:
+        if self.connected:
+            self._announce(client, OFFLINE)
+        self.connected, self._client = False, None
+        self._committer.signal(Disconnected(self.side))
+
+    async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
+        """Go on without this session; what is wrong with the broker, if anything.
+
+        A broker that does not have ours has begun an empty one in its place. The next connection
+        discards that, so that it keeps none that is not used.
+        """
+        self._abandoned = session if begun else None
+        if begun:
+            self._committer.signal(SessionLost(self.side))
+        return None if begun or discarded else f"it has a session of the new name {session}"
+
+    def _new_client(self, session: str, *, discard: bool) -> UplinkClient:
+        endpoint = self._endpoint
+        properties: dict[str, Any] = {}
+        if endpoint.version == 5:
+            properties = {
+                "session_expiry_interval": 0 if discard else endpoint.session_expiry_seconds,
+                "receive_maximum": self._settings.window,
+                "maximum_packet_size": self._settings.packet_bytes_max,
+            }
+        if endpoint.availability_topic is not None and not discard:
+            will = Will(endpoint.availability_topic, OFFLINE, qos=1, retain=True)
+            properties["will_message"] = will
+        client = UplinkClient(
+            session,
+            self._lane,
+            self,
+            version=endpoint.version,
+            packet_bytes_max=self._settings.packet_bytes_max,
+            clean_session=discard,
+            **properties,
+        )
+        client.replay_with(lambda: self._replay(client))
+        if endpoint.username is not None:
+            client.set_auth_credentials(endpoint.username, endpoint.password)
+        return client
+
+    def _target(self) -> dict[str, Any]:
+        endpoint = self._endpoint
+        return {
+            "host": endpoint.host,
+            "port": endpoint.port,
+            "ssl": False if endpoint.tls is None else context_of(endpoint.tls),
+            "keepalive": KEEP_ALIVE_SECONDS,
+            "version": _VERSIONS[endpoint.version],
+        }
+
+    def _replay(self, client: UplinkClient) -> list[tuple[int, bytes]]:
+        """Return what gmqtt sends again, PUBRELs first."""
+        outlet = client.outlet(self._settings.window)
+        exchanges = self._lane.exchanges
+        exchanges.begin_again(outlet.window)
+        now = self._committer.now
+        return [
+            (each.packet_id, each.packet(outlet.version, now, again=True))
+            for each in exchanges.take_unsent()
+        ]
+
+    def _announce(self, client: UplinkClient, state: bytes) -> None:
+        topic = self._endpoint.availability_topic
+        if topic is not None:
+            frame = publish_frame(
+                topic_field_of(topic), state, 0, True, False, 0, client.version, None
+            )
+            client.send_packet(frame)
+
+    # What comes
+
+    def receive_suback(self, packet: Suback | Unsuback) -> None:
+        """Take the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        if self._subscribing is not None:
+            self._subscribing.receive(packet)
+
+    def receive_answer(self, answer: Answered) -> None:
+        """Take PUBACK, PUBREC, PUBREL or PUBCOMP."""
+        if self._client is not None:
+            self._committer.signal(answer)
+            if self._committer.is_flooded:
+                self._end("the broker sends more than it gets answers for")
+
+    def receive_publish(self, publish: Publish) -> None:
+        """Forward a message, or drop it where no route takes it or it would go round.
+
+        What comes of a session that is not ours, or when its connection is over, is not answered.
+        """
+        if self._client is None:
+            return
+        topic = self._routes.topic_from(self.side, publish.topic)
+        now = self._committer.now
+        message = None
+        if topic is None:
+            self._onward.counters["unrouted"] += 1
+        else:
+            message = message_of(publish, topic, self._settings.gateway_id, now)
+            if message is None:
+                self._onward.counters["looped"] += 1
+        if message is None:
+            self._answer_dropped(self._client, publish)
+        elif message.qos == 0:
+            self._onward.forward_qos0(message, now)
+        else:
+            self._reception.bytes_coming += message.bytes_count
+            self._committer.signal(Arrived(self.side, Arrival(message, publish.packet_id)))
+            if self._reception.is_overfull:
+                self._end("the queue is full: its messages stay in the broker's session")
+
+    def _end(self, fault: str) -> None:
+        """End the connection; what it brought so far is settled."""
+        if self._client is not None:
+            self._client.fault = fault
+            self._client.abort()
+
+    def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
+        """Acknowledge what is not stored; a repeat is dropped in the same way."""
+        if publish.qos:
+            answer = puback if publish.qos == 1 else pubrec
+            client.send_packet(answer(publish.packet_id))

@@ -1,0 +1,83 @@
+"""A message on its way through the uplink: what is kept of a PUBLISH, and the PUBLISH made of it.
+
+Pure. Times are seconds of the uplink's own clock, which stands still while it does not run
+(`committer.py`): a message never expires because of a gateway that was off.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.uplink.hops import hops_of, may_pass, with_hop
+from gateway.wire.encoder import raw_publish_frame
+from gateway.wire.message_properties import (
+    EXPIRY_SECONDS_MAX,
+    NEVER,
+    forwarded_of,
+    properties_field_of,
+)
+from gateway.wire.packets import Properties, Publish, topic_field_of
+
+ROW_OVERHEAD_BYTES: Final = 64
+"""What a row costs beside topic, payload and properties, for the limit in bytes."""
+
+MQTT_5: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """`properties` are those that are passed on, encoded without a length before them."""
+
+    topic: str
+    payload: bytes
+    qos: int
+    retain: bool
+    properties: bytes
+    expires_at: float | None
+
+    @property
+    def bytes_count(self) -> int:
+        """What it counts towards `queue_max`."""
+        return len(self.topic) + len(self.payload) + len(self.properties) + ROW_OVERHEAD_BYTES
+
+    def frame(self, packet_id: int, version: int, now: float, *, again: bool) -> bytes:
+        """Return the PUBLISH; `packet_id` is 0 at QoS 0. `again`: it may have been received."""
+        field = b""
+        if version == MQTT_5:
+            field = properties_field_of(self._expiry_at(now), self.properties, [], 0)
+        return raw_publish_frame(
+            topic_field_of(self.topic), self.payload, self.qos, self.retain, again, packet_id, field
+        )
+
+    def has_expired(self, now: float) -> bool:
+        """Return whether its time is over."""
+        return self.expires_at is not None and self.expires_at <= now
+
+    def _expiry_at(self, now: float) -> int:
+        if self.expires_at is None:
+            return NEVER
+        # [MQTT5-3.3.2-6] less the time that it waited. One that has begun is brought to its end.
+        return max(1, min(EXPIRY_SECONDS_MAX, math.ceil(self.expires_at - now)))
+
+
+def message_of(publish: Publish, topic: str, gateway_id: str, now: float) -> Message | None:
+    """Return what is forwarded of a PUBLISH under `topic`; None where it would go round."""
+    given = publish.properties or Properties()
+    own = Properties()
+    own.payload_format_indicator = given.payload_format_indicator
+    own.content_type = given.content_type
+    own.response_topic = given.response_topic
+    own.correlation_data = given.correlation_data
+    user_properties = given.user_properties or []
+    if not may_pass(hops_of(user_properties), gateway_id):
+        return None
+    own.user_properties = with_hop(user_properties, gateway_id)
+    expiry_seconds = given.message_expiry_interval_seconds
+    return Message(
+        topic,
+        publish.payload,
+        publish.qos,
+        publish.retain,
+        forwarded_of(own),
+        None if expiry_seconds is None else now + expiry_seconds,
+    )

@@ -1,0 +1,49 @@
+"""The uplink's tables, created and migrated by sqlite-utils; docs/formats/uplink.md describes them.
+
+A released migration is never changed: a new version of the tables appends one, and its name to
+`formats.py`. Only a start that has something to migrate loads this module: sqlite-utils takes three
+MB of memory.
+"""
+
+import sqlite3
+
+from sqlite_utils import Database, Migrations
+
+from gateway.uplink.formats import MIGRATION_SET
+
+MIGRATIONS = Migrations(MIGRATION_SET)
+
+
+@MIGRATIONS()
+def m001_messages_received_properties(database: Database) -> None:
+    """Create the tables of version 1."""
+    for name in ("messages_out", "messages_in"):
+        # What is asked of rows that are not sent stands before what may be long.
+        database.table(name).create(
+            {
+                "number": int,
+                "packet_id": int,
+                "released": int,
+                "qos": int,
+                "retain": int,
+                "expires_at": float,
+                "topic": str,
+                "properties": bytes,
+                "payload": bytes,
+            },
+            pk="number",
+            not_null={"released", "qos", "retain", "topic", "properties", "payload"},
+            defaults={"released": 0},
+            strict=True,
+        )
+    database.table("received").create(
+        {"side": int, "packet_id": int}, pk=("side", "packet_id"), strict=True
+    )
+    database.table("properties").create(
+        {"name": str, "value": str}, pk="name", not_null={"value"}, strict=True
+    )
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date."""
+    MIGRATIONS.apply(Database(connection))

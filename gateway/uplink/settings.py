@@ -1,0 +1,69 @@
+"""What the uplink is given: plain values, checked when they are made."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from gateway.uplink.routes import Route
+
+SESSION_NEVER_EXPIRES = 0xFFFFFFFF
+WINDOW_MAX = 65_000
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files; `ca` None: the authorities that this machine trusts."""
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    min_version: Literal["1.2", "1.3"] = "1.2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One broker, and who the uplink is there.
+
+    `client_id` is the beginning of the session's name. `mend` names the keys of user name and
+    password. `availability_topic` is None where nothing is said of the connection.
+    """
+
+    host: str
+    port: int
+    client_id: str
+    version: Literal[4, 5] = 5
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: TlsFiles | None = None
+    session_expiry_seconds: int = SESSION_NEVER_EXPIRES
+    availability_topic: str | None = None
+    mend: str = "[uplink] username and password_file"
+
+    def __post_init__(self) -> None:
+        if not self.client_id:
+            raise ValueError("uplink client_id is empty: a persistent session needs a name")
+        if self.password is not None and self.username is None:
+            raise ValueError("uplink password without username: set both, or neither")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UplinkSettings:
+    """The whole uplink. `queue_bytes_max` bounds each direction's messages on disk, `window` the
+    exchanges in flight towards a broker, `packet_bytes_max` a packet that comes."""
+
+    data_dir: Path
+    gateway_id: str
+    local: Endpoint
+    remote: Endpoint
+    routes: tuple[Route, ...]
+    control_socket: Path
+    queue_bytes_max: int = 256 * 1024 * 1024
+    window: int = 100
+    packet_bytes_max: int = 2 * 1024 * 1024
+    report_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.routes:
+            raise ValueError("uplink without topics: it would carry nothing")
+        if not 1 <= self.window <= WINDOW_MAX:
+            raise ValueError(f"uplink window {self.window} is not in 1 to {WINDOW_MAX}")

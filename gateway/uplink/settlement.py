@@ -1,0 +1,209 @@
+"""What both brokers have sent since the last batch, and what it adds up to. Pure.
+
+Signals are settled in the order in which they came. What depends on the disk is collected: rows to
+change for the transaction, and bytes to send after it.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final, assert_never
+
+from gateway.uplink.exchanges import Exchange
+from gateway.uplink.lane import Lane, Outlet
+from gateway.uplink.reception import Arrival, Reception
+from gateway.uplink.routes import Side
+from gateway.wire.encoder import pubcomp, pubrec, pubrel
+from gateway.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
+
+_ERROR: Final = 0x80
+_PASSING: Final = frozenset({0x91, 0x97})
+"""Refusals that say nothing about the message: an identifier in use, quota exceeded."""
+_UNCLEAR: Final = frozenset({0x80, 0x83})
+"""Refusals that may be either: unspecified, the implementation's own. [MQTT5-2.4] table 2-6"""
+UNCLEAR_REFUSALS_MAX: Final = 12
+"""Of one message, a minute of attempts: one that is never taken must not slow the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A message of QoS 1 or 2 came that is to be forwarded."""
+
+    side: Side
+    arrival: Arrival
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """PUBACK, PUBREC, PUBREL or PUBCOMP came."""
+
+    side: Side
+    packet: Acknowledgement
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A session goes on, or begins, under this name."""
+
+    side: Side
+    outlet: Outlet
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLost:
+    """The broker does not have our session: nothing of it goes on."""
+
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The side's connection has ended."""
+
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """The broker has these filters, each with the QoS that was asked for."""
+
+    side: Side
+    filters: str
+
+
+Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribed
+
+
+@dataclass(slots=True)
+class SideChanges:
+    """What a batch changes of one side: of the lane towards it, and of what it sent."""
+
+    released: list[Exchange] = field(default_factory=list)
+    returned: list[Exchange] = field(default_factory=list)
+    freed: set[int] = field(default_factory=set)
+    forgets_received: bool = False
+    session: str | None = None
+    subscriptions: str | None = None
+    answers: list[bytes] = field(default_factory=list)
+
+    @property
+    def needs_commit(self) -> bool:
+        """Whether something has to be durable before anything is sent."""
+        return bool(
+            self.released
+            or self.returned
+            or self.freed
+            or self.forgets_received
+            or self.session is not None
+            or self.subscriptions is not None
+        )
+
+
+class Settlement:
+    """Applies signals to lanes and receptions. `paused` are the sides that refused something."""
+
+    def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
+        self._lanes = lanes
+        self._receptions = receptions
+        self.changes = {side: SideChanges() for side in Side}
+        self.paused: set[Side] = set()
+        self.refusals: list[tuple[Side, str, int]] = []
+
+    @property
+    def needs_commit(self) -> bool:
+        """Whether something has to be durable before anything is sent."""
+        return any(changes.needs_commit for changes in self.changes.values())
+
+    def settle(self, signal: Signal) -> None:
+        """Take in the next signal."""
+        changes = self.changes[signal.side]
+        lane, reception = self._lanes[signal.side], self._receptions[signal.side]
+        match signal:
+            case Arrived(_, arrival):
+                self._settle_arrival(arrival, reception, changes)
+            case Answered(side, packet):
+                self._settle_answer(side, packet, lane, changes)
+            case Connected(_, outlet, session):
+                lane.outlet = outlet
+                lane.exchanges.window = outlet.window
+                changes.session = session
+            case SessionLost():
+                self._lose_session(lane, reception, changes)
+            case Disconnected():
+                lane.outlet = None
+                reception.drop_arrivals()
+                # The next connection begins with what is in flight by then.
+                changes.answers.clear()
+            case Subscribed(_, filters):
+                changes.subscriptions = filters
+            case _:
+                assert_never(signal)
+
+    def _settle_arrival(self, arrival: Arrival, reception: Reception, changes: SideChanges) -> None:
+        reception.bytes_coming -= arrival.message.bytes_count
+        if arrival.message.qos == 2 and reception.is_repeat(arrival.packet_id):
+            if arrival.packet_id in reception.held:
+                changes.answers.append(pubrec(arrival.packet_id))
+        else:
+            reception.add(arrival)
+
+    def _settle_answer(
+        self, side: Side, packet: Acknowledgement, lane: Lane, changes: SideChanges
+    ) -> None:
+        packet_id = packet.packet_id
+        match packet:
+            case Pubrel():
+                if packet_id in self._receptions[side].held:
+                    self._receptions[side].held.discard(packet_id)
+                    changes.freed.add(packet_id)
+                # One that is not known is answered too, so that the broker can free it.
+                changes.answers.append(pubcomp(packet_id))
+            case Pubrec(reason_code=code) if code >= _ERROR:
+                self._refuse(side, lane, lane.exchanges.receive_refusal(packet_id), code)
+            case Pubrec():
+                exchange, first = lane.exchanges.receive_pubrec(packet_id)
+                if exchange is not None and first:
+                    changes.released.append(exchange)
+                changes.answers.append(pubrel(packet_id))
+            case Puback(reason_code=code):
+                exchange = lane.exchanges.receive_puback(packet_id)
+                if code >= _ERROR:
+                    self._refuse(side, lane, exchange, code)
+                else:
+                    _finish(lane, exchange)
+            case Pubcomp():
+                _finish(lane, lane.exchanges.receive_pubcomp(packet_id))
+
+    def _refuse(self, side: Side, lane: Lane, exchange: Exchange | None, code: int) -> None:
+        if exchange is None:
+            lane.counters["unexpected_answers"] += 1
+            return
+        is_passing = code in _PASSING
+        if code in _UNCLEAR:
+            lane.refusals[exchange.number] += 1
+            is_passing = lane.refusals[exchange.number] < UNCLEAR_REFUSALS_MAX
+        if is_passing:
+            self.changes[side].returned.append(exchange)
+            lane.put_back([exchange])
+            self.paused.add(side)
+        else:
+            lane.finish(exchange, "refused")
+            self.refusals.append((side, exchange.message.topic, code))
+
+    def _lose_session(self, lane: Lane, reception: Reception, changes: SideChanges) -> None:
+        reception.held.clear()
+        reception.drop_arrivals()
+        returned = lane.exchanges.forget_all()
+        lane.put_back(returned)
+        changes.released.clear()
+        changes.freed.clear()
+        changes.answers.clear()
+        changes.returned += returned
+        changes.forgets_received = True
+        changes.session, changes.subscriptions = "", "{}"
+
+
+def _finish(lane: Lane, exchange: Exchange | None) -> None:
+    if exchange is None:
+        lane.counters["unexpected_answers"] += 1
+    else:
+        lane.finish(exchange, "forwarded")

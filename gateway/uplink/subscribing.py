@@ -1,0 +1,101 @@
+"""Has a session subscribed to what the configuration has, and to nothing else."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from gateway.connecting.client import SessionClient
+from gateway.uplink.exchanges import SUBSCRIBE_PACKET_ID, UNSUBSCRIBE_PACKET_ID
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Suback, Subscribe, Subscription, Unsuback, Unsubscribe
+
+logger = logging.getLogger(__name__)
+
+SUBACK_SECONDS_MAX: Final = 30.0
+"""A cluster that spreads a subscription over its nodes answers late."""
+_QOS_MAX = 2
+
+
+class Subscribing:
+    """The subscriptions of one connection. `lost` is set where it ends."""
+
+    def __init__(
+        self, client: SessionClient, version: int, lost: asyncio.Event, broker: str
+    ) -> None:
+        self._client = client
+        self._version = version
+        self._lost = lost
+        self._broker = broker
+        self._answers: asyncio.Queue[Suback | Unsuback] = asyncio.Queue()
+
+    def receive(self, packet: Suback | Unsuback) -> None:
+        """Take the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        self._answers.put_nowait(packet)
+
+    async def bring_about(
+        self, wanted: Mapping[str, int], have: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Change the subscriptions from `have` to `wanted`; return those there are then.
+
+        What does not differ is not sent again: with SUBSCRIBE a broker of MQTT 3.1.1 would send
+        all retained messages again.
+
+        Raises:
+            OSError, TimeoutError: the connection ended, or what came is no answer.
+        """
+        if gone := [each for each in have if each not in wanted]:
+            self._client.send_packet(
+                encode(Unsubscribe(UNSUBSCRIBE_PACKET_ID, gone), self._version)
+            )
+            await self._answer()
+        kept = {each: qos for each, qos in have.items() if wanted.get(each) == qos}
+        new = {each: qos for each, qos in wanted.items() if each not in kept}
+        if not new:
+            return kept
+        self._client.send_packet(encode(_subscribe_of(new), self._version))
+        answer = await self._answer()
+        if not isinstance(answer, Suback) or len(answer.reason_codes) != len(new):
+            raise ConnectionError("the broker answered SUBSCRIBE with something else")
+        return kept | self._granted(new, answer.reason_codes)
+
+    async def _answer(self) -> Suback | Unsuback:
+        answer = asyncio.ensure_future(self._answers.get())
+        losing = asyncio.ensure_future(self._lost.wait())
+        try:
+            async with asyncio.timeout(SUBACK_SECONDS_MAX):
+                await asyncio.wait({answer, losing}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise ConnectionResetError("the connection was lost before SUBACK")
+            return answer.result()
+        finally:
+            answer.cancel()
+            losing.cancel()
+
+    def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
+        """Return the filters that the broker has taken; the others are asked for again later."""
+        granted = {}
+        for (each, qos), code in zip(asked.items(), codes, strict=True):
+            if code > _QOS_MAX:
+                logger.error(
+                    "the %s broker refused the filter %r: 0x%02X", self._broker, each, code
+                )
+                continue
+            if code < qos:
+                logger.warning(
+                    "the %s broker gives QoS %d for %r, not %d", self._broker, code, each, qos
+                )
+            granted[each] = qos
+        return granted
+
+
+def _subscribe_of(filters: Mapping[str, int]) -> Subscribe:
+    return Subscribe(
+        SUBSCRIBE_PACKET_ID,
+        [
+            # What our own session published does not come back, and retained messages come with
+            # a new subscription only.
+            Subscription(each, qos, no_local=True, retain_as_published=True, retain_handling=1)
+            for each, qos in filters.items()
+        ],
+    )

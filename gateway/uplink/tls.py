@@ -1,0 +1,42 @@
+"""TLS towards the upstream broker: its certificate is always verified, with its host name."""
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+from gateway.uplink.settings import TlsFiles
+
+_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+
+
+def context_of(files: TlsFiles) -> ssl.SSLContext:
+    """Return a context made of the files as they are now: certificates are renewed meanwhile.
+
+    Raises:
+        OSError: a file cannot be read, or is not what it should be; one line with the file's name.
+    """
+    context = ssl.create_default_context()
+    if files.ca is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        _load(files.ca, lambda: context.load_verify_locations(files.ca))
+    context.minimum_version = _VERSIONS[files.min_version]
+    if files.certificate is not None:
+        certificate, key = files.certificate, files.key
+        _load(certificate, lambda: context.load_cert_chain(certificate, key, password=_no_password))
+    return context
+
+
+def _no_password() -> str:
+    # OpenSSL would ask at the terminal.
+    raise OSError("the key is encrypted: store it without a password, mode 0600")
+
+
+def _load(path: Path, load: Callable[[], None]) -> None:
+    try:
+        load()
+    except ssl.SSLError as error:
+        raise OSError(
+            f"{path}: {error.reason or error}: check that it is PEM, and its key"
+        ) from None
+    except OSError as error:
+        raise OSError(f"{path}: {error.strerror or error}") from None

@@ -1,0 +1,89 @@
+"""A link that dies: carries bytes between a client and a port, and cuts after a random number."""
+
+import asyncio
+import contextlib
+import random
+from typing import Self
+
+CHUNK_BYTES = 4096
+
+
+class CuttingProxy:
+    """Listens on `port`; each connection lives for some bytes, in both directions together.
+
+    `lives` is how many connections it cuts; those after them stay. A connection is cut after 1 to
+    `bytes_max` bytes: from amid CONNECT to some hundred messages.
+    """
+
+    def __init__(
+        self, target_port: int, source: random.Random, *, lives: int, bytes_max: int
+    ) -> None:
+        self.port = 0
+        self.cuts = 0
+        self._target_port = target_port
+        self._source = source
+        self._lives = lives
+        self._bytes_max = bytes_max
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._carrying: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._carry, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.cut()
+        await asyncio.gather(*self._carrying, return_exceptions=True)
+
+    def cut(self) -> None:
+        """Cut every connection there is."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    def stop_cutting(self) -> None:
+        """Let connections live from now on."""
+        self._lives = 0
+
+    async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._carrying.add(task)
+        task.add_done_callback(self._carrying.discard)
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self._target_port)
+        except OSError:
+            writer.transport.abort()
+            return
+        ends = {writer, back}
+        self._writers |= ends
+        budget = [self._source.randint(1, self._bytes_max)]
+        carrying = [
+            asyncio.ensure_future(self._pump(reader, back, budget)),
+            asyncio.ensure_future(self._pump(there, writer, budget)),
+        ]
+        await asyncio.wait(carrying, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.transport.abort()
+        for pump in carrying:
+            pump.cancel()
+        await asyncio.gather(*carrying, return_exceptions=True)
+        self._writers -= ends
+
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, budget: list[int]
+    ) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(CHUNK_BYTES):
+                if self.cuts < self._lives:
+                    budget[0] -= len(data)
+                    if budget[0] < 0:
+                        self.cuts += 1
+                        # A packet's beginning may get through, its end does not.
+                        writer.write(data[: budget[0]])
+                        return
+                writer.write(data)
+                await writer.drain()

@@ -1,0 +1,184 @@
+"""SIGKILL of the uplink and of both brokers, and a link that is cut, under load, counted.
+
+Numbered messages go both ways at once. Publishers and subscribers come back as the standard asks;
+each subscriber counts what is lost, doubled or out of order.
+"""
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from tests.bridge.broker import Mosquitto
+from tests.peers.byte_client import ByteClient
+from tests.peers.resuming_client import Progress, Publisher
+from tests.system.broker_process import BrokerProcess
+from tests.system.killing import CountingSubscriber
+from tests.uplink.cutting_proxy import CuttingProxy
+from tests.uplink.processes import UplinkProcess, broker_from_these_sources
+
+OUT = '[[uplink.topics]]\nfilter = "load/there/+"\ndirection = "out"\n'
+IN = '[[uplink.topics]]\nfilter = "load/back/+"\ndirection = "in"\n'
+DRAIN_SECONDS = 60.0
+BETWEEN_SECONDS = (0.0, 0.6)
+BROKEN = ("messages lost", "messages doubled", "sessions forgotten")
+
+
+class Upstream(Protocol):
+    """What a campaign needs of the upstream broker."""
+
+    port: int
+
+
+class Way:
+    """One direction: a publisher at one broker, a subscriber at the other."""
+
+    def __init__(self, name: str, source_port: int, target_port: int, dice: random.Random) -> None:
+        self.name = name
+        self.progress = Progress()
+        self.counts: Counter[str] = Counter(dict.fromkeys(BROKEN, 0))
+        self._source_port = source_port
+
+        def roll() -> random.Random:
+            return random.Random(dice.random())  # noqa: S311
+
+        self.publisher = Publisher(source_port, name, roll(), self.progress, window=20)
+        self.subscriber = CountingSubscriber(
+            target_port, name, roll(), self.progress, filters=((f"load/{name}/+", 2),)
+        )
+        self.subscriber.counts = self.counts
+
+    @property
+    def taken(self) -> int:
+        """How many messages have come through."""
+        return self.progress.taken[self.subscriber.client_id]
+
+    async def finish(self, publishing: "asyncio.Task[None]") -> None:
+        """Publish no more, and expect all that was published."""
+        self.publisher.stop()
+        await publishing
+        published = self.publisher.published
+        expected = {self.publisher.topic_of(qos): published[qos] for qos in (1, 2)}
+        client = await ByteClient.open(self._source_port)
+        async with client:
+            # One more of each: what comes last is behind what was repeated.
+            await client.connect(f"the-end-{self.name}", clean=True)
+            for qos in (1, 2):
+                topic = self.publisher.topic_of(qos)
+                expected[topic] += 1
+                await client.deliver(topic, b"%d" % expected[topic], qos=qos)
+        self.progress.expected = expected
+
+
+class Campaign:
+    """One run; `kill` has the processes that may be killed, in turn."""
+
+    def __init__(
+        self, seed: int, *, mosquitto: bool = False, cuts: int = 0, section: str = ""
+    ) -> None:
+        self.dice = random.Random(seed)  # noqa: S311
+        self.local = broker_from_these_sources()
+        self.upstream: Mosquitto | BrokerProcess = (
+            Mosquitto(Path(self.local.directory)) if mosquitto else broker_from_these_sources()
+        )
+        self.kills: Counter[str] = Counter()
+        self.proxy: CuttingProxy | None = None
+        self._cuts_wanted = cuts
+        self._section = section
+        self.ways = [
+            Way("there", self.local.port, self.upstream.port, self.dice),
+            Way("back", self.upstream.port, self.local.port, self.dice),
+        ]
+
+    def is_whole(self) -> bool:
+        """Whether nothing was lost, doubled or forgotten."""
+        return not any(way.counts[what] for way in self.ways for what in BROKEN)
+
+    def summary(self) -> str:
+        """What was done, and what was counted."""
+        counted = {way.name: (way.taken, dict(way.counts)) for way in self.ways}
+        cuts = self.proxy.cuts if self.proxy else 0
+        return f"kills {dict(self.kills)}, cuts {cuts}, messages {counted}"
+
+    def stop(self) -> None:
+        """Let nothing run on; the files stay."""
+        if isinstance(self.upstream, Mosquitto):
+            self.upstream.stop()
+        elif self.upstream.is_running:
+            self.upstream.kill()
+        if self.local.is_running:
+            self.local.kill()
+
+    def remove(self) -> None:
+        """Let nothing run on, and leave nothing."""
+        self.stop()
+        if isinstance(self.upstream, BrokerProcess):
+            self.upstream.remove()
+        self.local.remove()
+
+    async def run(self, kills: int, report: Callable[[], None] = lambda: None) -> None:
+        """Kill so many times, let everything arrive, and count."""
+        # A client finds out that a broker is dead by writing to it.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
+        await asyncio.to_thread(self.local.start)
+        if isinstance(self.upstream, BrokerProcess):
+            await asyncio.to_thread(self.upstream.start)
+        else:
+            self.upstream.start()
+            await self.upstream.wait_until_ready()
+        self.proxy = proxy = CuttingProxy(
+            self.upstream.port,
+            self.dice,
+            lives=self._cuts_wanted,
+            # This Mosquitto sends all that it has at a time, and again on each connection.
+            bytes_max=400_000 if isinstance(self.upstream, Mosquitto) else 60_000,
+        )
+        async with proxy:
+            uplink = UplinkProcess(self.local, proxy.port, OUT + IN, self._section)
+            uplink.start()
+            try:
+                await uplink.connected()
+                await self._under_load(uplink, proxy, kills, report)
+            finally:
+                uplink.kill()
+
+    async def _under_load(
+        self, uplink: UplinkProcess, proxy: CuttingProxy, kills: int, report: Callable[[], None]
+    ) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for way in self.ways:
+                tasks.create_task(way.subscriber.run())
+            for way in self.ways:
+                await way.subscriber.is_subscribed.wait()
+            publishing = [tasks.create_task(way.publisher.run()) for way in self.ways]
+            for _ in range(kills):
+                await self._kill(uplink)
+                report()
+            proxy.stop_cutting()
+            async with asyncio.timeout(DRAIN_SECONDS):
+                for way, each in zip(self.ways, publishing, strict=True):
+                    await way.finish(each)
+                while any(not way.subscriber.is_finished() for way in self.ways):
+                    assert uplink.is_running, uplink.log()
+                    await asyncio.sleep(0.05)  # The subscribers note it as it comes.
+
+    async def _kill(self, uplink: UplinkProcess) -> None:
+        before = [way.taken for way in self.ways]
+        # Random moments are what this is about: nothing is awaited here.
+        await asyncio.sleep(self.dice.uniform(*BETWEEN_SECONDS))
+        victims: dict[str, UplinkProcess | BrokerProcess] = {"uplink": uplink, "local": self.local}
+        if isinstance(self.upstream, BrokerProcess):
+            victims["upstream"] = self.upstream
+        # In turn, so that a few kills reach each of them.
+        name = list(victims)[self.kills.total() % len(victims)]
+        victim = victims[name]
+        await asyncio.to_thread(victim.kill)
+        await asyncio.to_thread(victim.start)
+        self.kills[name] += 1
+        async with asyncio.timeout(DRAIN_SECONDS):
+            # A kill amid a standstill would prove nothing.
+            while [way.taken for way in self.ways] == before:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)

@@ -1,0 +1,84 @@
+"""One direction: what is in memory of it."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.uplink.lane import Lane, Outlet
+from gateway.uplink.message import Message
+from gateway.uplink.recovery import open_uplink_store
+from gateway.uplink.routes import Side
+from gateway.uplink.store import UplinkStore
+from tests.uplink.bench import message
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> UplinkStore:
+    store = open_uplink_store(tmp_path / "uplink.db")
+    store.begin()
+    store.insert(
+        Side.REMOTE,
+        [message("a"), Message("t", b"late", 1, False, b"", 5.0), message("x" * 500), message("b")],
+    )
+    store.commit()
+    return store
+
+
+def outlet(**more: int | bool) -> Outlet:
+    sent: list[bytes] = []
+    return Outlet(sent.append, lambda: True, 5, 10, **more)  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_sent_is_given_up_and_counted(store: UplinkStore) -> None:
+    lane = Lane(store, Side.REMOTE, bytes_max=10_000)
+    before = lane.bytes_held
+    lane.outlet = outlet(packet_bytes_max=100)
+    lane.exchanges.window = 10
+    store.begin()
+    start = lane.start(10.0, 0.0)
+    store.commit()
+    lane.started(start)
+    assert [each.message.payload for each in start.exchanges] == [b"a", b"b"]
+    assert (lane.counters["expired"], lane.counters["too_large"]) == (1, 1)
+    assert (lane.waiting, store.totals(Side.REMOTE)[0]) == (0, 2)
+    assert lane.bytes_held < before
+    assert lane.bytes_held == store.totals(Side.REMOTE)[1]
+
+
+def test_a_start_that_came_to_nothing_leaves_no_trace(store: UplinkStore) -> None:
+    lane = Lane(store, Side.REMOTE, bytes_max=10_000)
+    lane.outlet = outlet(packet_bytes_max=100)
+    lane.exchanges.window = 10
+    before = lane.status()
+    store.begin()
+    start = lane.start(10.0, 0.0)
+    store.roll_back()
+    lane.take_back(start)
+    assert lane.status() == before
+
+
+def test_nothing_starts_without_a_connection_or_in_a_pause(store: UplinkStore) -> None:
+    lane = Lane(store, Side.REMOTE, bytes_max=10_000)
+    lane.exchanges.window = 10
+    assert lane.start(0.0, 0.0).count == 0
+    lane.outlet, lane.paused_until = outlet(), 5.0
+    assert lane.start(0.0, 4.9).count == 0
+
+
+def test_a_broker_with_less_qos_and_no_retained_messages_gets_what_it_takes() -> None:
+    adapted = outlet(maximum_qos=1, may_retain=False).adapted(Message("t", b"", 2, True, b"", None))
+    assert (adapted.qos, adapted.retain) == (1, False)
+
+
+def test_qos_0_is_sent_now_or_never(store: UplinkStore) -> None:
+    lane = Lane(store, Side.REMOTE, bytes_max=10_000)
+    sent: list[bytes] = []
+    lane.forward_qos0(message("a", 0), 0.0)
+    lane.outlet = Outlet(sent.append, lambda: True, 5, 10, 20)
+    lane.forward_qos0(message("a", 0), 0.0)
+    lane.forward_qos0(message("a" * 50, 0), 0.0)
+    lane.outlet = Outlet(sent.append, lambda: False, 5, 10)
+    lane.forward_qos0(message("a", 0), 0.0)
+    assert len(sent) == 1
+    counted = [lane.counters[each] for each in ("forwarded_qos0", "dropped_qos0", "too_large")]
+    assert counted == [1, 2, 1]

@@ -1,0 +1,76 @@
+"""A damaged file never keeps the uplink from starting."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from gateway.uplink.exchanges import Exchange
+from gateway.uplink.recovery import UplinkError, open_uplink_store
+from gateway.uplink.routes import Side
+from tests.uplink.bench import message
+
+COUNT = 500
+PAGE_BYTES = 4096
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "uplink.db"
+    store = open_uplink_store(path)
+    store.begin()
+    store.insert(Side.REMOTE, [message(f"{number:05} " + "x" * 200) for number in range(COUNT)])
+    store.start(Side.REMOTE, [Exchange(1, 9, message())])
+    store.note_received(Side.LOCAL, [7])
+    store.set_property("session_local", "name")
+    store.commit()
+    store.close()
+    return path
+
+
+def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
+    store = open_uplink_store(tmp_path / "uplink.db")
+    assert store.totals(Side.LOCAL) == (0, 0)
+    store.close()
+
+
+def test_of_a_damaged_file_what_can_be_read_is_kept_with_its_identifiers(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    middle = len(content) // PAGE_BYTES // 2 * PAGE_BYTES
+    content[middle : middle + PAGE_BYTES] = bytes(PAGE_BYTES)
+    path.write_bytes(content)
+    store = open_uplink_store(path)
+    count, _ = store.totals(Side.REMOTE)
+    assert COUNT - 50 < count < COUNT
+    assert [each.packet_id for each in store.in_flight(Side.REMOTE)] == [9]
+    assert store.received(Side.LOCAL) == {7}
+    assert store.property("session_local") == "name"
+    store.close()
+    assert len(list(path.parent.glob("uplink.db.damaged-*"))) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 300])
+def test_a_file_that_is_nothing_is_set_aside(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    path.with_name("uplink.db-wal").unlink(missing_ok=True)
+    store = open_uplink_store(path)
+    assert store.totals(Side.REMOTE) == (0, 0)
+    store.close()
+
+
+def test_a_newer_format_is_left_alone_with_a_mend(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) "
+        "VALUES ('uplink', 'm999', '')"
+    )
+    connection.commit()
+    connection.close()
+    with pytest.raises(UplinkError, match="newer version \\(m999\\)"):
+        open_uplink_store(path)
+
+
+def test_a_place_where_no_file_can_be_is_an_error_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UplinkError, match="cannot open the uplink's queue"):
+        open_uplink_store(tmp_path / "file" / "uplink.db")
