@@ -23,8 +23,8 @@ ORIGIN_DELAY_SECONDS_MAX = 4.0
 the same address between them a right login still comes within `connect_timeout`, 10 s."""
 
 USER_DELAY_SECONDS_MAX = 2.0
-"""What a right login waits at most, from an address that was never right, for what all others have
-guessed about its user."""
+"""What a right login waits at most, from an address that was never right, for what more than
+FREE_FAILURES other addresses have guessed about its user."""
 
 HALF_LIFE_SECONDS = 60.0
 """A failure counts half after a minute."""
@@ -148,6 +148,8 @@ class Guesses:
         digest = self._digest(b"password", password or b"")
         if before is None or before.password != digest:
             self._origins.add(place.origin, now)
+        if before is None or now - before.at > HALF_LIFE_SECONDS:
+            # Once for each address: what one address does is its own delay's business.
             self._users.add(place.user, now)
         self._pairs.add(place.pair, now).password = digest
         if place.pair in self._known:
