@@ -38,9 +38,9 @@ class WholeGateway:
         self._configuration = self.directory / "gateway.toml"
         self._configuration.write_text(settings)
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """Start everything and wait until it says where to look."""
-        command = [*oncegate_command(), "up", *self._options()]
+        command = [*oncegate_command(), "up", *self._options(), *options]
         said = len(self.output())
         with self._output_path.open("ab") as output:
             self._process = subprocess.Popen(

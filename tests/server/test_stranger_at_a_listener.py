@@ -1,0 +1,161 @@
+"""What can a stranger on the network do at a listener with users, where nothing else is configured?
+
+Each thing is tried over a socket: without a user, with a guess, and as a user that is known. What a
+PROXY header says to come from elsewhere is the network.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from gateway.access.passwords import set_password
+from tests.peers.mqtt_bytes import Kind, Will, acknowledgement, connect, packet, publish, subscribe
+from tests.peers.websocket_client import WebSocketClient
+from tests.server.broker import Broker, running
+
+NETWORK = {"proxy_protocol": True, "anonymous": False}
+INSIDE = {"bind": "127.0.0.2"}
+PASSWORD = b"secret"
+FROM_ELSEWHERE = b"PROXY TCP4 192.0.2.7 192.0.2.1 50000 1883\r\n"
+NOT_AUTHORISED, BAD_USER_NAME_OR_PASSWORD = 5, 4
+REFUSED = 0x80
+
+
+@pytest_asyncio.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
+    users = tmp_path / "users"
+    for name in ("mallory", "anna"):
+        set_password(users, name, PASSWORD)
+    mqtt: dict[str, object] = {"connect_timeout": "500ms"}
+    begun = asynccontextmanager(running)(tmp_path / "d", [NETWORK, INSIDE], mqtt, users)
+    async with begun as broker:
+        yield broker
+
+
+async def stranger(broker: Broker) -> WebSocketClient:
+    client = await broker.open(0)
+    client.send(FROM_ELSEWHERE)
+    return client
+
+
+async def mallory(
+    broker: Broker, client_id: str = "m", *, clean: bool = True, will: Will | None = None
+) -> tuple[WebSocketClient, int]:
+    """Connect as a user that is known; the client and the return code."""
+    client = await stranger(broker)
+    client.send(connect(client_id, clean=clean, username="mallory", password=PASSWORD, will=will))
+    return client, (await client.packet())[3]
+
+
+async def inside(broker: Broker, client_id: str, *topics: str) -> WebSocketClient:
+    """A client on this machine, as the bridge is, subscribed to topics."""
+    client = await broker.open(1)
+    client.send(connect(client_id, clean=False))
+    await client.packet()
+    if topics:
+        client.send(subscribe(1, *((topic, 2) for topic in topics)))
+        await client.packet()
+    return client
+
+
+@pytest.mark.parametrize(
+    ("tried", "code"),
+    [
+        (connect("x"), NOT_AUTHORISED),
+        (connect("x", clean=False), NOT_AUTHORISED),
+        (connect("x", username="anna"), BAD_USER_NAME_OR_PASSWORD),
+        (connect("x", username="anna", password=b"guess"), BAD_USER_NAME_OR_PASSWORD),
+        (connect("x", username="nobody", password=b"guess"), BAD_USER_NAME_OR_PASSWORD),
+        (connect("x", username="oncegate-bridge", password=b""), BAD_USER_NAME_OR_PASSWORD),
+    ],
+)
+async def test_without_a_password_no_connect_is_accepted_and_no_session_is_left(
+    broker: Broker, tried: bytes, code: int
+) -> None:
+    client = await stranger(broker)
+    client.send(tried)
+    assert (await client.packet())[3] == code
+    assert await client.rest() == b""
+    assert broker.status()["sessions"]["total"] == 0
+
+
+@pytest.mark.parametrize(
+    "tried",
+    [
+        publish("sensors/a/b", b"forged", qos=1, packet_id=1),
+        subscribe(1, ("#", 0)),
+        packet(Kind.PINGREQ, 0),
+        b"GET / HTTP/1.1\r\nHost: gateway\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        bytes(64),
+    ],
+)
+async def test_before_a_connect_nothing_is_answered(broker: Broker, tried: bytes) -> None:
+    client = await stranger(broker)
+    client.send(tried)
+    assert await client.rest() == b""
+
+
+async def test_a_connection_without_a_word_is_ended(broker: Broker) -> None:
+    silent, half = await broker.open(0), await stranger(broker)
+    half.send(b"\x10")
+    assert await silent.rest() == b""
+    assert await half.rest() == b""
+
+
+@pytest.mark.parametrize(
+    "topic", ["sensors/a/b", "users/anna/x", "oncegate-health/x", "x", "$SYS/x"]
+)
+async def test_a_user_reaches_no_topic_but_its_own(broker: Broker, topic: str) -> None:
+    witness = await inside(broker, "witness", "#")
+    client, code = await mallory(broker)
+    assert code == 0
+    client.send(publish(topic, b"forged", qos=1, packet_id=1, retain=True))
+    await client.packet()
+    client.send(publish("users/mallory/x", b"own", qos=1, packet_id=2))
+    await client.packet()
+    assert b"own" in await witness.packet(), "and nothing before it"
+    assert list(broker.running.event_loop.broker.state.retained) == []
+
+
+async def test_a_will_reaches_no_topic_but_its_user_s(broker: Broker) -> None:
+    _, code = await mallory(broker, will=Will("sensors/a/b", b"forged", 1, True))
+    assert code == NOT_AUTHORISED
+
+
+@pytest.mark.parametrize(
+    "topic_filter",
+    ["#", "+/#", "users/#", "users/anna/#", "users/+/x", "$SYS/#", "$share/g/users/anna/#"],
+)
+async def test_a_user_reads_no_other_user_s_topics(broker: Broker, topic_filter: str) -> None:
+    client, _ = await mallory(broker)
+    client.send(subscribe(1, (topic_filter, 2)))
+    assert (await client.packet())[-1] == REFUSED
+    assert broker.running.event_loop.broker.state.sessions["m"].subscriptions == {}
+
+
+async def test_a_user_takes_over_no_session_of_another_or_of_a_program_here(
+    broker: Broker,
+) -> None:
+    program = await inside(broker, "bridge", "users/mallory/#")
+    for clean in (True, False):
+        _, code = await mallory(broker, "bridge", clean=clean)
+        assert code == NOT_AUTHORISED
+    sender, _ = await mallory(broker)
+    sender.send(publish("users/mallory/x", b"1", qos=1, packet_id=1))
+    assert await sender.packet() == acknowledgement(Kind.PUBACK, 1)
+    assert b"1" in await program.packet(), "it is still connected"
+
+
+async def test_a_user_that_asks_for_too_much_costs_itself_only(broker: Broker) -> None:
+    client, _ = await mallory(broker)
+    client.send(b"\x30\xff\xff\xff\x7f" + bytes(100_000))
+    assert await client.rest() == b""
+    assert broker.errors["packet_too_large"] == 1
+    other, code = await mallory(broker)
+    other.send(packet(Kind.PINGREQ, 0))
+    assert code == 0
+    assert await other.packet() == packet(Kind.PINGRESP, 0)
