@@ -6,7 +6,7 @@
 #   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
 #   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
 #   make test-second-python  those of API, server and bridge under another Python, where one is installed
-#   make check     the same without the slow system tests and those that need a quiet machine
+#   make check     format, lint, types, imports, and half of the tests that are not slow
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
@@ -73,8 +73,10 @@ SUITE ?= trixie
 ARCH ?= arm64 amd64
 # Of `make test`: enough to keep two cores busy while tests wait.
 WORKERS ?= 3
-# Of what the compiled build runs as well, plain Python runs one test in so many.
+# Of what the compiled build runs as well, plain Python runs one test in so many; and of what runs on
+# uvloop as well, asyncio's own event loop. `make check` runs one in CHECK_SAMPLE of all others too.
 SAMPLE ?= 5
+CHECK_SAMPLE ?= 2
 # Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
 SECOND_SAMPLE ?= 20
 ONE_IN ?= 1
@@ -153,7 +155,8 @@ test-second-python: $(VENV)/.ready-test
 	else echo "not run: no second Python"; fi
 
 check: static
-	@exec $(BIN)/python -m pytest -m "not slow and not quiet" -n $(WORKERS) --dist loadfile $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest -m "not slow and not quiet" -n $(WORKERS) --dist loadfile \
+		--sample $(SAMPLE) --one-in $(CHECK_SAMPLE) $(ARGUMENTS)
 
 ingest: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate ingest $(ARGUMENTS)

@@ -22,7 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--compiled`: it would be no use to find nothing wrong with the wrong one."""
     parser.addoption("--compiled", action="store_true", help="refuse to run against the source")
     parser.addoption(
-        "--sample", type=int, default=1, help="of what both builds run, one test in SAMPLE"
+        "--sample",
+        type=int,
+        default=1,
+        help="of what runs in two ways, 1 in SAMPLE the other way",
     )
     parser.addoption("--one-in", type=int, default=1, help="of all tests, one in ONE_IN")
 
@@ -34,11 +37,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = {
         item
         for item in items
-        if not is_in(item, one_in) or (is_of_both_builds(item) and not is_in(item, sample))
+        if not is_in(item, one_in) or (runs_in_two_ways(item) and not is_in(item, sample))
     }
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def runs_in_two_ways(item: pytest.Item) -> bool:
+    """Whether a test runs in a more usual way as well: compiled, or on uvloop."""
+    return is_of_both_builds(item) or item.name.partition("[")[2].startswith("asyncio")
 
 
 def is_of_both_builds(item: pytest.Item) -> bool:
