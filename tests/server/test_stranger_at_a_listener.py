@@ -29,8 +29,7 @@ async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
     users = tmp_path / "users"
     for name in ("mallory", "anna"):
         set_password(users, name, PASSWORD)
-    mqtt: dict[str, object] = {"connect_timeout": "500ms"}
-    begun = asynccontextmanager(running)(tmp_path / "d", [NETWORK, INSIDE], mqtt, users)
+    begun = asynccontextmanager(running)(tmp_path / "d", [NETWORK, INSIDE], {}, users)
     async with begun as broker:
         yield broker
 
@@ -100,6 +99,7 @@ async def test_before_a_connect_nothing_is_answered(broker: Broker, tried: bytes
 
 
 async def test_a_connection_without_a_word_is_ended(broker: Broker) -> None:
+    broker.running.event_loop.limits.connect_timeout_seconds = 0.2
     silent, half = await broker.open(0), await stranger(broker)
     half.send(b"\x10")
     assert await silent.rest() == b""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tests.instruments.benchmarks.secured import Certificates
 from tests.system.broker_process import BrokerProcess, free_port
 
 MOSQUITTO: Final = "/usr/sbin/mosquitto"
@@ -33,6 +34,9 @@ max_inflight = {WINDOW}
 max_awaiting_rel = {WINDOW}
 """
 
+NO_BRIDGE: Final = '[bridge]\nbroker = "127.0.0.1:1883"\n'
+"""A listener with TLS alone is none for the bridge, which does not run."""
+
 COMPILED: Final = Path(__file__).resolve().parents[3] / "build" / "compiled"
 """Where `make bench` puts the compiled build."""
 
@@ -49,6 +53,8 @@ class Running:
     port: int
     process_id: int
     process: BrokerProcess | None = field(default=None, repr=False)
+    ca: Path | None = None
+    """The authority of its certificate; None: it listens without TLS."""
 
     def journal(self) -> dict[str, Any]:
         """What the control socket says of the journal; empty for Mosquitto, which has none.
@@ -83,7 +89,9 @@ class CompiledBroker(BrokerProcess):
 
 
 @contextmanager
-def mosquitto(directory: Path, queue_messages: int | None = None) -> Iterator[Running]:
+def mosquitto(
+    directory: Path, queue_messages: int | None = None, tls: Certificates | None = None
+) -> Iterator[Running]:
     """Debian's Mosquitto, in memory: its defaults but the scenario's window, and queues of so many
     messages, or unlimited ones.
 
@@ -93,13 +101,14 @@ def mosquitto(directory: Path, queue_messages: int | None = None) -> Iterator[Ru
     configuration = directory / "mosquitto.conf"
     configuration.write_text(
         f"listener {port} 127.0.0.1\n{MOSQUITTO_SETTINGS}"
+        f"{tls.mosquitto_settings if tls else ''}"
         f"max_queued_messages {queue_messages or 0}\n"
     )
     with (directory / "mosquitto.log").open("ab") as log:
         process = subprocess.Popen([MOSQUITTO, "-c", configuration], stdout=log, stderr=log)
     try:
         _wait_for_port(port, process)
-        yield Running("Mosquitto", port, process.pid)
+        yield Running("Mosquitto", port, process.pid, ca=tls.ca if tls else None)
     finally:
         process.terminate()
         process.wait(DEADLINE_SECONDS)
@@ -107,16 +116,28 @@ def mosquitto(directory: Path, queue_messages: int | None = None) -> Iterator[Ru
 
 @contextmanager
 def oncegate(
-    directory: Path, queue_messages: int | None = None, build: Path = COMPILED
+    directory: Path,
+    queue_messages: int | None = None,
+    tls: Certificates | None = None,
+    *,
+    build: Path = COMPILED,
+    settings: str = "",
 ) -> Iterator[Running]:
     """Our broker, everything on the disk on which `directory` is."""
     data_directory = directory / "data"
     queue = "" if queue_messages is None else f"max_mqueue_len = {queue_messages}\n"
-    broker = CompiledBroker(ONCEGATE_SETTINGS + queue, data_directory=data_directory)
+    if tls is not None:
+        settings += NO_BRIDGE
+    broker = CompiledBroker(
+        f"{ONCEGATE_SETTINGS}{queue}{settings}",
+        listener_settings=tls.listener_settings if tls else "",
+        data_directory=data_directory,
+    )
     broker.build = build
     try:
         broker.start()
-        yield Running("Oncegate", broker.port, broker.process_id, broker)
+        ca = tls.ca if tls else None
+        yield Running("Oncegate", broker.port, broker.process_id, broker, ca)
         broker.stop()
     finally:
         broker.remove()

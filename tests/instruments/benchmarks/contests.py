@@ -19,6 +19,7 @@ class Contest:
     queue_messages: int | None = None
     """What a session's queue holds in both brokers; None: Mosquitto's has no limit, and ours its
     default."""
+    tls: bool = False
 
 
 CONTESTS: Final = (
@@ -43,6 +44,25 @@ CONTESTS: Final = (
         1,
         queue_messages=1_000,
     ),
+)
+
+TLS_CONTESTS: Final = (
+    Contest("QoS 0, 1 publisher, 1 subscriber, TLS 1.3", ("--qos", "0"), 5, tls=True),
+    Contest(
+        "QoS 1, 10 to 10, window 100, clean sessions, TLS 1.3",
+        ("--qos", "1", *_TEN_TO_TEN),
+        5,
+        tls=True,
+    ),
+)
+"""The load generator is Python on one core, and encrypts as well: the ratio in CPU tells more."""
+
+RULED_RATIO_LEAST: Final = 0.9
+"""With 1,000 users and 1,000 access rules, against none."""
+
+RULED: Final = (
+    Contest("QoS 0, 1 publisher, 1 subscriber", ("--qos", "0"), RULED_RATIO_LEAST),
+    Contest("QoS 1, 10 to 10, window 100", ("--qos", "1", *_TEN_TO_TEN), RULED_RATIO_LEAST),
 )
 
 FSYNCS_A_MESSAGE: Final = 2

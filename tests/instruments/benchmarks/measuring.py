@@ -73,6 +73,8 @@ class Meter:
         command = [str(Path(sys.executable).with_name("oncegate")), "bench", "--json"]
         command += ["--host", "127.0.0.1", "--port", str(broker.port)]
         command += ["--broker-pid", str(broker.process_id), "--duration", str(seconds), *options]
+        if broker.ca is not None:
+            command += ["--cafile", str(broker.ca)]
         if self.pinned:
             pin(broker.process_id, self._broker_core)
         process = subprocess.Popen(

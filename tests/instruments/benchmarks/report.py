@@ -70,6 +70,8 @@ def _lines(results: Results) -> Iterator[str]:
     yield ""
     yield from _disk_lines(results)
     yield ""
+    yield from _ruled_lines(results)
+    yield ""
     yield "## What it cost"
     yield ""
     yield "CPU seconds are for a million delivered messages, memory is the most a process had."
@@ -140,6 +142,22 @@ def _ratio_rows(results: Results) -> Iterator[tuple[str, ...]]:
         "-",
         _yes_or_no(shared["ratio"] <= shared["most"]),
     )
+
+
+def _ruled_lines(results: Results) -> Iterator[str]:
+    yield "## Access rules"
+    yield ""
+    yield "Oncegate with 1,000 users and 1,000 rules, of which the last decides, against none."
+    yield ""
+    yield "| scenario | without | with | ratio | wanted | reached |"
+    yield "|---|---|---|---|---|---|"
+    for entry in results["ruled"]:
+        rates = entry["rates"]
+        yield (
+            f"| {entry['name']} | {rates['without']:,.0f} | {rates['with']:,.0f} "
+            f"| {entry['ratio']:.2f} | at least {entry['least']:g} "
+            f"| {_yes_or_no(entry['ratio'] >= entry['least'])} |"
+        )
 
 
 def _disk_lines(results: Results) -> Iterator[str]:

@@ -25,7 +25,9 @@ from tests.instruments.benchmarks.contests import (
     FSYNCS_A_MESSAGE,
     ONE_AT_A_TIME,
     QUIET_CLIENT,
+    RULED,
     SHARED_LATENCY_MOST,
+    TLS_CONTESTS,
     WEAR,
     WEAR_RATES,
     WEAR_SECONDS_LEAST,
@@ -34,6 +36,7 @@ from tests.instruments.benchmarks.contests import (
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.measuring import Measured, Meter, rate_of
 from tests.instruments.benchmarks.report import document_of, table_of
+from tests.instruments.benchmarks.secured import access_in, certificates_in
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 DOCUMENT: Final = ROOT / "docs" / "benchmarks.md"
@@ -93,12 +96,14 @@ class _Benchmark:
             "rounds": self._rounds,
             "seconds": self._seconds,
             "pinned": self._meter.pinned,
-            "contests": [self._contest(contest) for contest in CONTESTS],
+            "contests": [self._contest(contest) for contest in (*CONTESTS, *TLS_CONTESTS)],
+            "ruled": [self._ruled(contest) for contest in RULED],
             "durable": self._durable_latency(),
             "shared": self._shared_latency(),
             "wear": [self._wear(rate) for rate in WEAR_RATES],
         }
-        limits = [(entry["ratio"], entry["least"]) for entry in results["contests"]]
+        ratios = (*results["contests"], *results["ruled"])
+        limits = [(entry["ratio"], entry["least"]) for entry in ratios]
         results["reached"] = (
             all(ratio >= least for ratio, least in limits)
             and results["durable"]["ratio"] <= DURABLE_LATENCY_MOST
@@ -108,10 +113,11 @@ class _Benchmark:
 
     def _contest(self, contest: Contest) -> dict[str, Any]:
         runs: dict[str, list[Measured]] = {name: [] for name in BROKERS}
+        tls = certificates_in(self._directory) if contest.tls else None
         for turn in range(self._rounds):
             # Each broker is first in every other round: whoever drifts, drifts for both.
             for name in list(BROKERS)[:: -1 if turn % 2 else 1]:
-                with BROKERS[name](self._directory, contest.queue_messages) as broker:
+                with BROKERS[name](self._directory, contest.queue_messages, tls) as broker:
                     measured = self._meter.measure(broker, contest.options, self._seconds)
                 runs[name].append(measured)
                 self._say(contest.name, turn, f"{name} {rate_of(measured):,.0f} messages/s")
@@ -125,6 +131,27 @@ class _Benchmark:
             "cpu_ratio": round(costs["Mosquitto"] / costs["Oncegate"], 2),
             "rates": rates,
             "runs": runs,
+        }
+
+    def _ruled(self, contest: Contest) -> dict[str, Any]:
+        """Our broker with 1,000 users and access rules, and without."""
+        access = access_in(self._directory)
+        rates: dict[str, list[float]] = {"without": [], "with": []}
+        for turn in range(self._rounds):
+            for way in list(rates)[:: -1 if turn % 2 else 1]:
+                settings, options = (access.settings, access.options) if way == "with" else ("", ())
+                with oncegate(self._directory, settings=settings) as broker:
+                    measured = self._meter.measure(
+                        broker, (*contest.options, *options), self._seconds
+                    )
+                rates[way].append(rate_of(measured))
+                self._say(contest.name, turn, f"{way} rules {rate_of(measured):,.0f} messages/s")
+        pairs = zip(rates["with"], rates["without"], strict=True)
+        return {
+            "name": contest.name,
+            "least": contest.least_ratio,
+            "ratio": round(median(ruled / free for ruled, free in pairs), 2),
+            "rates": {way: median(found) for way, found in rates.items()},
         }
 
     def _durable_latency(self) -> dict[str, Any]:

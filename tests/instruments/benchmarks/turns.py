@@ -75,7 +75,9 @@ class _Turns:
         for turn in range(rounds):
             # Each build is first in every other round: a machine that drifts, drifts for both.
             for build in list(self._builds)[:: -1 if turn % 2 else 1]:
-                with oncegate(self._directory, load.queue_messages, self._builds[build]) as broker:
+                with oncegate(
+                    self._directory, load.queue_messages, build=self._builds[build]
+                ) as broker:
                     measured = self._meter.measure(broker, load.options, seconds)
                 rate = rate_of(measured)
                 rates[build].append(rate)
