@@ -75,7 +75,7 @@ ARCH ?= arm64 amd64
 WORKERS ?= 3
 # Of what the compiled build runs as well, plain Python runs one test in so many; and of what runs on
 # uvloop as well, asyncio's own event loop. `make check` runs one in CHECK_SAMPLE of all others too.
-SAMPLE ?= 5
+SAMPLE ?= 10
 CHECK_SAMPLE ?= 2
 # Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
 SECOND_SAMPLE ?= 20
