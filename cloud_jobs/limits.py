@@ -85,3 +85,10 @@ conflicts once a step at most; more than that means that another program writes 
 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""
+
+OFFLINE_DAYS_MAX: Final = 366
+"""Days between two starts of a gateway that count as offline: a longer time is a clock that was
+set, and would make a row for each day since 1970."""
+
+PERCENTILE_ACCURACY: Final = 1_000
+"""Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""

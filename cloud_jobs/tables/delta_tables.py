@@ -9,9 +9,9 @@ succeeding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
@@ -19,7 +19,7 @@ from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaMergeBuilder, DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import CONFLICT_RETRIES_MAX
@@ -38,10 +38,13 @@ def each(rows: DataFrame, name: str | Column) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables under one root."""
+    """The tables under one root, those of ``schemas``."""
 
     spark: SparkSession
     root: str
+    schemas: Mapping[str, StructType] = field(default_factory=lambda: TABLES)
+    application: str = APPLICATION
+    """Of the writes' transactions."""
 
     def path(self, name: str) -> str:
         return f"{self.root.rstrip('/')}/{name}"
@@ -49,7 +52,7 @@ class Tables:
     def create(self) -> None:
         """Make the tables that are not there, and add the columns that came later to those of an
         earlier version, behind their own. Raises IngestError when one has other columns."""
-        for name, schema in TABLES.items():
+        for name, schema in self.schemas.items():
             if not self.has(name):
                 builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name))
                 builder = builder.addColumns(schema).partitionedBy(*PARTITIONS.get(name, ()))
@@ -85,11 +88,11 @@ class Tables:
 
     def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
         """Add a batch's rows to a table, once however often this is called."""
-        contract = rows.select(*TABLES[name].fieldNames())
+        contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
             writer = contract.write.format("delta").mode("append")
-            writer = writer.option("txnAppId", f"{APPLICATION}/{name}")
+            writer = writer.option("txnAppId", f"{self.application}/{name}")
             writer.option("txnVersion", batch).save(self.path(name))
 
         self._commit(name, write)
@@ -104,7 +107,7 @@ class Tables:
         clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
-        contract = rows.select(*TABLES[name].fieldNames())
+        contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
             table = DeltaTable.forPath(self.spark, self.path(name))
@@ -126,7 +129,7 @@ class Tables:
     @contextmanager
     def _transaction(self, name: str, step: str, batch: int) -> Iterator[None]:
         # MERGE and UPDATE take the transaction from the session, not from an option.
-        self.spark.conf.set(_APP_CONF, f"{APPLICATION}/{name}/{step}")
+        self.spark.conf.set(_APP_CONF, f"{self.application}/{name}/{step}")
         self.spark.conf.set(_VERSION_CONF, str(batch))
         try:
             yield

@@ -34,7 +34,7 @@ _TYPES: Final[dict[str, DataType]] = {
 }
 
 
-def _schema_of(columns: str) -> StructType:
+def schema_of(columns: str) -> StructType:
     """Make a schema from lines of `type name name ...`."""
     fields = []
     for line in columns.strip().splitlines():
@@ -43,7 +43,7 @@ def _schema_of(columns: str) -> StructType:
     return StructType(fields)
 
 
-SEGMENT_PART: Final = _schema_of(
+SEGMENT_PART: Final = schema_of(
     """
     string  name
     integer file_bytes
@@ -56,7 +56,7 @@ SEGMENT_PART: Final = _schema_of(
     string  folder public_key
     """
 )
-LINE_PART: Final = _schema_of(
+LINE_PART: Final = schema_of(
     """
     integer line sequence
     string  body extra reason detail raw
@@ -65,10 +65,10 @@ LINE_PART: Final = _schema_of(
 VERDICT: Final = StructType([*SEGMENT_PART.fields, StructField("rows", ArrayType(LINE_PART))])
 """What the verifier gives back for a file, as tuples in this order."""
 
-STAGED: Final = StructType([*SEGMENT_PART.fields, *_schema_of("string path"), *LINE_PART.fields])
+STAGED: Final = StructType([*SEGMENT_PART.fields, *schema_of("string path"), *LINE_PART.fields])
 """A batch's own table: one row a file (`line` is null), then one row a line of it."""
 
-SEGMENTS: Final = _schema_of(
+SEGMENTS: Final = schema_of(
     """
     string  name state reason detail gateway boot
     integer segment first_sequence last_sequence
@@ -83,7 +83,7 @@ SEGMENTS: Final = _schema_of(
 `duplicate`. `folder` is where the file lies below the source,
 `public_key` the key that signed it, null where none did."""
 
-QUARANTINE: Final = _schema_of(
+QUARANTINE: Final = schema_of(
     """
     integer batch
     string  kind reason detail segment_name gateway boot
@@ -110,7 +110,7 @@ EVENT_BODY: Final = StructType(
 
 EVENTS: Final = StructType(
     [
-        *_schema_of(
+        *schema_of(
             """
             string  gateway boot
             integer sequence
@@ -121,7 +121,7 @@ EVENTS: Final = StructType(
             """
         ).fields,
         *(StructField(name, _TYPES[kind]) for name, kind in EVENT_FIELDS.items()),
-        *_schema_of(
+        *schema_of(
             """
             string  extra clock segment_name
             integer segment line
@@ -133,7 +133,7 @@ EVENTS: Final = StructType(
 """One row an event. `day` partitions: the UTC day of the first event of its segment, so that one
 segment makes one partition whatever times a broken clock wrote into its lines."""
 
-READINGS: Final = _schema_of(
+READINGS: Final = schema_of(
     """
     string  gateway identity
     integer batch
@@ -163,7 +163,7 @@ clock, and so is `time` where the sensor has none of its own. `board_start` is n
 board gave the numbers of an earlier start again (flashed again, or replaced): `device_boot` is then
 the board's own number plus 2^32 * n."""
 
-SESSIONS: Final = _schema_of(
+SESSIONS: Final = schema_of(
     """
     string  gateway store
     integer session
@@ -185,7 +185,7 @@ SESSIONS: Final = _schema_of(
 """One row a session. `opened` is its first connect, `connected` and `closed` the latest ones,
 `ended` when its state was discarded; `state` is `connected`, `away` or `ended`."""
 
-BATCHES: Final = _schema_of(
+BATCHES: Final = schema_of(
     """
     integer batch segments_ingested segments_quarantined segments_duplicate events_new
     integer events_duplicate quarantined readings_new readings_duplicate sessions
@@ -195,7 +195,7 @@ BATCHES: Final = _schema_of(
 """One row a finished batch: its last step. A batch that is staged and not here is finished
 first."""
 
-GATEWAY_KEYS: Final = _schema_of(
+GATEWAY_KEYS: Final = schema_of(
     """
     string  gateway public_key source
     boolean is_withdrawn

@@ -1,0 +1,1 @@
+"""From ingested tables to the tables that a person asks about; each batch is taken once."""

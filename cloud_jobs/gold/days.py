@@ -1,0 +1,141 @@
+"""One row a gateway and day: made again as a whole for each day that new batches touched."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.limits import OFFLINE_DAYS_MAX, PERCENTILE_ACCURACY
+from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH, QOS2_DAILY
+
+ON: Final = "old.gateway = new.gateway AND old.day = new.day"
+_LOST: Final = ("network", "keep_alive", "protocol_error", "slow")
+"""Reasons of `session_closed` for which neither the client nor an operator asked."""
+
+
+def _milliseconds(since: str | Column, until: str) -> Column:
+    first = F.col(since) if isinstance(since, str) else since
+    return F.greatest(F.unix_millis(until) - F.unix_millis(first), F.lit(0))
+
+
+def _percentiles(name: str, column: Column) -> list[Column]:
+    def nth(share: float) -> Column:
+        return F.percentile_approx(column, share, PERCENTILE_ACCURACY).cast("long")
+
+    return [
+        nth(0.5).alias(f"{name}_p50_ms"),
+        nth(0.99).alias(f"{name}_p99_ms"),
+        F.max(column).alias(f"{name}_max_ms"),
+    ]
+
+
+def qos2_daily(messages: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """Return rows of `qos2_daily` of the messages and deliveries that began on whole days."""
+
+    def is_in(*states: str) -> Column:
+        return F.count_if(F.col("state").isin(*states))
+
+    hold = _milliseconds("held", "released")
+    received = messages.where("held IS NOT NULL").groupBy("gateway", "day").agg(
+        F.count("*").alias("messages"),
+        *(is_in(state).alias(state) for state in ("released", "abandoned", "held")),
+        F.sum("duplicates").alias("duplicates"),
+        *_percentiles("hold", hold),
+        F.max("batch").alias("message_batch"),
+    )  # fmt: skip
+    whole = _milliseconds(F.least("queued", "started"), "completed")
+    sent = deliveries.where("qos = 2").groupBy("gateway", "day").agg(
+        F.count("*").alias("deliveries"),
+        *(is_in(state).alias(state) for state in ("completed", "dropped")),
+        is_in("waiting", "in_flight").alias("unfinished"),
+        F.sum("resent").alias("resent"),
+        *_percentiles("delivery", whole),
+        F.max("batch").alias("delivery_batch"),
+    )  # fmt: skip
+    both = received.join(sent, ["gateway", "day"], "full")
+    rows = both.withColumn("batch", F.greatest("message_batch", "delivery_batch"))
+    counts = ("messages", "released", "abandoned", "held", "duplicates", "deliveries",
+              "completed", "dropped", "unfinished", "resent")  # fmt: skip
+    return rows.fillna(0, list(counts)).select(*QOS2_DAILY.fieldNames())
+
+
+def gateway_health(events: DataFrame, segments: DataFrame, boots: DataFrame) -> DataFrame:
+    """Return rows of `gateway_health` of the events of whole days, and of all starts."""
+
+    def number(*kinds: str) -> Column:
+        return F.count_if(F.col("event").isin(*kinds))
+
+    def is_closed_for(*reasons: str) -> Column:
+        return (F.col("event") == "session_closed") & F.col("reason").isin(*reasons)
+
+    found = events.groupBy("gateway", "day").agg(
+        F.count("*").alias("events"),
+        number("broker_started").alias("starts"),
+        F.count_if((F.col("event") == "broker_started") & (F.col("recovery") == "unclean")).alias(
+            "unclean_starts"
+        ),
+        number("session_opened").alias("sessions_opened"),
+        number("session_resumed").alias("sessions_resumed"),
+        number("session_closed").alias("sessions_closed"),
+        F.count_if(is_closed_for(*_LOST)).alias("sessions_lost"),
+        F.approx_count_distinct("client_id").alias("clients"),
+        number("protocol_error").alias("protocol_errors"),
+        number("limit_hit").alias("limits_hit"),
+        number("clock_stepped").alias("clock_steps"),
+        number("store_damaged").alias("damages"),
+        number("log_truncated").alias("truncations"),
+        number("serial_port_lost").alias("ports_lost"),
+        F.min("time").alias("first_time"),
+        F.max("time").alias("last_time"),
+        F.max("batch").alias("batch"),
+    )
+    rows = found.join(_lags(events, segments), ["gateway", "day"], "left").join(
+        _offline(boots), ["gateway", "day"], "left"
+    )
+    rows = rows.fillna(0, ["offline_seconds", "segments"])
+    return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in GATEWAY_HEALTH))
+
+
+def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
+    """Time from the last event of a segment until it was ingested, where the clock was right."""
+    last = events.groupBy("gateway", "day", "segment_name").agg(
+        F.max("time").alias("last"), F.max("clock").alias("clock_then")
+    )
+    known = segments.select(F.col("name").alias("segment_name"), "verified_at")
+    lag = (F.unix_millis("verified_at") - F.unix_millis("last")) / 1000
+    right = F.when(F.col("clock_then") == "synchronised", F.greatest(lag, F.lit(0.0)))
+    return (
+        last.join(known, "segment_name", "left")
+        .withColumn("lag", right)
+        .groupBy("gateway", "day")
+        .agg(
+            F.count("*").alias("segments"),
+            F.percentile_approx("lag", 0.5, PERCENTILE_ACCURACY).alias("lag_p50_seconds"),
+            F.max("lag").alias("lag_max_seconds"),
+        )
+    )
+
+
+def _offline(boots: DataFrame) -> DataFrame:
+    """Seconds of each day between the last event of a start and the first of the next one.
+
+    More than OFFLINE_DAYS_MAX days, or less than none, is a clock that was set, and not counted.
+    """
+    in_order = Window.partitionBy("gateway").orderBy("first_sequence")
+    off = boots.withColumn("since", F.lag("last_time").over(in_order)).where(
+        (F.col("first_time") > F.col("since"))
+        & (F.datediff("first_time", "since") <= OFFLINE_DAYS_MAX)
+    )
+    days = off.withColumn("day", F.explode(F.sequence(F.to_date("since"), F.to_date("first_time"))))
+    begin = F.greatest(F.unix_millis("since"), F.unix_millis(F.col("day").cast("timestamp")))
+    end = F.least(
+        F.unix_millis("first_time"), F.unix_millis(F.date_add("day", 1).cast("timestamp"))
+    )
+    seconds = ((end - begin) / 1000).alias("seconds")
+    return (
+        days.select("gateway", "day", seconds)
+        .groupBy("gateway", "day")
+        .agg(F.sum("seconds").alias("offline_seconds"))
+    )

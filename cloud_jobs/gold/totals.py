@@ -1,0 +1,145 @@
+"""Tables that grow by each batch's events: starts, QoS 2 messages and their deliveries.
+
+An event is new in exactly one batch, so a batch's counts are added once; the other columns are
+least and greatest values, so that batches may come in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from delta.tables import DeltaMergeBuilder
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES
+
+KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "boots": ("gateway", "boot"),
+    "qos2_messages": ("gateway", "store", "message"),
+    "qos2_deliveries": ("gateway", "store", "session", "message"),
+}
+_LEAST: Final = frozenset({"day", "first_sequence", "first_time", "queued", "started", "held"})
+_SUMS: Final = frozenset({"events", "duplicates", "resent"})
+_GREATEST: Final = frozenset(
+    {"batch", "last_sequence", "last_time", "released", "abandoned", "received", "completed",
+     "dropped"}
+)  # fmt: skip
+_MESSAGE_STATE: Final = (
+    "CASE WHEN {held_sequence} IS NULL THEN 'unknown' WHEN {released_sequence} IS NOT NULL "
+    "THEN 'released' WHEN {abandoned_sequence} IS NOT NULL THEN 'abandoned' ELSE 'held' END"
+)
+_DELIVERY_STATE: Final = (
+    "CASE WHEN {completed} IS NOT NULL THEN 'completed' WHEN {dropped} IS NOT NULL THEN 'dropped' "
+    "WHEN {started} IS NOT NULL OR {received} IS NOT NULL THEN 'in_flight' ELSE 'waiting' END"
+)
+_STATES: Final = {"qos2_messages": _MESSAGE_STATE, "qos2_deliveries": _DELIVERY_STATE}
+
+
+def _of(column: str, event: str) -> Column:
+    return F.max(F.when(F.col("event") == event, F.col(column)))
+
+
+def _first(column: str) -> Column:
+    return F.min_by(column, F.when(F.col(column).isNotNull(), F.col("sequence")))
+
+
+def boots_of(events: DataFrame) -> DataFrame:
+    """Return rows of `boots` of these events."""
+    return (
+        events.groupBy("gateway", "boot")
+        .agg(
+            F.max("batch").alias("batch"),
+            F.max("store").alias("store"),
+            _of("version", "broker_started").alias("version"),
+            _of("recovery", "broker_started").alias("recovery"),
+            F.max_by("clock", "sequence").alias("clock"),
+            F.min("sequence").alias("first_sequence"),
+            F.max("sequence").alias("last_sequence"),
+            F.count("*").alias("events"),
+            F.min("time").alias("first_time"),
+            F.max("time").alias("last_time"),
+        )
+        .select(*BOOTS.fieldNames())
+    )
+
+
+def messages_of(events: DataFrame) -> DataFrame:
+    """Return rows of `qos2_messages` of these events."""
+    kinds = ("message_held", "duplicate_suppressed", "message_released", "message_abandoned")
+    found = events.where(F.col("event").isin(*kinds)).groupBy(*KEYS["qos2_messages"])
+    rows = found.agg(
+        F.max("batch").alias("batch"),
+        F.min("day").alias("day"),
+        *(_first(name).alias(name) for name in ("boot", "client_id", "session", "packet_id")),
+        *(_of(name, "message_held").alias(name) for name in ("topic", "payload_bytes")),
+        F.count_if(F.col("event") == "duplicate_suppressed").alias("duplicates"),
+        F.max("matched").alias("matched"),
+        *(
+            _of(column, f"message_{state}").alias(f"{state}{suffix}")
+            for state in ("held", "released", "abandoned")
+            for column, suffix in (("sequence", "_sequence"), ("time", ""))
+        ),
+    )
+    return _with_state(rows, "qos2_messages").select(*QOS2_MESSAGES.fieldNames())
+
+
+def deliveries_of(events: DataFrame) -> DataFrame:
+    """Return rows of `qos2_deliveries` of these events."""
+    kinds = ("message_queued", "delivery_started", "delivery_resent", "delivery_received",
+             "delivery_completed", "message_dropped")  # fmt: skip
+    rows = (
+        events.where(F.col("event").isin(*kinds))
+        .groupBy(*KEYS["qos2_deliveries"])
+        .agg(
+            F.max("batch").alias("batch"),
+            F.min("day").alias("day"),
+            F.max("client_id").alias("client_id"),
+            F.max("qos").alias("qos"),
+            F.min("position").alias("position"),
+            F.count_if(F.col("event") == "delivery_resent").alias("resent"),
+            F.min(F.when(F.col("event") == "message_queued", F.col("time"))).alias("queued"),
+            F.min(F.when(F.col("event") == "delivery_started", F.col("time"))).alias("started"),
+            _of("time", "delivery_received").alias("received"),
+            _of("time", "delivery_completed").alias("completed"),
+            _of("time", "message_dropped").alias("dropped"),
+            _of("reason", "message_dropped").alias("drop_reason"),
+        )
+    )
+    return _with_state(rows, "qos2_deliveries").select(*QOS2_DELIVERIES.fieldNames())
+
+
+def _with_state(rows: DataFrame, name: str) -> DataFrame:
+    columns = {column: column for column in rows.columns}
+    return rows.withColumn("state", F.expr(_STATES[name].format_map(columns)))
+
+
+def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> None:
+    """Add rows to a table that grows, once for each batch that they go ``through``."""
+    keys = KEYS[name]
+    values = {
+        column: _combined(column)
+        for column in tables.schemas[name].fieldNames()
+        if column not in keys and column != "state"
+    }
+    if name in _STATES:
+        values["state"] = _STATES[name].format_map(values)
+
+    def clauses(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+        changes: Mapping[str, str | Column] = dict(values)
+        return builder.whenMatchedUpdate(set=dict(changes)).whenNotMatchedInsertAll()
+
+    on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
+    tables.merge(name, rows, on=on, batch=through, clauses=clauses)
+
+
+def _combined(column: str) -> str:
+    if column in _SUMS:
+        return f"old.{column} + new.{column}"
+    if column in _LEAST:
+        return f"least(old.{column}, new.{column})"
+    if column in _GREATEST:
+        return f"greatest(old.{column}, new.{column})"
+    return f"coalesce(new.{column}, old.{column})"
