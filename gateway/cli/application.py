@@ -19,6 +19,7 @@ from gateway.cli import (
     identity,
     ingest,
     passwd,
+    report,
     simulate_board,
     tls,
     up,
@@ -59,6 +60,7 @@ application.command("upload")(upload.upload)
 application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
+application.command("report")(report.report)
 application.add_typer(ctl.application, name="ctl")
 application.add_typer(acl.application, name="acl")
 application.add_typer(api_token.application, name="api-token")

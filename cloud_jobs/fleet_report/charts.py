@@ -1,0 +1,125 @@
+"""Plots as SVG text, coloured by the page's style so that one drawing serves light and dark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 360, 150, 44, 20, 8
+Value = float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line or one part of stacked bars: its name, its CSS class, a value a day."""
+
+    name: str
+    style: str
+    values: Sequence[Value]
+
+
+def number(value: float) -> str:
+    """Return a number as a person reads it: 1,234 or 1.2 M."""
+    for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= least:
+            return f"{value / (1e3 if unit == 'k' else least):.3g} {unit}"
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in its largest sensible unit."""
+    for least, size, unit in ((172_800, 86_400, "d"), (5_400, 3_600, "h"), (90, 60, "min")):
+        if seconds >= least:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s" if seconds >= 1 or not seconds else f"{seconds * 1000:.3g} ms"
+
+
+def _top_of(greatest: float) -> float:
+    """Return the axis' end: 1, 2 or 5 times a power of ten."""
+    if greatest <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(greatest))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= greatest)
+
+
+def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: str = "",
+          is_stacked: bool = False) -> str:  # fmt: skip
+    """Draw one figure: stacked bars or lines over the days, with its legend.
+
+    ``unit`` is `s` (seconds, shown in their unit), or nothing.
+    """
+    show = duration if unit == "s" else number
+    columns = list(zip(*(one.values for one in series), strict=True))
+    sums = [sum(v or 0 for v in column) if is_stacked else max((v or 0 for v in column), default=0)
+            for column in columns]  # fmt: skip
+    top = _top_of(max(sums, default=0))
+    draw = _bars if is_stacked else _lines
+    ticks = "".join(
+        f'<path class="grid" d="M{LEFT} {_y(top * share, top):.1f}H{WIDTH}"/>'
+        f'<text x="{LEFT - 6}" y="{_y(top * share, top) + 4:.1f}" text-anchor="end">'
+        f"{show(top * share)}</text>"
+        for share in (0, 0.5, 1)
+    )
+    ends = (
+        f'<text x="{LEFT}" y="{HEIGHT - 4}">{escape(labels[0])}</text>'
+        f'<text x="{WIDTH}" y="{HEIGHT - 4}" text-anchor="end">{escape(labels[-1])}</text>'
+    )
+    legend = "".join(
+        f'<li class="{one.style}">{escape(one.name)} <b>{_summary(one, show, is_stacked)}</b></li>'
+        for one in series
+    )
+    return (
+        f'<figure class="chart"><figcaption>{escape(title)}</figcaption>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)} by day; '
+        f'the numbers stand below">{ticks}{ends}{draw(series, columns, top)}</svg>'
+        f"<ul>{legend}</ul></figure>"
+    )
+
+
+def _summary(one: Series, show: object, is_stacked: bool) -> str:
+    values = [value for value in one.values if value is not None]
+    assert callable(show)
+    if not values:
+        return "none"
+    return str(show(sum(values))) if is_stacked else f"max {show(max(values))}"
+
+
+def _y(value: float, top: float) -> float:
+    return TOP + (HEIGHT - BOTTOM - TOP) * (1 - min(value / top, 1))
+
+
+def _step(days: int) -> float:
+    return (WIDTH - LEFT) / max(days, 1)
+
+
+def _bars(series: Sequence[Series], columns: Sequence[Sequence[Value]], top: float) -> str:
+    paths = {one.style: "" for one in series}
+    step = _step(len(columns))
+    for index, column in enumerate(columns):
+        below, x = 0.0, LEFT + index * step + step * 0.1
+        for one, value in zip(series, column, strict=True):
+            if value:
+                high, low = _y(below + value, top), _y(below, top)
+                # What is there at all is seen.
+                high = min(high, low - 1.5)
+                paths[one.style] += f"M{x:.1f} {low:.1f}V{high:.1f}h{step * 0.8:.1f}V{low:.1f}z"
+                below += value
+    return "".join(f'<path class="bar {style}" d="{d}"/>' for style, d in paths.items() if d)
+
+
+def _lines(series: Sequence[Series], columns: Sequence[Sequence[Value]], top: float) -> str:
+    step, drawn = _step(len(columns)), ""
+    for one in series:
+        path, is_down = "", False
+        for index, value in enumerate(one.values):
+            if value is None:
+                is_down = False
+                continue
+            x, y = LEFT + (index + 0.5) * step, _y(value, top)
+            # A day alone between days without values is a dot: a line of no length, round ended.
+            path += f"{'L' if is_down else 'M'}{x:.1f} {y:.1f}" + ("" if is_down else "h0")
+            is_down = True
+        drawn += f'<path class="line {one.style}" d="{path}"/>' if path else ""
+    return drawn

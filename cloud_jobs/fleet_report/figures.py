@@ -1,0 +1,181 @@
+"""What the page shows, read from the gold tables with the `deltalake` library.
+
+Every query aggregates in the engine; what comes back is bounded by the days and gateways shown,
+not by the tables.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from cloud_jobs.fleet_report.limits import GAPS_MAX, GATEWAYS_MAX, REASONS_MAX
+from cloud_jobs.places import local_directory
+
+Row = dict[str, Any]
+
+_TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots", "sessions",
+                  "quarantine", "gold_runs")  # fmt: skip
+_SUMS: Final = (
+    "events", "starts", "unclean_starts", "sessions_opened", "sessions_resumed", "sessions_lost",
+    "offline_seconds", "messages", "released", "abandoned", "duplicates", "deliveries",
+    "completed", "dropped", "resent", "missing", "violations", "inconclusive",
+)  # fmt: skip
+_CELLS: Final = """
+WITH missing AS (
+  SELECT gateway, day, sum(coalesce(missing, 1)) AS missing FROM gaps GROUP BY gateway, day
+), cells AS (
+  SELECT h.*, q.messages, q.released, q.abandoned, q.duplicates, q.deliveries, q.completed,
+         q.dropped, q.resent, q.hold_p50_ms, q.hold_p99_ms, q.delivery_p50_ms, q.delivery_p99_ms,
+         m.missing, a.verdict, a.violations, a.inconclusive
+  FROM gateway_health h
+  LEFT JOIN qos2_daily q ON q.gateway = h.gateway AND q.day = h.day
+  LEFT JOIN audit_daily a ON a.gateway = h.gateway AND a.day = h.day
+  LEFT JOIN missing m ON m.gateway = h.gateway AND m.day = h.day
+  WHERE h.day BETWEEN DATE '{first}' AND DATE '{last}'
+)
+"""
+_TOTALS: Final = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in _SUMS)
+_WORST: Final = """
+ranked AS (
+  SELECT gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
+         max(lag_max_seconds) AS lag_seconds
+  FROM cells GROUP BY gateway
+  ORDER BY violations DESC, missing DESC, inconclusive DESC, unclean_starts DESC,
+           offline_seconds DESC, gateway LIMIT {limit}
+)
+"""
+
+
+class ReportError(RuntimeError):
+    """The page cannot be made. The text is for a person and ends with the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All that the page shows. `days` are its columns; `cells` one a gateway shown and day."""
+
+    tables_root: str
+    made_at: datetime.datetime
+    through_batch: int
+    days: list[datetime.date]
+    gateways_count: int
+    gateways: list[Row]
+    cells: list[Row]
+    fleet: dict[datetime.date, Row]
+    versions: list[Row]
+    sessions: list[Row]
+    gaps: list[Row]
+    gaps_count: int
+    quarantine: list[Row]
+
+
+def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
+    """Read what the last ``days`` days up to ``now`` (UTC) hold. Raises ReportError."""
+    try:
+        return _read(_Tables(root), days, now)
+    except TableNotFoundError as error:
+        raise ReportError(
+            f"{root} has no gold tables ({_first_line(error)}): run `oncegate gold` first"
+        ) from error
+    except (DeltaError, OSError, ValueError) as error:
+        # The engine's own failures are ValueErrors; those of object stores are OSErrors.
+        raise ReportError(
+            f"the tables in {root} cannot be read ({_first_line(error)}): are they those of "
+            "`oncegate gold`, and may this process read them?"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def address_of(root: str, name: str) -> str:
+    """Return a table's address as `deltalake` reads it: Hadoop's scheme s3a is s3 there."""
+    directory = local_directory(root)
+    if directory is not None:
+        return str((directory / name).absolute())
+    return f"{root.rstrip('/')}/{name}".replace("s3a://", "s3://", 1)
+
+
+class _Tables:
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._engine = QueryBuilder()
+        for name in _TABLES:
+            self._engine.register(name, DeltaTable(address_of(root, name)))
+
+    def rows(self, sql: str) -> list[Row]:
+        table = self._engine.execute(sql).read_all()
+        columns = [column.to_pylist() for column in table.columns]
+        return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns)]
+
+
+def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
+    # Days that a broken clock wrote are not the newest ones.
+    tomorrow = now.date() + datetime.timedelta(days=1)
+    newest = tables.rows(f"SELECT max(day) AS day FROM gateway_health WHERE day <= '{tomorrow}'")
+    last: datetime.date = newest[0]["day"] or now.date()
+    shown = [last - datetime.timedelta(days=n) for n in reversed(range(days))]
+    cells = _CELLS.format(first=shown[0], last=last)
+    ranked = f"{cells}, {_WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX)}"
+    gateways = tables.rows(f"{ranked} SELECT * FROM ranked")
+    known = {row["gateway"]: row for row in _known(tables, ranked)}
+    fleet = tables.rows(
+        f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
+        "count(CASE WHEN verdict = 'ok' THEN 1 END) AS ok, "
+        "count(CASE WHEN verdict = 'inconclusive' THEN 1 END) AS doubtful, "
+        "count(CASE WHEN verdict = 'violation' THEN 1 END) AS violating, "
+        + ", ".join(
+            f"median({name}) AS {name}, max({name}) AS {name}_worst"
+            for name in ("hold_p50_ms", "hold_p99_ms", "delivery_p50_ms", "delivery_p99_ms",
+                         "lag_p50_seconds", "lag_max_seconds")
+        )
+        + " FROM cells GROUP BY day"
+    )  # fmt: skip
+    runs = tables.rows("SELECT max(through_batch) AS batch FROM gold_runs WHERE is_done")
+    return Figures(
+        tables_root=tables.root,
+        made_at=now,
+        through_batch=runs[0]["batch"] or 0,
+        days=shown,
+        gateways_count=_count(tables, "SELECT count(DISTINCT gateway) AS n FROM boots"),
+        gateways=[row | known.get(row["gateway"], {}) for row in gateways],
+        cells=tables.rows(f"{ranked} SELECT c.* FROM cells c JOIN ranked r "
+                          "ON r.gateway = c.gateway"),
+        fleet={row["day"]: row for row in fleet},
+        versions=tables.rows(
+            "SELECT version, count(*) AS gateways FROM (SELECT gateway, first_value(version "
+            "ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, last_sequence DESC) AS version "
+            f"FROM boots GROUP BY gateway) v GROUP BY version ORDER BY 2 DESC LIMIT {REASONS_MAX}"
+        ),
+        sessions=tables.rows("SELECT state, count(*) AS sessions FROM sessions GROUP BY state "
+                             "ORDER BY state"),
+        gaps=tables.rows(
+            f"SELECT * FROM gaps ORDER BY coalesce(missing, 0) DESC, gateway LIMIT {GAPS_MAX}"
+        ),
+        gaps_count=_count(tables, "SELECT count(*) AS n FROM gaps"),
+        quarantine=tables.rows(
+            "SELECT kind, reason, sum(coalesce(refused, 1)) AS refusals, "
+            "count(DISTINCT gateway) AS gateways FROM quarantine GROUP BY kind, reason "
+            f"ORDER BY refusals DESC LIMIT {REASONS_MAX}"
+        ),
+    )  # fmt: skip
+
+
+def _count(tables: _Tables, sql: str) -> int:
+    return int(tables.rows(sql)[0]["n"])
+
+
+def _known(tables: _Tables, ranked: str) -> list[Row]:
+    """Return version and last event of the gateways shown."""
+    return tables.rows(
+        f"{ranked} SELECT b.gateway AS gateway, max(b.last_time) AS last_seen, "
+        "first_value(b.version ORDER BY CASE WHEN b.version IS NULL THEN 1 ELSE 0 END, "
+        "b.last_sequence DESC) AS version "
+        "FROM boots b JOIN ranked r ON r.gateway = b.gateway GROUP BY b.gateway"
+    )

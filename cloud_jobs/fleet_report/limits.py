@@ -1,0 +1,21 @@
+"""Every limit of the page: its unit, its value and its reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GATEWAYS_MAX: Final = 1_000
+"""Gateways with a row of their own, those in trouble first: more rows than this nobody looks at,
+and the page stays below a few megabytes. Sums and counts are of all."""
+
+DAYS_MAX: Final = 92
+"""Days of a page: a quarter. Its cells are this times GATEWAYS_MAX."""
+
+GAPS_MAX: Final = 200
+"""Gaps by name, the largest first; all are counted."""
+
+REASONS_MAX: Final = 40
+"""Versions, and reasons of refusals. Both are short lists in truth; names are not trusted."""
+
+NAME_CHARACTERS_MAX: Final = 80
+"""Of a text that a gateway chose, as it is shown."""

@@ -1,0 +1,273 @@
+"""The page: one HTML document that loads nothing, with the plots first and the tables below."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from cloud_jobs.fleet_report.charts import Series, chart, duration, number
+from cloud_jobs.fleet_report.figures import Figures
+from cloud_jobs.fleet_report.heat_map import heat_maps
+from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
+
+Row = Mapping[str, Any]
+_AGES = ((3_600, "within an hour"), (86_400, "within a day"), (604_800, "within a week"),
+         (2_592_000, "within 30 days"), (float("inf"), "longer ago"))  # fmt: skip
+
+
+def page_of(figures: Figures) -> str:
+    """Return the document's text."""
+    assets = files("cloud_jobs.fleet_report") / "assets"
+    style = (assets / "report.css").read_text()
+    script = (assets / "report.js").read_text()
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
+    names = [row["gateway"] for row in figures.gateways]
+    body = (
+        _headline(figures)
+        + f"<section><h2>The fleet by day</h2><div class='charts'>{_charts(figures)}</div></section>"
+        + "<section><h2>Each gateway by day</h2>"
+        + _note(figures)
+        + (heat_maps(names, figures.days, figures.cells) if names else "<p>No gateway.</p>")
+        + "</section>"
+        + f"<section><h2>Last seen and version</h2>{_fleet_map(figures)}</section>"
+        + f"<section><h2>Gateways</h2>{_gateways(figures)}</section>"
+        + _gaps(figures)
+        + _quarantine(figures)
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>Oncegate fleet, {figures.days[-1]}</title><style>{style}</style></head>"
+        f"<body>{body}<script>{script}</script></body></html>\n"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _text(value: object) -> str:
+    return escape(str(value)[:NAME_CHARACTERS_MAX]) if value is not None else "–"
+
+
+def _total(figures: Figures, name: str) -> float:
+    return sum(row[name] or 0 for row in figures.fleet.values())
+
+
+def _headline(figures: Figures) -> str:
+    violations, doubts = _total(figures, "violations"), _total(figures, "inconclusive")
+    missing, offline = _total(figures, "missing"), _total(figures, "offline_seconds")
+    verdict = (
+        ("bad", f"{number(violations)} violations: messages were lost or doubled")
+        if violations
+        else ("doubt", f"no violation; {number(doubts)} findings are inconclusive")
+        if doubts
+        else ("good", "every message accounted for")
+        if _total(figures, "ok")
+        else ("doubt", "not audited yet")
+    )
+    silent = sum(_age(figures, row) >= 86_400 for row in figures.gateways)
+    away = {row["state"]: row["sessions"] for row in figures.sessions}
+    tiles = (
+        ("gateways", number(figures.gateways_count), f"{silent:,} silent for a day", silent),
+        ("messages at QoS 2", number(_total(figures, "messages")),
+         f"{number(_total(figures, 'duplicates'))} repeats suppressed", 0),
+        ("deliveries", number(_total(figures, "completed")),
+         f"{number(_total(figures, 'dropped'))} dropped", 0),
+        ("sessions", number(sum(away.values())), f"{number(away.get('connected', 0))} connected", 0),
+        ("offline", duration(offline), "of all gateways together", 0),
+        ("gaps", number(figures.gaps_count), f"{number(missing)} events missing on these days",
+         figures.gaps_count),
+    )  # fmt: skip
+    drawn = "".join(
+        f'<li{" class=warn" if is_warning else ""}><span>{name}</span><b>{value}</b>'
+        f"<small>{note}</small></li>"
+        for name, value, note, is_warning in tiles
+    )
+    return (
+        f"<header><h1>Oncegate fleet</h1><p>{figures.days[0]} to {figures.days[-1]}, "
+        f"made {figures.made_at:%Y-%m-%d %H:%M} UTC from batch {figures.through_batch:,} of "
+        f"{escape(figures.tables_root)}</p>"
+        f'<p class="verdict {verdict[0]}">{verdict[1]}</p><ul class="tiles">{drawn}</ul></header>'
+    )
+
+
+def _charts(figures: Figures) -> str:
+    labels = [f"{day:%d %b}" for day in figures.days]
+
+    def series(name: str, style: str, column: str, factor: float = 1.0) -> Series:
+        rows = (figures.fleet.get(day) for day in figures.days)
+        return Series(name, style, [None if row is None or row[column] is None
+                                    else row[column] * factor for row in rows])  # fmt: skip
+
+    def bars(title: str, *parts: Series, unit: str = "") -> str:
+        return chart(title, parts, labels, unit=unit, is_stacked=True)
+
+    def lines(title: str, column: str, factor: float = 1e-3) -> str:
+        median, tail = f"{column}_p50_ms", f"{column}_p99_ms"
+        parts = (series("worst gateway, p99", "c3", f"{tail}_worst", factor),
+                 series("median gateway, p99", "c2", tail, factor),
+                 series("median gateway, p50", "c1", median, factor))  # fmt: skip
+        return chart(title, parts, labels, unit="s")
+
+    return (
+        bars("Messages received at QoS 2", series("released once", "c1", "released"),
+             series("abandoned", "c3", "abandoned"))
+        + bars("Deliveries", series("completed", "c1", "completed"),
+               series("resent", "c2", "resent"), series("dropped", "c3", "dropped"))
+        + lines("From PUBLISH to PUBREL", "hold")
+        + lines("From queue to PUBCOMP", "delivery")
+        + bars("Sessions", series("opened", "c1", "sessions_opened"),
+               series("resumed", "c2", "sessions_resumed"), series("lost", "c3", "sessions_lost"))
+        + bars("Offline, all gateways", series("offline", "c3", "offline_seconds"), unit="s")
+        + chart("Upload lag", (series("worst gateway", "c3", "lag_max_seconds_worst"),
+                               series("median gateway", "c1", "lag_p50_seconds")), labels, unit="s")
+        + bars("Events missing", series("missing", "c3", "missing"))
+        + bars("Audit, gateways", series("ok", "c1", "ok"),
+               series("inconclusive", "c2", "doubtful"), series("violation", "c3", "violating"))
+    )  # fmt: skip
+
+
+def _note(figures: Figures) -> str:
+    hidden = figures.gateways_count - len(figures.gateways)
+    more = f"; {hidden:,} calmer or silent ones are not shown" if hidden > 0 else ""
+    return f"<p>{len(figures.gateways):,} gateways, those in trouble first{more}.</p>"
+
+
+def _age(figures: Figures, row: Row) -> float:
+    """Return seconds since the gateway's last event; a clock ahead of ours makes none."""
+    seen: datetime.datetime | None = row.get("last_seen")
+    return max((figures.made_at - seen).total_seconds(), 0) if seen else float("inf")
+
+
+def _fleet_map(figures: Figures) -> str:
+    """One square a gateway, in groups by version, coloured by how long it has been silent."""
+    legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
+    groups: dict[str, list[Row]] = {}
+    for row in figures.gateways:
+        groups.setdefault(row.get("version") or "", []).append(row)
+    totals = {row["version"] or "": row["gateways"] for row in figures.versions}
+    drawn = ""
+    for version, rows in sorted(groups.items(), key=lambda item: -len(item[1])):
+        squares = "".join(
+            f'<i class="age{_age_level(figures, row)}" title="{_text(row["gateway"])}, '
+            f'last seen {_when(row.get("last_seen"))}"></i>'
+            for row in sorted(rows, key=lambda row: (_age(figures, row), row["gateway"]))
+        )
+        name = _text(version) if version else "version not known"
+        count = max(totals.get(version, 0), len(rows))
+        drawn += f"<h3>{name} <small>{count:,} gateways</small></h3><div class=fleet>{squares}</div>"
+    return f'<ul class="levels">{legend}</ul>{drawn}'
+
+
+def _age_level(figures: Figures, row: Row) -> int:
+    age = _age(figures, row)
+    return next((n for n, (seconds, _) in enumerate(_AGES) if age < seconds), len(_AGES) - 1)
+
+
+def _when(seen: datetime.datetime | None) -> str:
+    return f"{seen:%Y-%m-%d %H:%M}" if seen else "never"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, object]]], name: str) -> str:
+    """Return a table that can be sorted: each cell is its text and the value it sorts by."""
+    heads = "".join(f'<th scope="col"><button>{text}</button></th>' for text in head)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{_sort(value)}>{text}</td>" if index else f'<th scope="row">{text}</th>'
+            for index, (text, value) in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide"><table id="{name}"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _sort(value: object) -> str:
+    return f' data-v="{value}"' if isinstance(value, int | float) else ""
+
+
+def _gateways(figures: Figures) -> str:
+    head = ("Gateway", "Last seen", "Version", "Messages", "Delivered", "p99", "Sessions lost",
+            "Unclean starts", "Offline", "Lag", "Missing", "Audit")  # fmt: skip
+
+    def count(row: Row, name: str) -> tuple[str, object]:
+        value = row[name] or 0
+        return (number(value) if value else "<span class=zero>0</span>", value)
+
+    def time(value: float | None) -> tuple[str, object]:
+        return (duration(value) if value else "<span class=zero>–</span>", value or 0)
+
+    def verdict(row: Row) -> tuple[str, object]:
+        if row["violations"]:
+            return (f'<b class=bad>{number(row["violations"])} violations</b>', row["violations"] * 1e9)
+        if row["inconclusive"]:
+            return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
+                    row["inconclusive"])  # fmt: skip
+        return ("<span class=good>ok</span>", 0)
+
+    rows = [
+        (
+            (_text(row["gateway"]), None),
+            (_when(row.get("last_seen")), -_age(figures, row)),
+            (_text(row.get("version")), None),
+            count(row, "messages"),
+            count(row, "completed"),
+            time((row["delivery_p99_ms"] or 0) / 1000),
+            count(row, "sessions_lost"),
+            count(row, "unclean_starts"),
+            time(row["offline_seconds"]),
+            time(row["lag_seconds"]),
+            count(row, "missing"),
+            verdict(row),
+        )
+        for row in figures.gateways
+    ]
+    search = '<p><label>Find <input type="search" id="find" autocomplete="off"></label></p>'
+    return search + _table(head, rows, "gateways")
+
+
+def _gaps(figures: Figures) -> str:
+    if not figures.gaps:
+        return ""
+    rows = [
+        (
+            (_text(row["gateway"]), None),
+            (_text(row["kind"]), None),
+            (f"{row['segment']:,}", row["segment"]),
+            (number(row["missing"]) if row["missing"] else "–", row["missing"] or 0),
+            (_text(row["day"]), None),
+            (escape(str(row["detail"])[:300]), None),
+        )
+        for row in figures.gaps
+    ]
+    head = ("Gateway", "Kind", "Before segment", "Events", "Day", "Why")
+    note = f"<p>{figures.gaps_count:,} stand now; the largest {len(rows):,} are here.</p>"
+    return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
+
+
+def _quarantine(figures: Figures) -> str:
+    if not figures.quarantine:
+        return ""
+    rows = [
+        (
+            (_text(row["kind"]), None),
+            (_text(row["reason"]), None),
+            (number(row["refusals"]), row["refusals"]),
+            (number(row["gateways"]), row["gateways"]),
+        )
+        for row in figures.quarantine
+    ]
+    head = ("What", "Reason", "Refusals", "Gateways")
+    return f"<section><h2>Quarantine</h2>{_table(head, rows, 'quarantine')}</section>"

@@ -1,0 +1,71 @@
+"""`oncegate report`: the fleet as one HTML page, from the gold tables, without Java."""
+
+import datetime
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.failures import EXIT_OK, CommandFailed, line_of
+from gateway.cli.ingest import TablesOption
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
+
+DAYS_MAX = 92
+"""As in cloud_jobs.fleet_report.limits, which is not imported before the verb runs."""
+
+OutputOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
+]
+DaysOption = Annotated[
+    int, typer.Option("--days", min=1, max=DAYS_MAX, help="Days that it shows, up to the newest.")
+]
+
+
+def report(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    tables: TablesOption = None,
+    output: OutputOption = Path("oncegate-report.html"),
+    days: DaysOption = 30,
+    as_json: JsonOption = False,
+) -> int:
+    """Write a page with plots of the fleet, from the tables that `oncegate gold` made.
+
+    One file that loads nothing from anywhere. Neither Spark nor Java is needed.
+
+    Examples:
+
+        oncegate report
+
+        oncegate report --tables /srv/tables --days 7 --output fleet.html
+    """
+    from cloud_jobs.fleet_report.figures import ReportError, read_figures
+    from cloud_jobs.fleet_report.page import page_of
+
+    root = tables or str(_data_dir(config, data_dir) / "tables")
+    try:
+        figures = read_figures(root, days, datetime.datetime.now(datetime.UTC))
+    except ReportError as error:
+        raise CommandFailed(f"oncegate report: {line_of(error)}") from error
+    text = page_of(figures)
+    # A reader of the page sees the former one or this one, never half of one.
+    part = output.with_name(f"{output.name}.part")
+    part.write_text(text)
+    os.replace(part, output)
+    result = {
+        "page": str(output),
+        "bytes": len(text.encode()),
+        "tables_root": root,
+        "gateways": figures.gateways_count,
+        "gateways_shown": len(figures.gateways),
+        "days": len(figures.days),
+        "through_batch": figures.through_batch,
+    }
+    show(result, lambda _: f"{output}: {figures.gateways_count:,} gateways", as_json=as_json)
+    return EXIT_OK
+
+
+def _data_dir(config: Path | None, data_dir: Path | None) -> Path:
+    return configuration_of(config, gateway__data_dir=data_dir).gateway.data_dir.absolute()
