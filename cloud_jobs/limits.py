@@ -92,3 +92,12 @@ set, and would make a row for each day since 1970."""
 
 PERCENTILE_ACCURACY: Final = 1_000
 """Of approximate percentiles: their rank is wrong by at most a thousandth of the values."""
+
+COMPACT_FILE_BYTES: Final = 64 * 1024 * 1024
+"""A file below this is small: it costs a reader about as much as one of this size."""
+
+COMPACT_FILES_MIN: Final = 8
+"""Small files of a partition from which on it is compacted: fewer cost less than the rewrite."""
+
+GAPS_LISTED_MAX: Final = 10_000
+"""Gaps that `oncegate gaps` prints, the largest first; all are counted."""

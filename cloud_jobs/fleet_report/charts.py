@@ -9,6 +9,12 @@ from html import escape
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 360, 150, 44, 20, 8
 Value = float | None
+_ENDS = tuple(
+    n * size for size, ns in ((60, (2, 4, 10, 20, 60)), (3_600, (2, 4, 12, 24)),
+                              (86_400, (2, 4, 10, 20, 40, 100, 200, 400, 1_000, 4_000, 40_000)))
+    for n in ns
+)  # fmt: skip
+"""Seconds: the ends of axes whose half is a round time too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,12 @@ def duration(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 or not seconds else f"{seconds * 1000:.3g} ms"
 
 
-def _top_of(greatest: float) -> float:
-    """Return the axis' end: 1, 2 or 5 times a power of ten."""
+def _top_of(greatest: float, unit: str) -> float:
+    """Return the axis' end: 1, 2 or 5 times a power of ten, of times a round one."""
     if greatest <= 0:
         return 1.0
+    if unit == "s" and greatest > 60:
+        return next((end for end in _ENDS if end >= greatest), _ENDS[-1])
     power = 10.0 ** math.floor(math.log10(greatest))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= greatest)
 
@@ -54,7 +62,7 @@ def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: 
     columns = list(zip(*(one.values for one in series), strict=True))
     sums = [sum(v or 0 for v in column) if is_stacked else max((v or 0 for v in column), default=0)
             for column in columns]  # fmt: skip
-    top = _top_of(max(sums, default=0))
+    top = _top_of(max(sums, default=0), unit)
     draw = _bars if is_stacked else _lines
     ticks = "".join(
         f'<path class="grid" d="M{LEFT} {_y(top * share, top):.1f}H{WIDTH}"/>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -81,7 +81,9 @@ def heat_maps(gateways: Sequence[str], days: Sequence[datetime.date], cells: Seq
             if value is not None:
                 values[place[row["gateway"]] * len(days) + column[row["day"]]] = value
         maps += grid.drawn(measure, values)
-        data[measure.key] = {str(at): round(value, 3) for at, value in values.items() if value}
+        data[measure.key] = {
+            str(at): float(f"{value:.4g}") for at, value in values.items() if value
+        }
     texts = {"gateways": [name[:NAME_CHARACTERS_MAX] for name in gateways],
              "days": [day.isoformat() for day in days], "values": data,
              "block": grid.block, "width": grid.width, "cell": [grid.cell, grid.row],
@@ -110,13 +112,13 @@ class _Grid:
 
     def drawn(self, measure: Measure, values: Mapping[int, float]) -> str:
         paths = [""] * 5
-        for at in sorted(values):
+        gap = 1.5 if self.is_named else 0.4
+        for at, count, level in self._runs(measure, values):
             index, day = divmod(at, len(self._days))
             x, y = self._corner(index)
-            gap = 1.5 if self.is_named else 0.4
-            paths[measure.level(values[at])] += (
-                f"M{x + day * self.cell:.1f} {y}h{self.cell - gap:.1f}v{self.row - gap:.1f}"
-                f"h{gap - self.cell:.1f}z"
+            wide = count * self.cell - gap
+            paths[level] += (
+                f"M{x + day * self.cell:.1f} {y}h{wide:.1f}v{self.row - gap:.1f}h{-wide:.1f}z"
             )
         drawn = "".join(
             f'<path class="{measure.palette}{n}" d="{d}"/>' for n, d in enumerate(paths) if d
@@ -134,6 +136,23 @@ class _Grid:
             f'{len(self._gateways)} gateways by day; the table below has the sums">'
             f"{self._labels()}{drawn}</svg></figure>"
         )
+
+    def _runs(
+        self, measure: Measure, values: Mapping[int, float]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield cell, number of cells and level; thin cells of one level are drawn together."""
+        begin, count, level = 0, 0, -1
+        for at in sorted(values):
+            found = measure.level(values[at])
+            is_next = at == begin + count and at % len(self._days) != 0
+            if count and is_next and found == level and not self.is_named:
+                count += 1
+                continue
+            if count:
+                yield begin, count, level
+            begin, count, level = at, 1, found
+        if count:
+            yield begin, count, level
 
     def _corner(self, index: int) -> tuple[float, int]:
         block, row = divmod(index, self.block)

@@ -29,7 +29,8 @@ def page_of(figures: Figures) -> str:
     names = [row["gateway"] for row in figures.gateways]
     body = (
         _headline(figures)
-        + f"<section><h2>The fleet by day</h2><div class='charts'>{_charts(figures)}</div></section>"
+        + "<section><h2>The fleet by day</h2>"
+        + f"<div class='charts'>{_charts(figures)}</div></section>"
         + "<section><h2>Each gateway by day</h2>"
         + _note(figures)
         + (heat_maps(names, figures.days, figures.cells) if names else "<p>No gateway.</p>")
@@ -54,20 +55,24 @@ def _hash(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    return escape(str(value)[:NAME_CHARACTERS_MAX]) if value is not None else "–"
+    return escape(str(value)[:NAME_CHARACTERS_MAX]) if value is not None else "-"
 
 
 def _total(figures: Figures, name: str) -> float:
     return sum(row[name] or 0 for row in figures.fleet.values())
 
 
+def _counted(count: float, noun: str) -> str:
+    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
+
+
 def _headline(figures: Figures) -> str:
     violations, doubts = _total(figures, "violations"), _total(figures, "inconclusive")
     missing, offline = _total(figures, "missing"), _total(figures, "offline_seconds")
     verdict = (
-        ("bad", f"{number(violations)} violations: messages were lost or doubled")
+        ("bad", f"{_counted(violations, 'violation')}: a promise was broken")
         if violations
-        else ("doubt", f"no violation; {number(doubts)} findings are inconclusive")
+        else ("doubt", f"no violation; {_counted(doubts, 'finding')} inconclusive")
         if doubts
         else ("good", "every message accounted for")
         if _total(figures, "ok")
@@ -81,13 +86,14 @@ def _headline(figures: Figures) -> str:
          f"{number(_total(figures, 'duplicates'))} repeats suppressed", 0),
         ("deliveries", number(_total(figures, "completed")),
          f"{number(_total(figures, 'dropped'))} dropped", 0),
-        ("sessions", number(sum(away.values())), f"{number(away.get('connected', 0))} connected", 0),
+        ("sessions", number(sum(away.values())),
+         f"{number(away.get('connected', 0))} connected", 0),
         ("offline", duration(offline), "of all gateways together", 0),
         ("gaps", number(figures.gaps_count), f"{number(missing)} events missing on these days",
          figures.gaps_count),
     )  # fmt: skip
     drawn = "".join(
-        f'<li{" class=warn" if is_warning else ""}><span>{name}</span><b>{value}</b>'
+        f"<li{' class=warn' if is_warning else ''}><span>{name}</span><b>{value}</b>"
         f"<small>{note}</small></li>"
         for name, value, note, is_warning in tiles
     )
@@ -163,7 +169,8 @@ def _fleet_map(figures: Figures) -> str:
         )
         name = _text(version) if version else "version not known"
         count = max(totals.get(version, 0), len(rows))
-        drawn += f"<h3>{name} <small>{count:,} gateways</small></h3><div class=fleet>{squares}</div>"
+        drawn += f"<h3>{name} <small>{_counted(count, 'gateway')}</small></h3>"
+        drawn += f"<div class=fleet>{squares}</div>"
     return f'<ul class="levels">{legend}</ul>{drawn}'
 
 
@@ -207,11 +214,12 @@ def _gateways(figures: Figures) -> str:
         return (number(value) if value else "<span class=zero>0</span>", value)
 
     def time(value: float | None) -> tuple[str, object]:
-        return (duration(value) if value else "<span class=zero>–</span>", value or 0)
+        return (duration(value) if value else "<span class=zero>-</span>", value or 0)
 
     def verdict(row: Row) -> tuple[str, object]:
         if row["violations"]:
-            return (f'<b class=bad>{number(row["violations"])} violations</b>', row["violations"] * 1e9)
+            return (f"<b class=bad>{_counted(row['violations'], 'violation')}</b>",
+                    row["violations"] * 1e9)  # fmt: skip
         if row["inconclusive"]:
             return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
                     row["inconclusive"])  # fmt: skip
@@ -246,7 +254,7 @@ def _gaps(figures: Figures) -> str:
             (_text(row["gateway"]), None),
             (_text(row["kind"]), None),
             (f"{row['segment']:,}", row["segment"]),
-            (number(row["missing"]) if row["missing"] else "–", row["missing"] or 0),
+            (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
             (_text(row["day"]), None),
             (escape(str(row["detail"])[:300]), None),
         )

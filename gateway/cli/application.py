@@ -15,6 +15,7 @@ from gateway.cli import (
     bridge,
     broker,
     check_config,
+    cloud_tables,
     ctl,
     identity,
     ingest,
@@ -60,6 +61,11 @@ application.command("upload")(upload.upload)
 application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
+application.command("gold")(cloud_tables.gold)
+application.command("gaps")(cloud_tables.gaps)
+application.command("requeue")(cloud_tables.requeue)
+application.command("compact")(cloud_tables.compact)
+application.command("vacuum")(cloud_tables.vacuum)
 application.command("report")(report.report)
 application.add_typer(ctl.application, name="ctl")
 application.add_typer(acl.application, name="acl")

@@ -54,6 +54,7 @@ WITHOUT_TESTS = {
     "api/models/uplink.py",
     "api/models/uploader.py",
     "api/settings.py",
+    "cloud_jobs/fleet_report/limits.py",
     "cloud_jobs/limits.py",
     "cloud_jobs/settings.py",
     "gateway/access/errors.py",

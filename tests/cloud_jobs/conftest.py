@@ -17,6 +17,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
 from cloud_jobs.audit.run import audited
+from cloud_jobs.gold.run import gold
 from cloud_jobs.main import ingest
 from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
@@ -142,3 +143,13 @@ def audit(ingested: Ingested) -> dict[str, Any]:
     """The audit's result over these tables. Gateways do not touch each other: each has a log."""
     place = ingested.place
     return audited(place.spark, place.settings.tables, lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def golden(ingested: Ingested, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """The gold tables after each of the two batches; the second heals what the first lacked."""
+    place = ingested.before_the_second_batch(tmp_path_factory.mktemp("golden"))
+    gold(place.spark, place.settings.tables, lambda _: None, is_audited=False)
+    shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
+    gold(place.spark, place.settings.tables, lambda _: None)
+    return place

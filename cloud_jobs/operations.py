@@ -1,0 +1,93 @@
+"""The composition root of the verbs beside `ingest` and `audit`: gold, gaps and maintenance.
+
+Each that writes holds the lock of the tables, as an ingestion does: one writer at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.gold.run import gaps_by_day
+from cloud_jobs.gold.run import gold as gold_of
+from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.limits import GAPS_LISTED_MAX
+from cloud_jobs.maintenance.compact import compact as compact_of
+from cloud_jobs.maintenance.requeue import requeue as requeue_of
+from cloud_jobs.maintenance.vacuum import vacuum as vacuum_of
+from cloud_jobs.spark.session import spark_session
+from cloud_jobs.tables.delta_tables import Tables
+
+Progress = Callable[[str], None]
+__all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
+
+
+def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
+    """Bring the gold tables up to date. Raises IngestError, as all here do."""
+    with _writing(root, progress) as spark:
+        return gold_of(spark, root, progress, is_audited=is_audited)
+
+
+def compact(root: str, progress: Progress) -> dict[str, Any]:
+    """Write partitions of many small files again as few large ones."""
+    with _writing(root, progress) as spark:
+        return compact_of(_there(spark, root), progress)
+
+
+def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
+    """Remove the files that tables have not referred to for `keep_days` days."""
+    with _writing(root, progress) as spark:
+        return vacuum_of(_there(spark, root), progress, keep_days=keep_days, is_dry=is_dry)
+
+
+def requeue(
+    root: str, progress: Progress, *, reason: str | None, gateway: str | None
+) -> dict[str, Any]:
+    """Let the next ingestion look again at what it refused."""
+    with _writing(root, progress) as spark:
+        return requeue_of(_there(spark, root), reason=reason, gateway=gateway)
+
+
+def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
+    """Return what is missing now. Reads only, beside any writer."""
+    with spark_session(None, progress) as spark, _failures(root):
+        found = gaps_by_day(_there(spark, root))
+        if gateway is not None:
+            found = found.where(F.col("gateway") == gateway)
+        found = found.persist()
+        total = found.agg(F.count("*"), F.coalesce(F.sum("missing"), F.lit(0))).first()
+        assert total is not None
+        ordered = found.orderBy(F.col("missing").desc_nulls_last(), "gateway", "segment")
+        rows = [row.asDict() for row in ordered.limit(GAPS_LISTED_MAX).collect()]
+        found.unpersist()
+    listed = [row | {"day": row["day"].isoformat() if row["day"] else None} for row in rows]
+    return {"tables_root": root, "gaps_count": total[0], "missing": total[1], "gaps": listed}
+
+
+def _there(spark: SparkSession, root: str) -> Tables:
+    tables = Tables(spark, root)
+    if not tables.has("segments"):
+        raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
+    return tables
+
+
+@contextmanager
+def _writing(root: str, progress: Progress) -> Iterator[SparkSession]:
+    with only_run(root), spark_session(None, progress) as spark, _failures(root):
+        yield spark
+
+
+@contextmanager
+def _failures(root: str) -> Iterator[None]:
+    try:
+        yield
+    except SPARK_FAILURES as error:
+        raise IngestError(
+            f"Spark failed on the tables in {root}: {first_line_of(error)} (what was committed "
+            "stays, run it again; if it fails again, Spark's log in the cache directory has more)"
+        ) from error

@@ -1,0 +1,171 @@
+"""The verbs on the tables of `oncegate ingest`: gold, gaps, requeue, compact, vacuum."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
+from gateway.cli.ingest import TablesOption, set_up_spark
+from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.output import show
+
+GatewayOption = Annotated[
+    str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")
+]
+ReasonOption = Annotated[
+    str | None, typer.Option("--reason", metavar="REASON", help="Refused for this reason only.")
+]
+KEEP_DAYS_DEFAULT = 7
+KEEP_DAYS_MAX = 3_650
+
+
+def gold(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    tables: TablesOption = None,
+    no_audit: Annotated[
+        bool, typer.Option("--no-audit", help="Keep the verdicts of the run before.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Bring the tables behind `oncegate report` up to the last ingested batch.
+
+    Examples:
+
+        oncegate gold
+
+        oncegate gold --tables /srv/tables --no-audit
+    """
+    root = _root(config, data_dir, tables)
+    result = _done("gold", lambda jobs, say: jobs.gold(root, say, is_audited=not no_audit))
+    show(result, lambda r: f"{r['batches']:,} batches taken, to {r['through_batch']:,}",
+         as_json=as_json)  # fmt: skip
+    return EXIT_OK
+
+
+def gaps(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    tables: TablesOption = None,
+    gateway: GatewayOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """List the events that are missing between those that landed. Ends with 0, or 4 for gaps.
+
+    Examples:
+
+        oncegate gaps --tables /srv/tables --json
+    """
+    root = _root(config, data_dir, tables)
+    result = _done("gaps", lambda jobs, say: jobs.gaps(root, say, gateway=gateway))
+    show(result, _gaps_text, as_json=as_json)
+    return EXIT_INCONCLUSIVE if result["gaps_count"] else EXIT_OK
+
+
+def _gaps_text(result: dict[str, Any]) -> str:
+    lines = [f"{result['gaps_count']:,} gaps, {result['missing']:,} events missing"]
+    for row in result["gaps"]:
+        where = f"{row['from_sequence']}-{row['to_sequence']}" if row["missing"] else row["kind"]
+        lines.append(f"{row['gateway']}  {where}  before segment {row['segment']}: {row['detail']}")
+    return "\n".join(lines)
+
+
+def requeue(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    tables: TablesOption = None,
+    gateway: GatewayOption = None,
+    reason: ReasonOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Let the next `oncegate ingest` look again at segments that it refused.
+
+    Examples:
+
+        oncegate requeue --reason version
+    """
+    root = _root(config, data_dir, tables)
+    result = _done(
+        "requeue", lambda jobs, say: jobs.requeue(root, say, reason=reason, gateway=gateway)
+    )
+    show(result, lambda r: f"{r['segments']:,} segments are looked at again by the next ingest",
+         as_json=as_json)  # fmt: skip
+    return EXIT_OK
+
+
+def compact(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    tables: TablesOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Write days of many small files again as few large ones, ordered by gateway and sequence.
+
+    Examples:
+
+        oncegate compact --tables /srv/tables
+    """
+    root = _root(config, data_dir, tables)
+    result = _done("compact", lambda jobs, say: jobs.compact(root, say))
+    show(result, _compacted_text, as_json=as_json)
+    return EXIT_OK
+
+
+def _compacted_text(result: dict[str, Any]) -> str:
+    return "\n".join(
+        f"{name}: {row['files_removed']:,} files became {row['files_added']:,}"
+        for name, row in result["tables"].items()
+    )
+
+
+def vacuum(
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    tables: TablesOption = None,
+    keep_days: Annotated[
+        int,
+        typer.Option("--keep-days", min=1, max=KEEP_DAYS_MAX,
+                     help="The horizon: versions that younger readers may use stay."),
+    ] = KEEP_DAYS_DEFAULT,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and remove nothing.")] = False,
+    as_json: JsonOption = False,
+) -> int:  # fmt: skip
+    """Remove files that the tables have not referred to for some days.
+
+    Examples:
+
+        oncegate vacuum --keep-days 30 --dry-run
+    """
+    root = _root(config, data_dir, tables)
+    result = _done(
+        "vacuum", lambda jobs, say: jobs.vacuum(root, say, keep_days=keep_days, is_dry=dry_run)
+    )
+    verb = "would go" if dry_run else "removed"
+    show(result, lambda r: f"{r['files']:,} files {verb}, horizon {keep_days} days",
+         as_json=as_json)  # fmt: skip
+    return EXIT_OK
+
+
+def _root(config: Path | None, data_dir: Path | None, tables: str | None) -> str:
+    if tables is not None:
+        return tables
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    return str(configuration.gateway.data_dir.absolute() / "tables")
+
+
+def _done(
+    verb: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what the work found, with progress on standard error. Raises CommandFailed."""
+    set_up_spark()
+
+    from cloud_jobs import operations
+    from cloud_jobs.errors import IngestError
+
+    try:
+        return work(operations, lambda line: print(line, file=sys.stderr))
+    except IngestError as error:
+        raise CommandFailed(f"oncegate {verb}: {line_of(error)}") from error
