@@ -112,7 +112,9 @@ class _Tables:
     def rows(self, sql: str) -> list[Row]:
         table = self._engine.execute(sql).read_all()
         columns = [column.to_pylist() for column in table.columns]
-        return [dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [
+            dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True)
+        ]
 
 
 def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:

@@ -1,0 +1,26 @@
+"""`oncegate gaps` and the other verbs on tables: what a script can tell apart."""
+
+from typing import Any
+
+import pytest
+
+from cloud_jobs import operations
+from gateway.cli import cloud_tables
+from gateway.cli.main import run
+
+
+@pytest.mark.parametrize(("count", "code"), [(0, 0), (2, 4)])
+def test_gaps_have_an_exit_code_of_their_own(
+    count: int, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def found(root: str, _: object, *, gateway: str | None) -> dict[str, Any]:
+        return {"tables_root": root, "gaps_count": count, "missing": 0, "gaps": []}
+
+    monkeypatch.setattr(cloud_tables, "set_up_spark", lambda: None)
+    monkeypatch.setattr(operations, "gaps", found)
+    assert run(["gaps", "--tables", "/t", "--json"]) == code
+    assert f'"gaps_count": {count}' in capsys.readouterr().out
+
+
+def test_a_horizon_below_a_day_is_wrong_usage() -> None:
+    assert run(["vacuum", "--tables", "/t", "--keep-days", "0"]) == 2

@@ -1,0 +1,28 @@
+"""The verbs' composition root: one writer, and tables that have to be there."""
+
+from pathlib import Path
+
+import pytest
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.ingest.run_lock import only_run
+from cloud_jobs.operations import compact, gaps, gold
+from tests.cloud_jobs.conftest import Ingested, Place
+
+
+def test_a_writer_beside_another_is_refused(tmp_path: Path) -> None:
+    with only_run(str(tmp_path)), pytest.raises(IngestError, match="is writing to"):
+        compact(str(tmp_path), lambda _: None)
+
+
+def test_without_tables_it_says_what_to_run(place: Place) -> None:
+    with pytest.raises(IngestError, match="run `oncegate ingest` first"):
+        gold(place.settings.tables, lambda _: None, is_audited=False)
+
+
+def test_gaps_of_one_gateway_are_listed(ingested: Ingested) -> None:
+    report = ingested.idle
+    gateway = report.gaps[0].gateway
+    found = gaps(ingested.place.settings.tables, lambda _: None, gateway=gateway)
+    assert found["gaps_count"] == len(ingested.gaps(report, gateway))
+    assert {row["gateway"] for row in found["gaps"]} == {gateway}
