@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 GATEWAYS_MAX: Final = 1_000
-"""Gateways with a row of their own, those in trouble first: more rows than this nobody looks at,
+"""Gateways with a row of their own, those in trouble first: more rows are not looked at,
 and the page stays below a few megabytes. Sums and counts are of all."""
 
 DAYS_MAX: Final = 92

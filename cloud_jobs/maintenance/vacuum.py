@@ -20,7 +20,7 @@ def vacuum(
     A reader that began on a version older than ``keep_days`` fails; a newer one does not.
     """
     spark, done = tables.spark, {}
-    # Delta refuses less than a week unless told: here the caller has stated a horizon.
+    # Delta refuses less than a week by default; here the caller has stated a horizon.
     spark.conf.set(_CHECK, "false")
     try:
         for name in NAMES:

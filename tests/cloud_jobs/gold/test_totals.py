@@ -18,8 +18,8 @@ def test_each_held_message_is_one_row_and_each_delivery_too(golden: Place) -> No
     rows = golden.rows("qos2_messages", "held IS NOT NULL")
     assert len(rows) == len(keys)
     done = golden.rows("events", "event = 'delivery_completed'")
-    keys = {(row["gateway"], row["store"], row["session"], row["message"]) for row in done}
-    assert len(golden.rows("qos2_deliveries", "completed IS NOT NULL")) == len(keys)
+    places = {(row["gateway"], row["store"], row["session"], row["message"]) for row in done}
+    assert len(golden.rows("qos2_deliveries", "completed IS NOT NULL")) == len(places)
 
 
 def test_events_of_two_batches_are_counted_once(golden: Place) -> None:
