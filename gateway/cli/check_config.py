@@ -126,7 +126,7 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 
     from gateway.access.certificates import CertificateError, load
     from gateway.cli import page_certificate
-    from gateway.server.listeners.listening import tls_files_of
+    from gateway.server.listeners.making import tls_files_of
 
     files = [tls_files_of(each) for each in configuration.listeners if each.tls is not None]
     if configuration.api.tls is not None:

@@ -1,6 +1,6 @@
 """One address at which the broker listens: `[[listeners]]`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -107,3 +107,39 @@ class Listener(Section):
     def is_plain(self) -> bool:
         """Whether a client finds MQTT on TCP there, with nothing before or around it."""
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None
+
+
+def paired(
+    before: Sequence[Listener], after: Sequence[Listener]
+) -> list[tuple[Listener | None, Listener | None]]:
+    """Return which listener of `after` is which of `before`: the one at the same address.
+
+    Those of `after` come first, in their order, each with None where it is new; then those that are
+    gone, with None beside them. Several with port 0 at one address are taken in their order.
+    """
+    left = list(before)
+    pairs: list[tuple[Listener | None, Listener | None]] = []
+    for listener in after:
+        found = next((each for each in left if each.place == listener.place), None)
+        if found is not None:
+            left = [each for each in left if each is not found]
+        pairs.append((found, listener))
+    return [*pairs, *((each, None) for each in left)]
+
+
+def ends_connections(before: Listener, after: Listener) -> bool:
+    """Return whether clients have to prove in another way who they are, so that they come again."""
+    first, second = before.tls, after.tls
+    if first is not None and second is not None:
+        ways = [(each.client_certificates, each.username) for each in (first, second)]
+        tls_differs = ways[0] != ways[1]
+    else:
+        tls_differs = first is not second
+    return (
+        tls_differs
+        or any(
+            getattr(before, key) != getattr(after, key)
+            for key in ("protocol", "proxy_protocol", "proxy_protocol_certificates")
+        )
+        or (before.anonymous and not after.anonymous)
+    )

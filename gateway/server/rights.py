@@ -7,7 +7,7 @@ from gateway.access.rules_file import RulesFile, RulesFileError, load
 from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback
 from gateway.core.rules.permissions import Client
-from gateway.server.listeners.listening import name_of
+from gateway.server.listeners.making import name_of
 
 
 def rules_of(configuration: Configuration) -> FileRules | None:
