@@ -198,7 +198,7 @@ def test_a_will_after_a_restart_is_asked_about_with_its_user(harness: Harness) -
     log_in(harness, "anna", will=Will("gone", b"x", 1, False))
 
     def forbid() -> None:
-        permissions = harness.broker._permissions
+        permissions = harness.broker.rules.core.permissions
         harness.broker.rules.core.authenticates = permissions._authenticates = True
         harness.broker.know_users(frozenset({"ben"}))
 
