@@ -101,6 +101,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "broker",
         "username",
         "password_file",
+        "tls",
         "outbox_max",
         "window",
         "commit_delay",

@@ -129,6 +129,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "broker": "Broker that the bridge publishes to. Default: the first listener.",
         "username": "User name of the bridge.",
         "password_file": "File whose first line is the bridge's password.",
+        "tls": "TLS towards that broker.",
         "outbox_max": "Bytes of readings on disk while the broker is away.",
         "window": "Publications in flight. Default: 100, or max_awaiting_rel where that is less.",
         "commit_delay": "Time that frames of boards may wait for others before a commit.",
