@@ -47,6 +47,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
     "listeners": {
         # Another address is another listener: it is opened, and the one that is gone is closed.
         **_all(_ENDS, "bind", "port", "path", "protocol"),
+        "name": _ENDS,
         **_all(_ENDS, "anonymous", "proxy_protocol", "proxy_protocol_certificates"),
         **_all(_NEW, "allow_anonymous_network", "origins", "tls"),
         **_all(_NEW, "max_connections", "max_connection_rate"),

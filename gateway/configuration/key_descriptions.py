@@ -16,6 +16,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "status_group": "Group of status.sock, which only reads.",
     },
     "listeners": {
+        "name": "The listener's name in access rules, logs and status. Default: its address.",
         "bind": "Address at which the broker listens.",
         "port": "TCP port; 0: any free one. Default: 1883, 8083 (websocket); with tls 8883, 8084.",
         "protocol": "MQTT on TCP, in WebSocket frames at /mqtt, or on a Unix socket.",

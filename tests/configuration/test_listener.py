@@ -81,6 +81,7 @@ def test_listeners_are_the_same_at_the_same_address_and_in_their_order_with_port
         ({}, {"max_connections": 5}, False),
         ({}, {"anonymous": False}, True),
         ({"anonymous": False}, {}, False),
+        ({"name": "a"}, {"name": "b"}, True),
         ({}, {"protocol": "websocket", "port": 1883}, True),
         ({}, {"tls": TLS}, True),
         ({"tls": TLS}, {"tls": TLS | {"min_version": "1.3"}}, False),
@@ -100,3 +101,19 @@ def test_connections_end_where_clients_prove_in_another_way_who_they_are(
         for each in (before, after)
     )
     assert ends_connections(first, second) is ends
+
+
+def test_listeners_with_port_0_are_told_apart_by_their_names() -> None:
+    first, second = Listener(port=0, name="a"), Listener(port=0, name="b")
+    pairs = paired([first, second], [Listener(port=0, name="b")])
+    assert pairs[0][0] is second
+    assert pairs[1][0] is first
+
+
+def test_no_two_listeners_are_called_alike() -> None:
+    named = [{"name": "127.0.0.1", "port": 0}, {"name": "a", "port": 1884}]
+    load(None, {}, {"listeners": named}, None)
+    with pytest.raises(ConfigurationError, match='is called "a", not several'):
+        load(None, {}, {"listeners": [*named, {"name": "a", "port": 0}]}, None)
+    with pytest.raises(ConfigurationError, match="use 1 to 64 letters"):
+        load(None, {}, {"listeners": [{"name": "a b", "port": 0}]}, None)

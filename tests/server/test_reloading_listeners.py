@@ -158,3 +158,16 @@ async def test_a_listener_that_cannot_be_opened_leaves_all_as_they_were(tmp_path
         assert [each["port"] for each in broker.shown] == [first]
         assert broker.running.reloading.configuration.mqtt.max_inflight == 32
         assert broker.errors == {}
+
+
+async def test_rules_tell_listeners_with_port_0_apart_by_their_names(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text("deny anyone listener guests connect\nallow anyone all\n")
+    listeners = [{"port": 0, "name": "plant"}, {"port": 0, "name": "guests"}]
+    async with reloading_broker(tmp_path, listeners=listeners, access__rules_file=rules) as broker:
+        plant, guests = ((each["name"], each["port"]) for each in broker.shown)
+        assert (plant[0], guests[0]) == ("plant", "guests")
+        client = await broker.client(plant[1], "a")
+        await broker.client(guests[1], "b", reason_code=0x87)
+        assert broker.reload(listeners=listeners[:1])["connections_ended"] == 0
+        await client.ping()

@@ -252,13 +252,14 @@ def _needs_files(before: Listener, after: Listener) -> bool:
 
 def _shown_of(each: Open) -> list[dict[str, Any]]:
     listener, certificates = each.listener, each.certificates
+    named = {} if listener.name is None else {"name": listener.name}
     if listener.path is not None:
-        return [{"protocol": "unix", "path": str(listener.path)}]
+        return [{"protocol": "unix", "path": str(listener.path)} | named]
     found: list[dict[str, Any]] = []
     for listening in each.bound.sockets:
         address, port = listening.getsockname()[:2]
         protocol = listener.protocol if certificates is None else SECURED[listener.protocol]
-        shown: dict[str, Any] = {"protocol": protocol, "bind": address, "port": port}
+        shown: dict[str, Any] = {"protocol": protocol, "bind": address, "port": port} | named
         if listener.protocol == "websocket":
             shown["path"] = PATH
         if certificates is not None:

@@ -22,13 +22,6 @@ from gateway.server.listeners.websocket import WebSocketProtocol
 Factory = Callable[[], asyncio.Protocol]
 
 
-def name_of(listener: Listener) -> str:
-    """Return what a listener is called: its address as it is configured."""
-    if listener.path is not None:
-        return str(listener.path)
-    return f"{listener.bind}:{listener.port}"
-
-
 def tls_files_of(listener: Listener) -> TlsFiles:
     """Return the files of a listener with TLS."""
     tls = listener.tls
@@ -54,7 +47,7 @@ def policy_of(listener: Listener, share: ConnectionShare) -> AdmissionPolicy:
         anonymous=listener.anonymous,
         share=share,
         origins=listener.origins,
-        listener=name_of(listener),
+        listener=listener.called,
         is_local=not listener.is_reached_from_network,
     )
 
@@ -97,5 +90,5 @@ def _gatekeeping_of(
         event_loop.broker.statistics,
         addresses if has_addresses else None,
         bucket,
-        name_of(listener),
+        listener.called,
     )
