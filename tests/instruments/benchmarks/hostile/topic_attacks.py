@@ -89,6 +89,27 @@ class ShallowRetained(Attack):
         wire.cut()
 
 
+class RetainedFlood(ShallowRetained):
+    """More retained messages than strangers may have."""
+
+    name = "retained messages beyond the limit"
+    sentence = "4,000 retained QoS 1 messages, 1,000 a second, beside 20,000 that are there."
+    allowance = Allowance(connections=1, bounds=("retained messages",))
+    counters = ("anonymous_retained",)
+
+    async def run(self, hand: Hand) -> None:
+        """Publish."""
+        wire = await hand.client("retained-flood")
+        async for number in hand.paced(100, 400, whole=True):
+            some = range(10 * number, 10 * number + 10)
+            wire.send(
+                b"".join(
+                    publish(f"flood/{n}", b"x", qos=1, packet_id=1 + n, retain=True) for n in some
+                )
+            )
+        await hand.rest()
+
+
 class EqualFilters(ShallowRetained):
     """One SUBSCRIBE, 300 walks through all that is retained."""
 
@@ -115,8 +136,8 @@ class ManyReplays(ShallowRetained):
 
     async def run(self, hand: Hand) -> None:
         """Subscribe again."""
-        wires = [await hand.client(f"replay{number}") for number in range(10)]
-        async for number in hand.paced(10):
+        wires = [await hand.client(f"replay{number}") for number in range(hand.some(10))]
+        async for number in hand.paced(10, whole=True):
             for wire in wires:
                 wire.send(subscribe(number + 1, ("kept/#", 0)))
 
@@ -202,10 +223,11 @@ class SlowReaders(Attack):
         "of 8 kB a second."
     )
     allowance = Allowance(connections=11, slow_readers=10)
+    counters = ("dropped: slow_reader",)
 
     async def run(self, hand: Hand) -> None:
         """Subscribe without reading, and publish."""
-        for number in range(10):
+        for number in range(hand.some(10)):
             wire = await hand.client(f"slow{number}", reads=False, clean=False)
             wire.send(subscribe(1, ("#", 2)))
         publisher = await hand.client("to-slow")
@@ -223,6 +245,7 @@ class ControlCharacters(Attack):
         "client identifiers and user names."
     )
     allowance = Allowance(connections=200, bounds=("retained messages", "password checks"))
+    counters = ("control_character",)
 
     async def run(self, hand: Hand) -> None:
         """Connect and publish."""
@@ -232,7 +255,7 @@ class ControlCharacters(Attack):
             character = characters[number % len(characters)]
             if number % 4 == 0:
                 name = f"control{character}{number}"
-                wire = await hand.open()
+                wire = await hand.stranger()
                 if wire is not None:
                     wire.send(connect(name, username=name))
                 continue
