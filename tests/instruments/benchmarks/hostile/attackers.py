@@ -100,8 +100,12 @@ class Attackers:
 
     async def prepare(self) -> None:
         """Put into the broker what they find there."""
+        prepared = set()
         for attack, hand in self._attacks:
-            await attack.prepare(hand)
+            # Several find the same there.
+            if type(attack).prepare not in prepared:
+                prepared.add(type(attack).prepare)
+                await attack.prepare(hand)
 
     async def attack(self) -> dict[str, dict[str, int | str | None]]:
         """Attack; what each of them did, and what kept it from going on."""

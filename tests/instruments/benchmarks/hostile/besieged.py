@@ -124,9 +124,12 @@ class BesiegedBroker(BrokerProcess):
 
 
 @contextmanager
-def besieged(code: Path, data_directory: Path) -> Iterator[BesiegedBroker]:
-    """A broker that runs for as long as the block lasts; its data stay until the caller's end."""
-    broker = BesiegedBroker(code, data_directory)
+def besieged(
+    code: Path, data_directory: Path, *, mqtt: str = "", more: str = ""
+) -> Iterator[BesiegedBroker]:
+    """A broker and its page that run for as long as the block lasts; its data stay until the
+    caller's end."""
+    broker = BesiegedBroker(code, data_directory, mqtt=mqtt, more=more)
     try:
         broker.start()
         go_first(broker.process_id)

@@ -54,8 +54,11 @@ class Attacker:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(word + b"\n")
-        async with asyncio.timeout(self._seconds + ATTACKER_DEADLINE_SECONDS):
-            line = await self._process.stdout.readline()
+        try:
+            async with asyncio.timeout(self._seconds + ATTACKER_DEADLINE_SECONDS):
+                line = await self._process.stdout.readline()
+        except TimeoutError:
+            raise BenchmarkFailed(f"the attacker did not answer to {word.decode()}") from None
         if not line:
             raise BenchmarkFailed(f"the attacker ended with {await self._process.wait()}")
         return line

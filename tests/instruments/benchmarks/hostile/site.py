@@ -31,7 +31,7 @@ SETTINGS: Final = """\
 [mqtt]
 max_sessions = 2000
 max_mqueue_len = 1000
-max_retained = 44000
+max_retained = 24000
 {mqtt}
 [quotas]
 max_connections_per_address = 600

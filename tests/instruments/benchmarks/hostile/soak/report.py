@@ -96,6 +96,8 @@ def _outcome(soak: Soak) -> Iterator[str]:
         f"{soak.most_bytes / 2**20:,.0f} of {soak.allowed_bytes / 2**20:,.0f} that the bounds of "
         "this page allow together."
     )
+    used = ", ".join(f"{each:.2f}" for each in soak.attacked_processor)
+    yield f"- **Processors** that the broker used in the attacked windows: {used}."
     yield (
         f"- **Log**: {soak.log_lines:,} lines of broker and page, "
         f"{soak.log_lines / soak.seconds:.1f} a second of at most {LOG_LINES_A_SECOND_MOST:g}."

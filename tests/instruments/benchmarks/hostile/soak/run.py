@@ -108,9 +108,12 @@ class _Soaking:
         found = self._soak
         counted = await asyncio.to_thread(self._broker.counted)
         await hostile.prepare()
-        begin = time.monotonic()
+        begin, used = time.monotonic(), self._broker.processor_seconds()
         found.done.append(await hostile.attack())
         end = time.monotonic()
+        if self._broker.is_running:
+            used = self._broker.processor_seconds() - used
+            found.attacked_processor.append(used / (end - begin))
         await hostile.leave()
         await asyncio.sleep(self._plan.settle)  # what is late counts as well
         found.attacked.append(percentiles_of(self._crowd.ledger.between(begin, end)))

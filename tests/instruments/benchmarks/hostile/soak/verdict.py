@@ -34,6 +34,8 @@ class Soak:
     calm: list[Percentiles] = field(default_factory=list)
     attacked: list[Percentiles] = field(default_factory=list)
     calm_resident_bytes: list[int] = field(default_factory=list)
+    attacked_processor: list[float] = field(default_factory=list)
+    """Processors that the broker used in each attacked window, all of its threads: 1.0 is one."""
     most_bytes: int = 0
     allowed_bytes: int = 0
     done: list[Figures] = field(default_factory=list)
