@@ -22,8 +22,8 @@ class OpenExchanges(Attack):
 
     name = "SCRAM exchanges left open"
     sentence = (
-        "1,000 CONNECTs, 560 of one address, 300 a second, that begin a SCRAM exchange with a nonce "
-        "of 512 characters."
+        "1,000 CONNECTs, 560 of one address, 300 a second, that begin a SCRAM exchange with a "
+        "nonce of 512 characters."
     )
     allowance = Allowance(connections=1_000, bounds=("exchanges",))
     counters = ("server_busy",)
@@ -66,8 +66,8 @@ class WrongTokens(Attack):
 
     name = "tokens that prove nothing"
     sentence = (
-        "100 CONNECTs a second from five addresses with a token that is expired, for another service, of another key, "
-        "unsigned, signed with a public key, nested 45,000 deep, or 60 kB of nothing."
+        "100 CONNECTs a second from five addresses with a token that is expired, for another "
+        "service, of another key, unsigned, signed with a public key, nested 45,000 deep, or 60 kB of nothing."
     )
     allowance = Allowance(connections=200, bounds=("password checks",))
     counters = ("bad_user_name_or_password", "not_authorized")
@@ -87,7 +87,9 @@ class Forbidden(Attack):
     """What rules deny, again and again."""
 
     name = "what rules forbid"
-    sentence = "10 clients that publish to forbidden topics and subscribe to them, 500 times a second."
+    sentence = (
+        "10 clients that publish to forbidden topics and subscribe to them, 500 times a second."
+    )
     allowance = Allowance(connections=10)
     counters = ("publish_not_authorized",)
 

@@ -7,8 +7,8 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator
-from itertools import count as numbers_from
 from dataclasses import dataclass
+from itertools import count as numbers_from
 from typing import ClassVar, Final, cast
 
 from tests.instruments.benchmarks.hostile.memory import Allowance

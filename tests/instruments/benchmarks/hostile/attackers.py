@@ -156,7 +156,5 @@ async def obey(attackers: Attackers) -> None:
 
 if __name__ == "__main__":
     _, names, seconds, share, target = sys.argv
-    chosen = Attackers(
-        names.split(","), float(seconds), float(share), Target(**json.loads(target))
-    )
+    chosen = Attackers(names.split(","), float(seconds), float(share), Target(**json.loads(target)))
     asyncio.run(obey(chosen))

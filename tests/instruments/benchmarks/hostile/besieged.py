@@ -42,10 +42,18 @@ class BesiegedBroker(BrokerProcess):
         """`mqtt` and `more` are settings in `[mqtt]`, and sections, beside those of `site`."""
         self._code = code
         super().__init__("", data_directory=data_directory)
-        # In the order of Target's fields.
-        ports = [free_port() for _ in range(7)]
-        socket_path, folder = str(self.directory / "mqtt.sock"), str(self.directory)
-        self.target = Target(self.port, *ports, socket_path, folder)
+        self.target = Target(
+            port=self.port,
+            password_port=free_port(),
+            proxy_port=free_port(),
+            guarded_port=free_port(),
+            websocket_port=free_port(),
+            tls_port=free_port(),
+            certificates_port=free_port(),
+            page_port=free_port(),
+            unix_path=str(self.directory / "mqtt.sock"),
+            folder=str(self.directory),
+        )
         self.site = Site(self.directory)
         self._page: subprocess.Popen[bytes] | None = None
         assert self._configuration is not None

@@ -118,8 +118,8 @@ class MalformedStorm(Attack):
 
     name = "malformed packets"
     sentence = (
-        f"200 clients a second, each cut for one of {len(MISTAKES)} mistakes: malformed packets, and "
-        "those of the decoder's own tests, in MQTT 3.1, 3.1.1 and 5.0."
+        f"200 clients a second, each cut for one of {len(MISTAKES)} mistakes: malformed packets, "
+        "and those of the decoder's own tests, in MQTT 3.1, 3.1.1 and 5.0."
     )
     allowance = Allowance(connections=200)
     counters = ("field_truncated",)
@@ -171,8 +171,8 @@ class ProxyHeaders(Attack):
 
     name = "PROXY headers"
     sentence = (
-        "200 connections a second to a PROXY listener: headers that are cut, wrong, forged, of 4 kB "
-        "or with names that are no UTF-8."
+        "200 connections a second to a PROXY listener: headers that are cut, wrong, forged, of "
+        "4 kB or with names that are no UTF-8."
     )
     allowance = Allowance(connections=700)
     counters = ("proxy_header",)
@@ -239,14 +239,17 @@ class ConnectStorm(Attack):
     """Connections that come and go."""
 
     name = "connections that come and go"
-    sentence = "500 connections a second that are cut at once, half of them behind a CONNECT."
+    sentence = (
+        "1,500 connections of one address, 500 a second, that are cut at once, half of them behind "
+        "a CONNECT."
+    )
     allowance = Allowance(connections=500)
     counters = ("max_connection_rate_per_address",)
 
     async def run(self, hand: Hand) -> None:
         """Open and cut."""
         ended: list[Wire] = []
-        async for number in hand.paced(500):
+        async for number in hand.paced(500, 1_500, whole=True):
             wire = await hand.stranger(address=ONE)
             if wire is None:
                 continue
@@ -281,7 +284,9 @@ class IdleHoard(Attack):
     """Connections of one address that want nothing but their places."""
 
     name = "idle connections without keep-alive"
-    sentence = "700 clients of one address, 300 a second, with keep-alive 0 that never say anything."
+    sentence = (
+        "700 clients of one address, 300 a second, with keep-alive 0 that never say anything."
+    )
     allowance = Allowance(connections=700)
     counters = ("max_connections_per_address",)
 

@@ -128,9 +128,7 @@ class HonestClient(asyncio.Protocol):
         self.answered.clear()
         self.transport = cast(asyncio.Transport, transport)
         way = self._way
-        first = connect(
-            self._client_id, clean=False, username=way.username, password=way.password
-        )
+        first = connect(self._client_id, clean=False, username=way.username, password=way.password)
         self.transport.write(first)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""Attacks on the status page: from other addresses of loopback than its honest visitors come from."""
+"""Attacks on the status page: from other addresses of loopback than its honest visitors'."""
 
 import asyncio
 import re
@@ -85,7 +85,7 @@ class WrongPageLogins(Attack):
     name = "wrong logins at the page"
     sentence = "10 logins a second at the page, from two addresses, with a wrong password."
     allowance = Allowance(bounds=("password checks",))
-    counters = ("page 401", "page 429")
+    counters = ("page 403", "page 503")
 
     async def run(self, hand: Hand) -> None:
         """Fetch the form, send it, and do not wait for others."""
@@ -120,7 +120,9 @@ class WrongPageTokens(Attack):
     """Tokens guessed at the REST interface."""
 
     name = "wrong tokens at the page"
-    sentence = "50 requests a second of the REST interface with a token that is none, or 20 kB long."
+    sentence = (
+        "50 requests a second of the REST interface with a token that is none, or 20 kB long."
+    )
     counters = ("page 401",)
 
     async def run(self, hand: Hand) -> None:

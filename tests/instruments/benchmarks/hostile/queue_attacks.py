@@ -28,7 +28,9 @@ class FullQueues(Attack):
     """Sessions whose clients are away, and someone who writes to them."""
 
     name = "queues of clients that are away"
-    sentence = "5 persistent sessions without their clients, and 1,000 QoS 1 messages a second to them."
+    sentence = (
+        "5 persistent sessions without their clients, and 1,000 QoS 1 messages a second to them."
+    )
     allowance = Allowance(connections=2, sessions=5, bounds=("queues",))
     counters = ("dropped: queue_full",)
 
@@ -60,7 +62,7 @@ class RefusingCircles(Attack):
     async def run(self, hand: Hand) -> None:
         """Publish until they are ended; then come again."""
         wires: list[Wire] = []
-        async for number in hand.paced(100):
+        async for number in hand.paced(100, 400, whole=True):
             if len(wires) < 2 or wires[0].closed.is_set() or wires[1].closed.is_set():
                 for wire in wires:
                     wire.cut()
@@ -105,7 +107,7 @@ class TooManyFilters(Attack):
     async def run(self, hand: Hand) -> None:
         """Subscribe, a hundred a packet."""
         wires = [await hand.client(f"filters{each}") for each in range(5)]
-        async for number in hand.paced(12):
+        async for number in hand.paced(12, 120, whole=True):
             first = 100 * (number // len(wires)) % SUBSCRIPTIONS
             filters = [(f"attack/filter/+/{first + each}/#", 1) for each in range(100)]
             wires[number % len(wires)].send(subscribe(1 + number % 60_000, *filters))
@@ -115,7 +117,9 @@ class WrongAliases(Attack):
     """Numbers of topics that there are not."""
 
     name = "topic aliases that are none"
-    sentence = "50 clients a second that use topic alias 0, 17, 65,535, and one that stands for nothing."
+    sentence = (
+        "50 clients a second that use topic alias 0, 17, 65,535, and one that stands for nothing."
+    )
     allowance = Allowance(connections=100)
     counters = ("topic_alias", "property_value")
 

@@ -13,7 +13,6 @@ from tests.instruments.benchmarks.hostile.memory import ALWAYS, AT_REST_BYTES, e
 from tests.instruments.benchmarks.hostile.rows import Row, failures_of_row
 
 
-
 class Markers(NamedTuple):
     """Where a program's part of a document is: under a heading, between two comments."""
 

@@ -1,5 +1,6 @@
 """Attacks with sessions: what a client leaves behind, and what it never finishes."""
 
+from collections import deque
 from typing import Final
 
 from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
@@ -9,6 +10,8 @@ from tests.peers.mqtt_bytes import Will, connect, publish
 
 WILL_BYTES: Final = 60_000
 HELD_BYTES: Final = 2_000
+LINGERING: Final = 100
+"""Connections that are not cut yet: what they sent is to be read."""
 SUBSCRIBE5: Final = subscribe5(1, "attack/left")
 
 
@@ -40,9 +43,11 @@ class Hoarders(Attack):
 
     async def run(self, hand: Hand) -> None:
         """Publish up to the limit and wait."""
-        wires = [await hand.client(f"hoarder{number}", clean=False) for number in range(hand.some(50))]
+        wires = [
+            await hand.client(f"hoarder{number}", clean=False) for number in range(hand.some(50))
+        ]
         payload = bytes(HELD_BYTES)
-        async for number in hand.paced(35, 110):
+        async for number in hand.paced(35, 110, whole=True):
             for wire in wires:
                 wire.send(publish("attack/held", payload, qos=2, packet_id=number + 1))
         await hand.rest()
@@ -77,6 +82,7 @@ class SessionChurn(Attack):
 
     async def run(self, hand: Hand) -> None:
         """Open, use and leave."""
+        opened: deque[Wire] = deque()
         async for number in hand.paced(400, 1_200, whole=True):
             name = f"random-{number * 2_654_435_761 % 2**32:08x}"
             never = session_expiry(0xFFFF_FFFF)
@@ -84,8 +90,11 @@ class SessionChurn(Attack):
             if wire is not None:
                 wire.send(connect5(name, clean=False, properties=never))
                 wire.send(SUBSCRIBE5)
-                await wire.answer()
-                wire.cut()
+                opened.append(wire)
+            if len(opened) > LINGERING:
+                opened.popleft().cut()
+        for wire in opened:
+            wire.cut()
 
 
 class ByteASecond(Attack):

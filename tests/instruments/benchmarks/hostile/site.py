@@ -119,9 +119,19 @@ class Site:
 
     def _make_stranger(self) -> None:
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-            + ["-nodes", "-days", "30", "-subj", "/CN=honest"]
-            + ["-keyout", self.folder / "stranger.key", "-out", self.folder / "stranger.pem"],
+            [
+                *(
+                    "openssl",
+                    "req",
+                    "-x509",
+                    "-newkey",
+                    "ec",
+                    "-pkeyopt",
+                    "ec_paramgen_curve:P-256",
+                ),
+                *("-nodes", "-days", "30", "-subj", "/CN=honest"),
+                *("-keyout", self.folder / "stranger.key", "-out", self.folder / "stranger.pem"),
+            ],
             check=True,
             capture_output=True,
         )
@@ -150,7 +160,7 @@ def _tokens(provider: Signer) -> Iterator[str]:
     yield signed(signer())  # another key of the same name
     yield signed(signer("unknown"))
     yield signed(provider)[:-4] + "AAAA"
-    yield jwt.encode(right, None, "none")
+    yield jwt.encode(right, "", "none")
     yield jwt.encode(right, provider.public["x"], "HS256", {"kid": provider.name})
     yield signed(provider, exp=now - 1, padding="x" * 30_000)
     deep = base64.urlsafe_b64encode(b"[" * 45_000).decode()

@@ -212,7 +212,9 @@ class CertificateRubbish(Attack):
     async def run(self, hand: Hand) -> None:
         """Show one each."""
         own = trusting()
-        own.load_cert_chain(f"{hand.target.folder}/stranger.pem", f"{hand.target.folder}/stranger.key")
+        own.load_cert_chain(
+            f"{hand.target.folder}/stranger.pem", f"{hand.target.folder}/stranger.key"
+        )
         contexts = (own, trusting())
         async for number in hand.paced(20):
             wire = await hand.open(hand.target.certificates_port)

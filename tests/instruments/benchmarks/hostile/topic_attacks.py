@@ -142,7 +142,7 @@ class ManyReplays(ShallowRetained):
     async def run(self, hand: Hand) -> None:
         """Subscribe again."""
         wires = [await hand.client(f"replay{number}") for number in range(hand.some(10))]
-        async for number in hand.paced(10, whole=True):
+        async for number in hand.paced(10):
             for wire in wires:
                 wire.send(subscribe(number + 1, ("kept/#", 0)))
 

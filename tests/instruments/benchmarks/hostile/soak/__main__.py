@@ -44,9 +44,7 @@ def main() -> int:
     machine = machine_of(directory)
     plan = _plan_of(arguments)
     try:
-        found = uvloop.run(
-            soak(arguments.code.resolve(), directory, plan, lambda text: console.print(text))
-        )
+        found = uvloop.run(soak(arguments.code.resolve(), directory, plan, console.print))
     except (BenchmarkFailed, OSError, TimeoutError, AssertionError) as error:
         console.print(f"make soak: {error}", style="red", markup=False)
         return 2

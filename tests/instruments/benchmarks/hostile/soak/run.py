@@ -44,7 +44,7 @@ class Plan:
     """Attacks; there is one calm window more."""
     rate: float = 30.0
     """Messages a second of each of the three publishers."""
-    share: float = 0.1
+    share: float = 0.03
     """What each attack does of what it does in `make hostile`, where it is alone."""
     connect_timeout: str = "10s"
 
@@ -61,9 +61,7 @@ async def soak(code: Path, directory: Path, plan: Plan, report: Callable[[str], 
 
 
 class _Soaking:
-    def __init__(
-        self, broker: BesiegedBroker, plan: Plan, report: Callable[[str], None]
-    ) -> None:
+    def __init__(self, broker: BesiegedBroker, plan: Plan, report: Callable[[str], None]) -> None:
         self._broker = broker
         self._plan = plan
         self._report = report

@@ -61,10 +61,12 @@ class Soak:
         """
         one, other = medians_of(self.calm[::2]), medians_of(self.calm[1::2])
         return {
-            name: {each: max(one[name][each] / other[name][each], other[name][each] / one[name][each])
-                   for each in one[name]}
-            for name in one
-        }  # fmt: skip
+            name: {
+                each: max(figure / other[name][each], other[name][each] / figure)
+                for each, figure in figures.items()
+            }
+            for name, figures in one.items()
+        }
 
     def answered_by(self, attack: type[Attack]) -> dict[str, int]:
         """Return by what the limits answered an attack, each with its number."""
@@ -94,10 +96,10 @@ def failures_of(soak: Soak, attacks: Sequence[type[Attack]], *, latency: bool) -
             name, ratio = worst_of(soak.ratios(), each)
             if ratio > RATIO_MOST:
                 failures.append(f"{each} of {name} {ratio:.1f} times")
-    for who, each in zip(("subscriber", "returning subscriber"), soak.conservations, strict=True):
-        if each.lost or each.doubled or each.connections_lost:
+    for who, kept in zip(("subscriber", "returning subscriber"), soak.conservations, strict=True):
+        if kept.lost or kept.doubled or kept.connections_lost:
             failures.append(
-                f"{who}: {each.lost} lost, {each.doubled} doubled, {each.connections_lost} cut"
+                f"{who}: {kept.lost} lost, {kept.doubled} doubled, {kept.connections_lost} cut"
             )
     failures += [f"login: {name} {count}" for name, count in soak.logins_wrong.items()]
     failures += [f"page: {name} {count}" for name, count in soak.visits_wrong.items()]
