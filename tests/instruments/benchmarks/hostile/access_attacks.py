@@ -67,7 +67,8 @@ class WrongTokens(Attack):
     name = "tokens that prove nothing"
     sentence = (
         "100 CONNECTs a second from five addresses with a token that is expired, for another "
-        "service, of another key, unsigned, signed with a public key, nested 45,000 deep, or 60 kB of nothing."
+        "service, of another key, unsigned, "
+        "signed with a public key, nested 45,000 deep, or 60 kB of nothing."
     )
     allowance = Allowance(connections=200, bounds=("password checks",))
     counters = ("bad_user_name_or_password", "not_authorized")

@@ -167,7 +167,8 @@ class Hand:
             self.steps += 1
             yield number
             number += 1
-            await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
+            due = min(began + number / rate, self._end)
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
 
     async def rest(self) -> None:
         """Keep what is open until the time is over."""

@@ -37,8 +37,10 @@ HEADINGS: Final = (
 )
 
 METHOD: Final = """\
-Written by `make hostile`, which overwrites this part. Each row is a broker of its own, with the
-defaults of [configuration](configuration.md), every kind of listener and a password file. The
+Written by `make hostile`, which overwrites this part. Each row is a broker of its own with a
+page, every kind of listener, users, tokens and rules, and with the defaults of
+[configuration](configuration.md) but for lower limits of sessions, queues, retained messages and
+connections of an address (`tests/instruments/benchmarks/hostile/site.py`). The
 honest clients are a publisher at QoS 1 and one at QoS 2, each with {rate:g} messages a second of 64
 bytes, and a subscriber; all three have persistent sessions. A latency counts from the moment at
 which a message was due, to its PUBACK or PUBCOMP and to its receipt: four series.

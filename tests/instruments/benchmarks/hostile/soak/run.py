@@ -49,24 +49,37 @@ class Plan:
     connect_timeout: str = "10s"
 
 
-async def soak(code: Path, directory: Path, plan: Plan, report: Callable[[str], None]) -> Soak:
+async def soak(
+    code: Path,
+    directory: Path,
+    plan: Plan,
+    report: Callable[[str], None],
+    kinds: Sequence[type[Attack]] = KINDS,
+) -> Soak:
     """Measure; `report` is told where it is. Raises BenchmarkFailed where nothing can be."""
     data_directory = Path(tempfile.mkdtemp(dir=directory))
     mqtt = f'connect_timeout = "{plan.connect_timeout}"'
     try:
         with besieged(code, data_directory / "data", mqtt=mqtt, more=FLAPPING) as broker:
-            return await _Soaking(broker, plan, report).run()
+            return await _Soaking(broker, plan, report, kinds).run()
     finally:
         shutil.rmtree(data_directory, ignore_errors=True)
 
 
 class _Soaking:
-    def __init__(self, broker: BesiegedBroker, plan: Plan, report: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        broker: BesiegedBroker,
+        plan: Plan,
+        report: Callable[[str], None],
+        kinds: Sequence[type[Attack]],
+    ) -> None:
         self._broker = broker
         self._plan = plan
+        self._kinds = kinds
         self._report = report
         self._crowd = Crowd(broker.target, broker.site, plan.rate, lambda: broker.is_running)
-        self._soak = Soak(allowed_bytes=allowed_bytes(together(KINDS)))
+        self._soak = Soak(allowed_bytes=allowed_bytes(together(kinds)))
 
     async def run(self) -> Soak:
         began = time.monotonic()
@@ -74,7 +87,9 @@ class _Soaking:
         gc.disable()  # in this process, whose clients measure
         try:
             await self._crowd.begin()
-            async with attacker(KINDS, plan.window, self._broker.target, plan.share) as hostile:
+            async with attacker(
+                self._kinds, plan.window, self._broker.target, plan.share
+            ) as hostile:
                 for number in range(plan.rounds):
                     self._report(f"calm {number + 1}")
                     await self._calm()
