@@ -100,14 +100,14 @@ class TooManyFilters(Attack):
     """More subscriptions than a session may have."""
 
     name = "subscriptions beyond the limit"
-    sentence = "5 clients that ask for 1,200 filters with wildcards each, 12 times a second in all."
+    sentence = "5 clients that ask for 1,200 filters with wildcards each, 40 times a second in all."
     allowance = Allowance(connections=5, bounds=("subscriptions",))
     counters = ("max_subscriptions",)
 
     async def run(self, hand: Hand) -> None:
         """Subscribe, a hundred a packet."""
         wires = [await hand.client(f"filters{each}") for each in range(5)]
-        async for number in hand.paced(12, 120, whole=True):
+        async for number in hand.paced(40, 120, whole=True):
             first = 100 * (number // len(wires)) % SUBSCRIPTIONS
             filters = [(f"attack/filter/+/{first + each}/#", 1) for each in range(100)]
             wires[number % len(wires)].send(subscribe(1 + number % 60_000, *filters))
