@@ -7,7 +7,7 @@ new revocation list names. Files that cannot be used change nothing.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from gateway.access.certificates import CertificateError, Loaded, TlsFiles, load
@@ -82,6 +82,13 @@ class Certificates:
             if issued in loaded.revoked:
                 end_revoked(peer)
 
+    def adopt(self, other: "Certificates") -> None:
+        """Serve with other files from the next handshake on, which were loaded already."""
+        self.files = other.files
+        self._tried = other.used_state
+        self.settling = None
+        self.use(other.loaded)
+
     def show(self, now: float) -> None:
         """Bring what the status shows up to date."""
         loaded = self.loaded
@@ -105,14 +112,9 @@ class CertificateWatch:
         self._timer: asyncio.TimerHandle | None = None
         self._warned_at = float("-inf")
 
-    def add(self, files: TlsFiles) -> Certificates:
-        """Load a listener's certificates. Raises CertificateError."""
-        added = Certificates(files)
-        self.all.append(added)
-        return added
-
     def start(self) -> None:
         """Look at the files from now on."""
+        self.stop()
         if self.all:
             self._warn()
             self._look_later(LOOK_SECONDS)
@@ -122,14 +124,14 @@ class CertificateWatch:
         if self._timer is not None:
             self._timer.cancel()
 
-    def candidates(self) -> list[tuple[Certificates, Loaded]]:
-        """Return what is on disk for every listener whose files have changed, for `use`.
+    def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
+        """Return what is on disk for each of these whose files have changed, for `use`.
 
         Raises:
             CertificateError: nothing of it is used then.
         """
         now = self._clock()
-        return [(each, each.candidate(now)) for each in self.all if each.is_outdated()]
+        return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
         """Serve with these; return whether any is another one than before."""
