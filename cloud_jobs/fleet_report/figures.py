@@ -127,18 +127,7 @@ def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
     ranked = f"{cells}, {_WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX)}"
     gateways = tables.rows(f"{ranked} SELECT * FROM ranked")
     known = {row["gateway"]: row for row in _known(tables, ranked)}
-    fleet = tables.rows(
-        f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
-        "count(CASE WHEN verdict = 'ok' THEN 1 END) AS ok, "
-        "count(CASE WHEN verdict = 'inconclusive' THEN 1 END) AS doubtful, "
-        "count(CASE WHEN verdict = 'violation' THEN 1 END) AS violating, "
-        + ", ".join(
-            f"median({name}) AS {name}, max({name}) AS {name}_worst"
-            for name in ("hold_p50_ms", "hold_p99_ms", "delivery_p50_ms", "delivery_p99_ms",
-                         "lag_p50_seconds", "lag_max_seconds")
-        )
-        + " FROM cells GROUP BY day"
-    )  # fmt: skip
+    fleet = _fleet(tables, cells)
     runs = tables.rows("SELECT max(through_batch) AS batch FROM gold_runs WHERE is_done")
     return Figures(
         tables_root=tables.root,
@@ -150,11 +139,7 @@ def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
         cells=tables.rows(f"{ranked} SELECT c.* FROM cells c JOIN ranked r "
                           "ON r.gateway = c.gateway"),
         fleet={row["day"]: row for row in fleet},
-        versions=tables.rows(
-            "SELECT version, count(*) AS gateways FROM (SELECT gateway, first_value(version "
-            "ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, last_sequence DESC) AS version "
-            f"FROM boots GROUP BY gateway) v GROUP BY version ORDER BY 2 DESC LIMIT {REASONS_MAX}"
-        ),
+        versions=_versions(tables),
         sessions=tables.rows("SELECT state, count(*) AS sessions FROM sessions GROUP BY state "
                              "ORDER BY state"),
         gaps=tables.rows(
@@ -167,6 +152,31 @@ def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
             f"ORDER BY refusals DESC LIMIT {REASONS_MAX}"
         ),
     )  # fmt: skip
+
+
+def _fleet(tables: _Tables, cells: str) -> list[Row]:
+    """Return sums, and the median and the worst gateway, of each day."""
+    return tables.rows(
+        f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
+        "count(CASE WHEN verdict = 'ok' THEN 1 END) AS ok, "
+        "count(CASE WHEN verdict = 'inconclusive' THEN 1 END) AS doubtful, "
+        "count(CASE WHEN verdict = 'violation' THEN 1 END) AS violating, "
+        + ", ".join(
+            f"median({name}) AS {name}, max({name}) AS {name}_worst"
+            for name in ("hold_p50_ms", "hold_p99_ms", "delivery_p50_ms", "delivery_p99_ms",
+                         "lag_p50_seconds", "lag_max_seconds")
+        )
+        + " FROM cells GROUP BY day"
+    )  # fmt: skip
+
+
+def _versions(tables: _Tables) -> list[Row]:
+    """Return how many gateways run each version."""
+    return tables.rows(
+        "SELECT version, count(*) AS gateways FROM (SELECT gateway, first_value(version "
+        "ORDER BY CASE WHEN version IS NULL THEN 1 ELSE 0 END, last_sequence DESC) AS version "
+        f"FROM boots GROUP BY gateway) v GROUP BY version ORDER BY 2 DESC LIMIT {REASONS_MAX}"
+    )
 
 
 def _count(tables: _Tables, sql: str) -> int:

@@ -50,10 +50,7 @@ def report(
     except ReportError as error:
         raise CommandFailed(f"oncegate report: {line_of(error)}") from error
     text = page_of(figures)
-    # A reader of the page sees the former one or this one, never half of one.
-    part = output.with_name(f"{output.name}.part")
-    part.write_text(text)
-    os.replace(part, output)
+    _write(output, text)
     result = {
         "page": str(output),
         "bytes": len(text.encode()),
@@ -69,3 +66,10 @@ def report(
 
 def _data_dir(config: Path | None, data_dir: Path | None) -> Path:
     return configuration_of(config, gateway__data_dir=data_dir).gateway.data_dir.absolute()
+
+
+def _write(output: Path, text: str) -> None:
+    """Write the page: a reader sees the former one or this one, never half of one."""
+    part = output.with_name(f"{output.name}.part")
+    part.write_text(text)
+    os.replace(part, output)
