@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-import datetime
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -13,7 +12,15 @@ from typing import Any
 from cloud_jobs.fleet_report.charts import Series, chart, duration, number
 from cloud_jobs.fleet_report.figures import Figures
 from cloud_jobs.fleet_report.heat_map import heat_maps
-from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
+from cloud_jobs.fleet_report.page_tables import (
+    age,
+    counted,
+    gaps_table,
+    gateways_table,
+    quarantine_table,
+    text,
+    when,
+)
 
 Row = Mapping[str, Any]
 _AGES = ((3_600, "within an hour"), (86_400, "within a day"), (604_800, "within a week"),
@@ -36,9 +43,9 @@ def page_of(figures: Figures) -> str:
         + (heat_maps(names, figures.days, figures.cells) if names else "<p>No gateway.</p>")
         + "</section>"
         + f"<section><h2>Last seen and version</h2>{_fleet_map(figures)}</section>"
-        + f"<section><h2>Gateways</h2>{_gateways(figures)}</section>"
-        + _gaps(figures)
-        + _quarantine(figures)
+        + f"<section><h2>Gateways</h2>{gateways_table(figures)}</section>"
+        + gaps_table(figures)
+        + quarantine_table(figures)
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -54,31 +61,23 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _text(value: object) -> str:
-    return escape(str(value)[:NAME_CHARACTERS_MAX]) if value is not None else "-"
-
-
 def _total(figures: Figures, name: str) -> float:
     return sum(row[name] or 0 for row in figures.fleet.values())
-
-
-def _counted(count: float, noun: str) -> str:
-    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
 
 
 def _headline(figures: Figures) -> str:
     violations, doubts = _total(figures, "violations"), _total(figures, "inconclusive")
     missing, offline = _total(figures, "missing"), _total(figures, "offline_seconds")
     verdict = (
-        ("bad", f"{_counted(violations, 'violation')}: a promise was broken")
+        ("bad", f"{counted(violations, 'violation')}: a promise was broken")
         if violations
-        else ("doubt", f"no violation; {_counted(doubts, 'finding')} inconclusive")
+        else ("doubt", f"no violation; {counted(doubts, 'finding')} inconclusive")
         if doubts
         else ("good", "every message accounted for")
         if _total(figures, "ok")
         else ("doubt", "not audited yet")
     )
-    silent = sum(_age(figures, row) >= 86_400 for row in figures.gateways)
+    silent = sum(age(figures, row) >= 86_400 for row in figures.gateways)
     away = {row["state"]: row["sessions"] for row in figures.sessions}
     tiles = (
         ("gateways", number(figures.gateways_count), f"{silent:,} silent for a day", silent),
@@ -147,12 +146,6 @@ def _note(figures: Figures) -> str:
     return f"<p>{len(figures.gateways):,} gateways, those in trouble first{more}.</p>"
 
 
-def _age(figures: Figures, row: Row) -> float:
-    """Return seconds since the gateway's last event; a clock ahead of ours makes none."""
-    seen: datetime.datetime | None = row.get("last_seen")
-    return max((figures.made_at - seen).total_seconds(), 0) if seen else float("inf")
-
-
 def _fleet_map(figures: Figures) -> str:
     """One square a gateway, in groups by version, coloured by how long it has been silent."""
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
@@ -163,119 +156,17 @@ def _fleet_map(figures: Figures) -> str:
     drawn = ""
     for version, rows in sorted(groups.items(), key=lambda item: -len(item[1])):
         squares = "".join(
-            f'<i class="age{_age_level(figures, row)}" title="{_text(row["gateway"])}, '
-            f'last seen {_when(row.get("last_seen"))}"></i>'
-            for row in sorted(rows, key=lambda row: (_age(figures, row), row["gateway"]))
+            f'<i class="age{_age_level(figures, row)}" title="{text(row["gateway"])}, '
+            f'last seen {when(row.get("last_seen"))}"></i>'
+            for row in sorted(rows, key=lambda row: (age(figures, row), row["gateway"]))
         )
-        name = _text(version) if version else "version not known"
+        name = text(version) if version else "version not known"
         count = max(totals.get(version, 0), len(rows))
-        drawn += f"<h3>{name} <small>{_counted(count, 'gateway')}</small></h3>"
+        drawn += f"<h3>{name} <small>{counted(count, 'gateway')}</small></h3>"
         drawn += f"<div class=fleet>{squares}</div>"
     return f'<ul class="levels">{legend}</ul>{drawn}'
 
 
 def _age_level(figures: Figures, row: Row) -> int:
-    age = _age(figures, row)
-    return next((n for n, (seconds, _) in enumerate(_AGES) if age < seconds), len(_AGES) - 1)
-
-
-def _when(seen: datetime.datetime | None) -> str:
-    return f"{seen:%Y-%m-%d %H:%M}" if seen else "never"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, object]]], name: str) -> str:
-    """Return a table that can be sorted: each cell is its text and the value it sorts by."""
-    heads = "".join(f'<th scope="col"><button>{text}</button></th>' for text in head)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{_sort(value)}>{text}</td>" if index else f'<th scope="row">{text}</th>'
-            for index, (text, value) in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="wide"><table id="{name}"><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def _sort(value: object) -> str:
-    return f' data-v="{value}"' if isinstance(value, int | float) else ""
-
-
-def _gateways(figures: Figures) -> str:
-    head = ("Gateway", "Last seen", "Version", "Messages", "Delivered", "p99", "Sessions lost",
-            "Unclean starts", "Offline", "Lag", "Missing", "Audit")  # fmt: skip
-
-    def count(row: Row, name: str) -> tuple[str, object]:
-        value = row[name] or 0
-        return (number(value) if value else "<span class=zero>0</span>", value)
-
-    def time(value: float | None) -> tuple[str, object]:
-        return (duration(value) if value else "<span class=zero>-</span>", value or 0)
-
-    def verdict(row: Row) -> tuple[str, object]:
-        if row["violations"]:
-            return (f"<b class=bad>{_counted(row['violations'], 'violation')}</b>",
-                    row["violations"] * 1e9)  # fmt: skip
-        if row["inconclusive"]:
-            return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
-                    row["inconclusive"])  # fmt: skip
-        return ("<span class=good>ok</span>", 0)
-
-    rows = [
-        (
-            (_text(row["gateway"]), None),
-            (_when(row.get("last_seen")), -_age(figures, row)),
-            (_text(row.get("version")), None),
-            count(row, "messages"),
-            count(row, "completed"),
-            time((row["delivery_p99_ms"] or 0) / 1000),
-            count(row, "sessions_lost"),
-            count(row, "unclean_starts"),
-            time(row["offline_seconds"]),
-            time(row["lag_seconds"]),
-            count(row, "missing"),
-            verdict(row),
-        )
-        for row in figures.gateways
-    ]
-    search = '<p><label>Find <input type="search" id="find" autocomplete="off"></label></p>'
-    return search + _table(head, rows, "gateways")
-
-
-def _gaps(figures: Figures) -> str:
-    if not figures.gaps:
-        return ""
-    rows = [
-        (
-            (_text(row["gateway"]), None),
-            (_text(row["kind"]), None),
-            (f"{row['segment']:,}", row["segment"]),
-            (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
-            (_text(row["day"]), None),
-            (escape(str(row["detail"])[:300]), None),
-        )
-        for row in figures.gaps
-    ]
-    head = ("Gateway", "Kind", "Before segment", "Events", "Day", "Why")
-    note = f"<p>{figures.gaps_count:,} stand now; the largest {len(rows):,} are here.</p>"
-    return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
-
-
-def _quarantine(figures: Figures) -> str:
-    if not figures.quarantine:
-        return ""
-    rows = [
-        (
-            (_text(row["kind"]), None),
-            (_text(row["reason"]), None),
-            (number(row["refusals"]), row["refusals"]),
-            (number(row["gateways"]), row["gateways"]),
-        )
-        for row in figures.quarantine
-    ]
-    head = ("What", "Reason", "Refusals", "Gateways")
-    return f"<section><h2>Quarantine</h2>{_table(head, rows, 'quarantine')}</section>"
+    silent = age(figures, row)
+    return next((n for n, (seconds, _) in enumerate(_AGES) if silent < seconds), len(_AGES) - 1)

@@ -1,0 +1,130 @@
+"""The page's tables, which can be sorted, and the words that they share with its plots."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from cloud_jobs.fleet_report.charts import duration, number
+from cloud_jobs.fleet_report.figures import Figures
+from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
+
+Row = Mapping[str, Any]
+
+
+def text(value: object) -> str:
+    return escape(str(value)[:NAME_CHARACTERS_MAX]) if value is not None else "-"
+
+
+def counted(count: float, noun: str) -> str:
+    return f"{number(count)} {noun}" + ("" if count == 1 else "s")
+
+
+def age(figures: Figures, row: Row) -> float:
+    """Return seconds since the gateway's last event; a clock ahead of ours makes none."""
+    seen: datetime.datetime | None = row.get("last_seen")
+    return max((figures.made_at - seen).total_seconds(), 0) if seen else float("inf")
+
+
+def when(seen: datetime.datetime | None) -> str:
+    return f"{seen:%Y-%m-%d %H:%M}" if seen else "never"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, object]]], name: str) -> str:
+    """Return a table that can be sorted: each cell is its text and the value it sorts by."""
+    heads = "".join(f'<th scope="col"><button>{text}</button></th>' for text in head)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{_sort(value)}>{text}</td>" if index else f'<th scope="row">{text}</th>'
+            for index, (text, value) in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide"><table id="{name}"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _sort(value: object) -> str:
+    return f' data-v="{value}"' if isinstance(value, int | float) else ""
+
+
+def gateways_table(figures: Figures) -> str:
+    head = ("Gateway", "Last seen", "Version", "Messages", "Delivered", "p99", "Sessions lost",
+            "Unclean starts", "Offline", "Lag", "Missing", "Audit")  # fmt: skip
+
+    def count(row: Row, name: str) -> tuple[str, object]:
+        value = row[name] or 0
+        return (number(value) if value else "<span class=zero>0</span>", value)
+
+    def time(value: float | None) -> tuple[str, object]:
+        return (duration(value) if value else "<span class=zero>-</span>", value or 0)
+
+    def verdict(row: Row) -> tuple[str, object]:
+        if row["violations"]:
+            return (f"<b class=bad>{counted(row['violations'], 'violation')}</b>",
+                    row["violations"] * 1e9)  # fmt: skip
+        if row["inconclusive"]:
+            return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
+                    row["inconclusive"])  # fmt: skip
+        return ("<span class=good>ok</span>", 0)
+
+    rows = [
+        (
+            (text(row["gateway"]), None),
+            (when(row.get("last_seen")), -age(figures, row)),
+            (text(row.get("version")), None),
+            count(row, "messages"),
+            count(row, "completed"),
+            time((row["delivery_p99_ms"] or 0) / 1000),
+            count(row, "sessions_lost"),
+            count(row, "unclean_starts"),
+            time(row["offline_seconds"]),
+            time(row["lag_seconds"]),
+            count(row, "missing"),
+            verdict(row),
+        )
+        for row in figures.gateways
+    ]
+    search = '<p><label>Find <input type="search" id="find" autocomplete="off"></label></p>'
+    return search + _table(head, rows, "gateways")
+
+
+def gaps_table(figures: Figures) -> str:
+    if not figures.gaps:
+        return ""
+    rows = [
+        (
+            (text(row["gateway"]), None),
+            (text(row["kind"]), None),
+            (f"{row['segment']:,}", row["segment"]),
+            (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
+            (text(row["day"]), None),
+            (escape(str(row["detail"])[:300]), None),
+        )
+        for row in figures.gaps
+    ]
+    head = ("Gateway", "Kind", "Before segment", "Events", "Day", "Why")
+    note = f"<p>{figures.gaps_count:,} stand now; the largest {len(rows):,} are here.</p>"
+    return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
+
+
+def quarantine_table(figures: Figures) -> str:
+    if not figures.quarantine:
+        return ""
+    rows = [
+        (
+            (text(row["kind"]), None),
+            (text(row["reason"]), None),
+            (number(row["refusals"]), row["refusals"]),
+            (number(row["gateways"]), row["gateways"]),
+        )
+        for row in figures.quarantine
+    ]
+    head = ("What", "Reason", "Refusals", "Gateways")
+    return f"<section><h2>Quarantine</h2>{_table(head, rows, 'quarantine')}</section>"
