@@ -28,7 +28,7 @@ def vacuum(
                 progress(f"vacuuming {name}")
                 path = tables.path(name).replace("`", "``")
                 retain = f"VACUUM delta.`{path}` RETAIN {keep_days * 24} HOURS"
-                would = spark.sql(f"{retain} DRY RUN").count()
+                would = len(spark.sql(f"{retain} DRY RUN").collect())
                 if not is_dry:
                     spark.sql(retain)
                 done[name] = would
