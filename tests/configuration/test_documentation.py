@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
@@ -26,6 +27,7 @@ TABLES_WITHIN = {
     "### Users in a database": "mysql",
     "### What the uplink carries": "uplink_topics",
     "### TLS towards the upstream broker": "uplink_tls",
+    "### Fields of a frame": "serial_fields",
 }
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
@@ -44,6 +46,7 @@ WITHIN = {
     "mysql": Mysql,
     "uplink_topics": UplinkTopic,
     "uplink_tls": UplinkTls,
+    "serial_fields": FrameField,
 }
 
 

@@ -59,6 +59,8 @@ class Intake:
 
     def _take_other_frame(self, frame: Frame, arrival_seconds: float) -> None:
         device = frame.device or self._settings.device_name
+        if frame.part is not None:
+            device = f"{device}-{frame.part}"
         # Also a reading that finds no room takes its number: the gap shows that it is missing.
         numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
         if self._outbox.full:

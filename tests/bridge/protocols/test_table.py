@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
 from firmware_bridge.protocols.table import PROTOCOLS
 
@@ -13,7 +14,16 @@ from gateway.configuration.serial_port import Serial
 from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.section import keys_of
 
-KEYS: dict[str, dict[str, Any]] = {"csv": {"columns": ("temperature", "_")}}
+KEYS: dict[str, dict[str, Any]] = {
+    "csv": {"columns": ("temperature", "_")},
+    "pattern": {"pattern": "(?P<temperature>.+)"},
+    "frames": {
+        "start": "42 4D",
+        "frame_bytes": 8,
+        "checksum": "sum16",
+        "fields": (FrameField(name="pm2_5", at=4, type="u16"),),
+    },
+}
 """What a protocol cannot do without."""
 
 LIBRARIES = ("cbor2", "cobs", "pydantic", "pynmeagps", "serial")
