@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.modbus import Device
+from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
@@ -28,6 +30,8 @@ TABLES_WITHIN = {
     "### What the uplink carries": "uplink_topics",
     "### TLS towards the upstream broker": "uplink_tls",
     "### Fields of a frame": "serial_fields",
+    "### Devices of a Modbus line": "serial_devices",
+    "### Registers of a Modbus device": "serial_devices_registers",
 }
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
@@ -47,6 +51,8 @@ WITHIN = {
     "uplink_topics": UplinkTopic,
     "uplink_tls": UplinkTls,
     "serial_fields": FrameField,
+    "serial_devices": Device,
+    "serial_devices_registers": Register,
 }
 
 

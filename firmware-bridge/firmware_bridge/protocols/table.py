@@ -13,6 +13,7 @@ from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from firmware_bridge.protocols.json_lines import JsonLines
 from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.modbus import Modbus
 from firmware_bridge.protocols.mysensors import MySensors
 from firmware_bridge.protocols.nmea import Nmea
 from firmware_bridge.protocols.pattern_lines import PatternLines
@@ -29,4 +30,5 @@ PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "dsmr": Dsmr,
     "sml": Sml,
     "frames": DeclaredFrames,
+    "modbus": Modbus,
 }
