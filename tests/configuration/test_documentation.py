@@ -18,6 +18,7 @@ from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
 from gateway.configuration.tls import PageTls, Tls
 from gateway.configuration.uplink import UplinkTls, UplinkTopic
+from gateway.keys.readings import QuantityRule, Readings
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -30,6 +31,8 @@ TABLES_WITHIN = {
     "### What the uplink carries": "uplink_topics",
     "### TLS towards the upstream broker": "uplink_tls",
     "### Fields of a frame": "serial_fields",
+    "### Readings of a port": "serial_readings",
+    "### Rules for a quantity": "serial_readings_quantities",
     "### Devices of a Modbus line": "serial_devices",
     "### Registers of a Modbus device": "serial_devices_registers",
 }
@@ -51,6 +54,8 @@ WITHIN = {
     "uplink_topics": UplinkTopic,
     "uplink_tls": UplinkTls,
     "serial_fields": FrameField,
+    "serial_readings": Readings,
+    "serial_readings_quantities": QuantityRule,
     "serial_devices": Device,
     "serial_devices_registers": Register,
 }

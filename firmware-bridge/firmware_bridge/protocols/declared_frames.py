@@ -70,7 +70,7 @@ class DeclaredFrames(DecoderSettings):
     fields: Annotated[tuple[FrameField, ...], Items(1)]
 
     def check(self) -> None:
-        """Refuse frames that could not be told apart or that do not hold their fields."""
+        """Refuse frames that cannot be read or do not hold their fields."""
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")
         names = [field.name for field in self.fields]

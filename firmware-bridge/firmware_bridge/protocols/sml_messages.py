@@ -133,7 +133,7 @@ def _measurement_of(entry: Sequence[Element]) -> Measurement | None:
         raise Damaged("sml")
     if value is None:
         return None
-    # The last part is 255 where it says nothing.
+    # The last part is 255 where it has no meaning.
     levels = "{}-{}:{}.{}.{}" if code[5] == 255 else "{}-{}:{}.{}.{}.{}"
     return Measurement(name_of(levels.format(*code)), _reading_of(value, scaler), _unit_of(unit))
 
