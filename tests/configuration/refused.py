@@ -157,8 +157,7 @@ REFUSED = [
     (f"{PORT}'pattern'\npattern = '('", "[[serial]] (1st): use", "regular expression of Python"),
     (f"{PORT}'sml'\ncrc = true", "(1st): use crc", 'framing = "dsmr" only'),
     (
-        f"{PORT}'frames'\nstart = 'x'\nframe_bytes = 9\nchecksum = 'sum8'\n"
-        "fields = [{name = 'a', at = 2}]",
+        f"{PORT}'frames'\nstart='x'\nframe_bytes=9\nchecksum='sum8'\nfields=[{{name='a', at=2}}]",
         '(1st) start = "x" ',
         '"42 4D"',
     ),
@@ -173,8 +172,7 @@ REFUSED = [
         "a number from",
     ),
     (
-        f"{PORT}'modbus'\n[[serial.devices]]\nname = 'a'\naddress = 248\n"
-        "registers = [{name = 'a', at = 0}]",
+        f"{PORT}'modbus'\ndevices=[{{name='a', address=248, registers=[{{name='a', at=0}}]}}]",
         "(1st) devices.0.address = 248 ",
         "from 1 to 247",
     ),
