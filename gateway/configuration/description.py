@@ -57,7 +57,7 @@ def written_of(key: Field[Any], value: Any) -> Any:
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
-        return value if isinstance(value, int) and text == str(value) else text
+        return value if isinstance(value, int | float) and text == str(value) else text
     if isinstance(value, Section):
         return table_of(value)
     if isinstance(value, tuple):

@@ -108,7 +108,16 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "commit_delay",
     ),
     "serial": _all(
-        _PROCESS, "name", "path", "usb", "framing", "baud_rate", "line", "units", "device"
+        _PROCESS,
+        "name",
+        "path",
+        "usb",
+        "framing",
+        "baud_rate",
+        "line",
+        "units",
+        "device",
+        "readings",
     ),
     "uplink": _all(
         _PROCESS,

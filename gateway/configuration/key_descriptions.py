@@ -144,6 +144,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "line": "Rate, data bits, parity and stop bits, instead of baud_rate.",
         "units": "SenML unit by quantity, where a line does not have it.",
         "device": "Device in sensors/<device>/<quantity>. Default: the port's name.",
+        "readings": "How the readings are published: topic, payload, tags, quantities.",
     },
     "uplink": {
         "address": "Upstream broker, HOST:PORT. Default: there is no uplink.",

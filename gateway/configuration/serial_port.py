@@ -12,6 +12,7 @@ from gateway.configuration.addresses import FilePath
 from gateway.keys.names import Name
 from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.quantities import Text, Whole, refusal
+from gateway.keys.readings import Readings
 from gateway.keys.section import NO_KEY, Section, keys_of
 from gateway.keys.serial_line import (
     BAUD_RATE_DEFAULT,
@@ -45,6 +46,7 @@ class Serial(Section):
     line: Annotated[Line, LineText()] | None = None
     units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
+    readings: Readings | None = None
     protocol: ProtocolSettings = field(metadata=NO_KEY)
     """Of the other keys in the table, which are those of `framing`."""
 

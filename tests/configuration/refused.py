@@ -154,6 +154,28 @@ REFUSED = [
         '(1st) framing = "xml" ',
         '"board", "nmea"',
     ),
+    (f"{PORT}'pattern'\npattern = '('", "[[serial]] (1st): use", "regular expression of Python"),
+    (f"{PORT}'sml'\ncrc = true", "(1st): use crc", 'framing = "dsmr" only'),
+    (
+        f"{PORT}'frames'\nstart='x'\nframe_bytes=9\nchecksum='sum8'\nfields=[{{name='a', at=2}}]",
+        '(1st) start = "x" ',
+        '"42 4D"',
+    ),
+    (
+        f"{PORT}'json'\n[serial.readings]\ntopic = 'a/{{device}}'",
+        "[[serial]] (1st) readings: use",
+        '"{quantity}" in topic',
+    ),
+    (
+        f"{PORT}'json'\n[[serial.readings.quantities]]\nname = 'a'\nscale = '2'",
+        '(1st) readings.quantities.0.scale = "2" ',
+        "a number from",
+    ),
+    (
+        f"{PORT}'modbus'\ndevices=[{{name='a', address=248, registers=[{{name='a', at=0}}]}}]",
+        "(1st) devices.0.address = 248 ",
+        "from 1 to 247",
+    ),
     (f"{PORT}'csv'\ncolumns = []", "(1st) columns = [] ", "at least one"),
     (f"{PORT}'csv'\ncolumns = ['a', 'b/c']", '(1st) columns.1 = "b/c" ', "'_' alone to leave"),
     (f"{PORT}'csv'\ncolumns = ['a', 'a']", "[[serial]] (1st): use", '"a" once in columns'),

@@ -52,6 +52,8 @@ LEFT_TO_THE_LOADER = {
     "[mqtt]\nmaximum_qos = 1\n[[serial]]\nname = 'a'\npath = 'x'",
     "[mqtt]\nprotocol_versions = [5]\n[[serial]]\nname = 'a'\npath = 'x'",
     f"{PORT}'csv'\ncolumns = ['a', 'a']",
+    f"{PORT}'pattern'\npattern = '('",
+    f"{PORT}'json'\n[serial.readings]\ntopic = 'a/{{device}}'",
     f"{PORT}'json'\ndevice = 'board-1'",
     f"{PORT}'board'\nline = '9600 7E1'",
     "[[serial]]\nname = 'a'\npath = 'x'\ndevice = 'd'",

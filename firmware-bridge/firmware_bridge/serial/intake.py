@@ -9,13 +9,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from firmware_bridge.outbox.boards import Placement, TooManyStarts
 from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
+from firmware_bridge.readings.rules import Rules
 from firmware_bridge.serial.link import SerialLink
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
@@ -38,6 +41,7 @@ class Intake:
         self._next_sequence = next_sequence
         self._gathering = Gathering()
         self._dropping = False
+        self._rules = Rules(settings.readings)
         self.status = status
 
     async def wait_until_taken(self, *, can_wait: bool) -> None:
@@ -54,19 +58,30 @@ class Intake:
         arrival_seconds = time.time()
         if frame.identity is not None:
             self._take_board_frame(frame, frame.identity, link, arrival_seconds)
-        elif frame.quantities:
-            self._take_other_frame(frame, arrival_seconds)
+            return
+        quantities, out_of_range = self._rules.scaled(frame.quantities)
+        if out_of_range:
+            self._note_dropped("out_of_range", out_of_range)
+        if quantities:
+            self._take_other_frame(replace(frame, quantities=quantities), arrival_seconds)
 
     def _take_other_frame(self, frame: Frame, arrival_seconds: float) -> None:
         device = frame.device or self._settings.device_name
+        if frame.part is not None:
+            device = f"{device}-{frame.part}"
+        now = time.monotonic()
+        due = self._rules.due(device, frame.quantities, now)
+        if not due:
+            return
         # Also a reading that finds no room takes its number: the gap shows that it is missing.
         numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
         if self._outbox.full:
-            self._note_dropped("outbox_full", len(frame.quantities))
+            self._note_dropped("outbox_full", len(due))
             return
         self._dropping = False
-        self._outbox.submit(self._publications_of(frame, numbering, arrival_seconds))
-        self.status.note(frame, numbering, arrival_seconds)
+        self._rules.note_published(device, due, now)
+        self._outbox.submit(self._publications_of(due, numbering, arrival_seconds))
+        self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _take_board_frame(
         self, frame: Frame, identity: BoardIdentity, link: SerialLink, arrival_seconds: float
@@ -75,10 +90,13 @@ class Intake:
             self._note_dropped("too_many_devices", len(frame.quantities))
             return
         device = identity.device_name
+        quantities, out_of_range = self._rules.scaled(frame.quantities)
+        now = time.monotonic()
+        due = self._rules.due(device, quantities, now)
 
         def publications(boot: int) -> list[Publication]:
             numbering = Numbering(device, boot, identity.sequence)
-            return self._publications_of(frame, numbering, arrival_seconds)
+            return self._publications_of(due, numbering, arrival_seconds)
 
         try:
             durable, placement = self._outbox.submit_frame(
@@ -91,6 +109,9 @@ class Intake:
         if not placement.is_new:
             self.status.duplicates += 1
             return
+        self._rules.note_published(device, due, now)
+        if out_of_range:
+            self._note_dropped("out_of_range", out_of_range)
         durable.add_done_callback(
             lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
         )
@@ -99,16 +120,18 @@ class Intake:
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
         numbering = Numbering(device, placement.published_boot, identity.sequence)
-        self.status.note(frame, numbering, arrival_seconds)
+        self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _publications_of(
-        self, frame: Frame, numbering: Numbering, arrival_seconds: float
+        self, quantities: Quantities, numbering: Numbering, arrival_seconds: float
     ) -> list[Publication]:
         return publications_of(
-            frame.quantities,
+            quantities,
             numbering,
             arrival_seconds=arrival_seconds,
             units=self._settings.units,
+            readings=self._settings.readings,
+            port=self._settings.name,
         )
 
     def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: SerialLink) -> None:
