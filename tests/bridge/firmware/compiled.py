@@ -5,9 +5,8 @@ from pathlib import Path
 
 FIRMWARE = Path(__file__).resolve().parents[3] / "firmware-bridge" / "firmware"
 HERE = Path(__file__).parent
-WARNINGS = (
-    "-std=c99 -Wall -Wextra -Werror -pedantic -Wconversion -Wshadow -Wstrict-prototypes".split()
-)
+WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+WARNINGS += ["-Wconversion", "-Wshadow", "-Wstrict-prototypes"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
 
 

@@ -254,8 +254,8 @@ def test_a_memory_that_cannot_count_gives_no_number(board: BoardProgram) -> None
 
 def test_arbitrary_bytes_do_no_harm_to_the_decoder(tmp_path: Path) -> None:
     program = compile_program("fuzz_receive", tmp_path)
-    run = subprocess.run([program, "1", "1"], capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stderr
+    command = [str(program), "1", "1"]
+    run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, timeout=60)
     inputs, count = (int(word) for word in run.stdout.split() if word.isdigit())
     assert inputs >= 1000
     assert count > inputs, "the fuzzer reaches acknowledgements"
