@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from tests.bridge.firmware.bridge_process import BridgeProcess
 from tests.bridge.firmware.uno import UnoProcess, compile_simulator, compile_uno
 from tests.bridge.firmware.witness import Account, account_of
+from tests.peers import mqtt_bytes
 from tests.peers.byte_client import ByteClient
-from tests.peers.mqtt_bytes import Received
+from tests.peers.mqtt_bytes import Kind, Received
 from tests.peers.resuming_client import Progress, Subscriber
 from tests.uplink.processes import broker_from_these_sources
 
@@ -22,6 +23,7 @@ INTERVAL_MS = 100
 BETWEEN_SECONDS = (0.0, 1.0)
 PROGRESS_SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.02
+PING_SECONDS = 2.0
 SETTLED = "sensors/settled"
 
 
@@ -42,6 +44,28 @@ class Collector(Subscriber):
         super().__init__(port, "collector", source, Progress(), filters=(("sensors/#", 2),))
         self.records: list[dict[str, Any]] = []
         self.is_settled = False
+        self._pinging: asyncio.Task[None] | None = None
+
+    async def resume(self, client: ByteClient) -> None:
+        await super().resume(client)
+        self.stop_pinging()
+        self._pinging = asyncio.create_task(self._ping(client))
+
+    async def receive(self, client: ByteClient, packet: Received) -> None:
+        if packet.kind is not Kind.PINGRESP:
+            await super().receive(client, packet)
+
+    def stop_pinging(self) -> None:
+        """Leave a connection that has ended alone."""
+        if self._pinging is not None:
+            self._pinging.cancel()
+
+    @staticmethod
+    async def _ping(client: ByteClient) -> None:
+        """Nothing comes while the bridge is away; a broker that does not answer is at fault."""
+        while True:
+            await asyncio.sleep(PING_SECONDS)
+            await client.send_all(mqtt_bytes.PINGREQ)
 
     def is_finished(self) -> bool:
         return self.is_settled and not self._received_ids
@@ -110,6 +134,7 @@ class Campaign:
                     killing.create_task(self._kill(name, each, kills, self._roll(), report))
             await self._drain(uno, bridge)
             await asyncio.wait_for(collecting, PROGRESS_SECONDS_MAX)
+        self.collector.stop_pinging()
         self._count(uno)
 
     async def _kill(
