@@ -18,8 +18,8 @@ from tests.peers.mqtt_bytes import Kind, Received
 from tests.peers.resuming_client import Progress, Subscriber
 from tests.uplink.processes import broker_from_these_sources
 
-INTERVAL_MS = 100
-"""The board's memory holds some 20 frames: two seconds without a bridge."""
+INTERVAL_MS = 500
+"""The board's memory holds some 20 frames: ten seconds without a bridge."""
 BETWEEN_SECONDS = (0.0, 1.0)
 PROGRESS_SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.02
