@@ -10,11 +10,10 @@ WARNINGS += ["-Wconversion", "-Wshadow", "-Wstrict-prototypes"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
 
 
-def compile_program(name: str, directory: Path) -> Path:
+def compile_program(name: str, directory: Path, sources: Path = FIRMWARE / "src") -> Path:
     """Compile `name`.c with the library, under the sanitizers; return the program."""
     program = directory / name
-    sources = sorted(str(path) for path in (FIRMWARE / "src").glob("*.c"))
-    include = f"-I{FIRMWARE / 'src'}"
-    run = ["cc", *WARNINGS, *SANITIZERS, include, str(HERE / f"{name}.c"), *sources]
+    library = sorted(str(path) for path in sources.glob("*.c"))
+    run = ["cc", *WARNINGS, *SANITIZERS, f"-I{sources}", str(HERE / f"{name}.c"), *library]
     subprocess.run([*run, "-o", str(program)], check=True)
     return program

@@ -42,6 +42,17 @@ static void require(bool holds, const char *what)
     }
 }
 
+/* In memory of its own, so that the sanitizer sees what is beside it. */
+static void unwrap_alone(const uint8_t *bytes, size_t count)
+{
+    uint8_t *copy = malloc(count > 0 ? count : 1);
+
+    require(copy != NULL, "there is memory");
+    memcpy(copy, bytes, count);
+    require(oncegate_unwrap(copy, count) <= count, "contents are not longer than what was stuffed");
+    free(copy);
+}
+
 /* As an acknowledgement of any number, some of them that of the oldest frame. */
 static void receive_wrapped(const uint8_t *bytes, size_t count, bool is_true)
 {
@@ -55,6 +66,11 @@ static void receive_wrapped(const uint8_t *bytes, size_t count, bool is_true)
         oncegate_put_u32(contents + 1, board.device);
         oncegate_put_u32(contents + 5, board.boot);
         oncegate_put_u32(contents + 9, board.sequence - board.waiting + 1);
+    } else if (size == ONCEGATE_HEAD_BYTES) {
+        contents[0] = 0x81;
+        oncegate_put_u32(contents + 1, board.device);
+        oncegate_put_u32(contents + 5, board.boot);
+        oncegate_put_u32(contents + 9, board.sequence + 1 + contents[12]); /* not sent yet */
     }
     uint16_t crc = oncegate_crc16(ONCEGATE_CRC_INITIAL, contents, size);
     contents[size] = (uint8_t)(crc >> 8);
@@ -65,7 +81,11 @@ static void receive_wrapped(const uint8_t *bytes, size_t count, bool is_true)
     uint32_t before = board.acknowledged;
     bool is_expected = is_true && board.is_sent;
     oncegate_receive(&board, wrapped, wrapped_bytes, counter_ms);
-    require(!is_true || board.acknowledged == before + (is_expected ? 1u : 0u), "a true one counts once");
+    if (is_true) {
+        require(board.acknowledged == before + (is_expected ? 1u : 0u), "a true one counts once");
+    } else {
+        require(board.acknowledged == before, "another one counts nothing");
+    }
     before = board.acknowledged;
     oncegate_receive(&board, wrapped, wrapped_bytes, counter_ms);
     require(board.acknowledged == before, "the same once more counts nothing");
@@ -84,12 +104,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         size = size < count - at ? size : count - at;
         counter_ms += (uint32_t)size * 40;
         if (what == 0) {
-            char name[40] = {names[size % sizeof names]};
-            memcpy(name + 1, bytes + at, size); /* with anything in it */
+            char name[40] = {names[size % (sizeof names - 1)]};
+            memcpy(name + 1, bytes + at, size); /* with anything in it, or as it may be */
+            for (size_t place = 1; (counter_ms & 1024) != 0 && place < size; place++) {
+                name[place] = names[(uint8_t)name[place] % (sizeof names - 1)];
+            }
             oncegate_begin(&board, counter_ms);
             oncegate_add_text(&board, "text", name);
             oncegate_add_integer(&board, name, NULL, (int32_t)size);
             oncegate_keep(&board);
+        } else if (what == 1) {
+            unwrap_alone(bytes + at, size);
         } else if (what < 4) {
             oncegate_receive(&board, bytes + at, size, counter_ms);
         } else {
