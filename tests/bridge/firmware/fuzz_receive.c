@@ -1,4 +1,5 @@
-/* Bytes that no gateway means, into the C decoder: `fuzz_receive SEED SECONDS` runs under ASan and UBSan.
+/* Bytes that no gateway means, into the C decoder: `fuzz_receive SEED SECONDS INPUTS` runs under ASan and UBSan,
+ * until both are reached.
  *
  * With clang, -DWITH_LIBFUZZER -fsanitize=fuzzer makes a target of libFuzzer of the same. Each input
  * is cut into pieces: some are fed as they are, some are put into a frame whose CRC is right, so that what comes behind
@@ -11,7 +12,7 @@
 #include "oncegate_board.h"
 
 #define INPUT_BYTES_MAX 512
-#define MEMORY_BYTES 200
+#define MEMORY_BYTES 80 /* of two or three frames: it is often full */
 
 static oncegate_board board;
 static uint32_t counter_ms;
@@ -147,7 +148,8 @@ int main(int count, char **words)
 
     chance = count > 1 ? (uint32_t)strtoul(words[1], NULL, 10) | 1u : 1u;
     time_t end = time(NULL) + (count > 2 ? atol(words[2]) : 1);
-    while (time(NULL) <= end) {
+    unsigned long inputs_min = count > 3 ? strtoul(words[3], NULL, 10) : 0;
+    while (inputs < inputs_min || time(NULL) < end) {
         for (int more = 0; more < 1000; more++) {
             size_t size = next_chance() % sizeof input;
             for (size_t at = 0; at < size; at++) {
