@@ -85,6 +85,11 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         line=port.line_settings,
         units=dict(port.units),
         device=port.device,
+        address=port.address,
+        flow_control=port.flow_control,
+        low_latency=port.low_latency,
+        silent_seconds=port.silent_after,
+        reset_seconds=port.reset_after,
     )
 
 
