@@ -82,6 +82,7 @@ class Port:
         backoff = Backoff()
         while True:
             opened_at: float | None = None
+            frames_before = self._status.frames
             try:
                 link = await self._open()
                 opened_at = time.monotonic()
@@ -90,7 +91,8 @@ class Port:
                 continue
             except PortLost as lost:
                 self._note_lost(str(lost), was_open=opened_at is not None)
-            if opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS:
+            is_steady = opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS
+            if is_steady or self._status.frames > frames_before:
                 backoff.reset()
             await backoff.wait()
 
