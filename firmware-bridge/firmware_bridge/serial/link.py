@@ -87,7 +87,7 @@ class Link(ABC):
     def line_errors(self) -> Mapping[str, int]:
         """Return what was damaged or lost on the line, counted since some moment before.
 
-        `overrun` and `buffer_overrun` are bytes that nobody can bring back: the chip's and the
+        `overrun` and `buffer_overrun` are bytes that cannot be brought back: the chip's and the
         driver's buffer were full. None where the port does not count.
         """
         return {}

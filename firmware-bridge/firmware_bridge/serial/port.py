@@ -5,7 +5,6 @@ An error of the bridge's own ends the reading of this port, which begins again, 
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 import traceback
@@ -14,11 +13,10 @@ from collections.abc import Callable
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
-from firmware_bridge.serial.identity import path_of
 from firmware_bridge.serial.intake import Intake
-from firmware_bridge.serial.link import Link, PortLost, SerialLink
+from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.listening import Listening
-from firmware_bridge.serial.network import open_address
+from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.polling import Polling
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.silence import Silence
@@ -84,7 +82,7 @@ class Port:
             opened_at: float | None = None
             frames_before = self._status.frames
             try:
-                link = await self._open()
+                link = await open_port(self._settings)
                 opened_at = time.monotonic()
                 await self._read(link)
                 backoff.reset()  # It is opened again on purpose.
@@ -118,28 +116,6 @@ class Port:
         if counted != self._errors_before:
             self._status.note_line_errors(counted, self._errors_before)
             self._errors_before = counted
-
-    async def _open(self) -> Link:
-        """Open in a thread, because opening may block; cancelled, nothing stays open."""
-        settings = self._settings
-        if settings.address is not None:
-            return await open_address(settings.address, settings.line, settings.flow_control)
-
-        def open_link() -> SerialLink:
-            return SerialLink(
-                path_of(settings),
-                settings.line,
-                flow_control=settings.flow_control,
-                low_latency=settings.low_latency,
-            )
-
-        opening = asyncio.ensure_future(asyncio.to_thread(open_link))
-        try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            with contextlib.suppress(PortLost):
-                (await opening).close()
-            raise
 
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
         """Log an error that nothing here expects, with its traceback, once for each place."""
