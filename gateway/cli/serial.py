@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.failures import EXIT_USAGE, CommandFailed
+from gateway.cli.failures import EXIT_USAGE, CommandFailed, say
 from gateway.cli.options import JsonOption
 from gateway.cli.output import show
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 application = typer.Typer(
-    help="Look at serial ports beside the bridge: list, sniff, record, replay.",
+    help="Look at serial ports beside the bridge: list, sniff, detect, record, replay.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -36,6 +36,8 @@ SecondsOption = Annotated[
     typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
 ]
 BYTES_A_ROW = 16
+# `detect` looks no further.
+SURE_ENOUGH = 0.95
 
 
 @application.command("list")
@@ -144,6 +146,62 @@ def replay(
     except (UnreadableRecording, LinkTaken) as error:
         raise CommandFailed(f"{file}: {error}") from None
     print(f"{count} bytes replayed")
+
+
+@application.command()
+def detect(
+    port: PortArgument,
+    seconds: Annotated[
+        float, typer.Option("--seconds", "-s", help="For each setting of the line.", min=0.05)
+    ] = 3.0,
+    line: Annotated[
+        str | None, typer.Option("--line", "-l", metavar="LINE", help="Try this line only.")
+    ] = None,
+) -> None:
+    """Find out what a port receives: try speeds and protocols, print what to configure.
+
+    Nothing is sent, so devices that have to be asked are not found. A sensor that sends seldom
+    needs more --seconds.
+
+    Example:
+
+        oncegate serial detect /dev/ttyUSB0
+    """
+    import asyncio
+
+    from firmware_bridge.serial.detecting import LINES, Guess
+    from firmware_bridge.serial.detecting import detect as tried
+    from firmware_bridge.serial.link import PortLost
+
+    settings = _settings_of(port, line or str(LINES[0]))
+    is_raw = port.startswith("tcp://")
+    lines = (settings.line,) if line is not None or is_raw else LINES
+    found: list[Guess] = []
+
+    async def try_all() -> None:
+        async for each, count, guesses in tried(settings, seconds, lines):
+            found.extend(guesses)
+            best = max(guesses, key=lambda guess: guess.sure, default=None)
+            shown = f"{best.framing} {best.sure:.0%}" if best is not None else "nothing known"
+            say(f"{each}: {count} bytes, {shown}")
+            if best is not None and best.sure > SURE_ENOUGH:
+                return
+
+    try:
+        asyncio.run(try_all())
+    except PortLost as lost:
+        raise CommandFailed(str(lost)) from None
+    best = max(found, key=lambda guess: (guess.sure, guess.frames), default=None)
+    if best is None:
+        raise CommandFailed(
+            "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a "
+            "sensor that sends seldom more --seconds"
+        )
+    key = "address" if settings.address else "usb" if settings.usb else "path"
+    table = best.toml("sensor", f'{key} = "{port}"')
+    if is_raw:
+        table = table.replace(f'line = "{best.line}"\n', "")
+    print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged\n{table}", end="")
 
 
 def _ports_found() -> "Iterator[dict[str, Any]]":

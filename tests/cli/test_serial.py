@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +66,32 @@ def test_sniff_shows_bytes_frames_and_damage(
     assert "!! syntax" in out
     assert "1 frames, 1 damaged" in out
     assert "\x1b" not in out
+
+
+def test_detect_prints_what_to_configure_and_how_sure_it_is(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_when_opened(terminal, b"5}\n" + b'{"a":1.5}\n' * 20, monkeypatch)
+    assert run(["serial", "detect", str(terminal.link), "--seconds", "0.2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# 100% sure: 20 frames, 0 damaged")
+    assert tomllib.loads(out)["serial"] == [
+        {
+            "name": "sensor",
+            "path": str(terminal.link),
+            "framing": "json",
+            "line": "115200 8N1",
+        }
+    ]
+
+
+def test_noise_is_not_detected_as_anything(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_when_opened(terminal, bytes(range(128, 256)) * 8, monkeypatch)
+    arguments = ["serial", "detect", str(terminal.link), "--seconds", "0.2", "--line", "9600 8N1"]
+    assert run(arguments) == 1
+    assert "no protocol was recognised" in capsys.readouterr().err
 
 
 def test_what_is_recorded_is_replayed(

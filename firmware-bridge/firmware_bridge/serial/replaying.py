@@ -16,6 +16,8 @@ from firmware_bridge.serial.recording import chunks_of
 OPENED_AGAIN_SECONDS = 0.05
 # What was written last is still to be read when we close the terminal.
 DRAIN_SECONDS_MAX = 5.0
+# The kernel passes it on in a worker: between two pieces nothing is there to be read.
+EMPTY_LOOKS = 10
 
 
 class LinkTaken(RuntimeError):
@@ -74,10 +76,10 @@ def _drain(name: str) -> None:
     with contextlib.suppress(OSError):
         slave = os.open(name, os.O_RDWR | os.O_NOCTTY)
         try:
-            while time.monotonic() < deadline:
+            looks = 0
+            while time.monotonic() < deadline and looks < EMPTY_LOOKS:
                 waiting = fcntl.ioctl(slave, termios.FIONREAD, b"\0\0\0\0")
-                if not any(waiting):
-                    return
+                looks = 0 if any(waiting) else looks + 1
                 time.sleep(OPENED_AGAIN_SECONDS)
         finally:
             os.close(slave)
