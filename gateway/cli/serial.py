@@ -1,6 +1,5 @@
 """`oncegate serial`: what is plugged in, what comes, recorded and replayed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +10,14 @@ from gateway.cli.options import JsonOption
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from firmware_bridge.protocols.interface import DecoderSettings
+    from firmware_bridge.serial.detecting import Guess
     from firmware_bridge.serial.link import Link
-    from firmware_bridge.serial.recording import Chunk
     from firmware_bridge.serial.settings import PortSettings
-    from rich.console import RenderableType
+
+    from gateway.keys.serial_line import Line
 
 application = typer.Typer(
     help="Look at serial ports beside the bridge: list, sniff, detect, record, replay.",
@@ -35,7 +37,6 @@ SecondsOption = Annotated[
     float | None,
     typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
 ]
-BYTES_A_ROW = 16
 # `detect` looks no further.
 SURE_ENOUGH = 0.95
 
@@ -48,7 +49,9 @@ def list_ports(as_json: JsonOption = False) -> None:
 
         oncegate serial list
     """
-    show({"ports": list(_ports_found())}, _ports_table, as_json=as_json)
+    from gateway.cli.serial_tables import ports_found, ports_table
+
+    show({"ports": list(ports_found())}, ports_table, as_json=as_json)
 
 
 @application.command()
@@ -72,12 +75,14 @@ def sniff(
     """
     from firmware_bridge.serial.watching import Reading, chunks_of_port
 
+    from gateway.cli.serial_tables import rows_of
+
     reading = None if framing is None else Reading(_decoder_settings_of(framing))
 
     async def watch(link: "Link") -> None:
         async for chunk in chunks_of_port(link, seconds):
             frames, damage = ([], []) if reading is None else reading.read(chunk.data)
-            for row in _rows_of(chunk, [*frames, *(f"!! {reason}" for reason in damage)]):
+            for row in rows_of(chunk, [*frames, *(f"!! {reason}" for reason in damage)]):
                 print(row, flush=True)
 
     _run_on(_settings_of(port, line), watch)
@@ -167,30 +172,11 @@ def detect(
 
         oncegate serial detect /dev/ttyUSB0
     """
-    import asyncio
-
-    from firmware_bridge.serial.detecting import LINES, Guess
-    from firmware_bridge.serial.detecting import detect as tried
-    from firmware_bridge.serial.link import PortLost
+    from firmware_bridge.serial.detecting import LINES
 
     settings = _settings_of(port, line or str(LINES[0]))
     is_raw = port.startswith("tcp://")
-    lines = (settings.line,) if line is not None or is_raw else LINES
-    found: list[Guess] = []
-
-    async def try_all() -> None:
-        async for each, count, guesses in tried(settings, seconds, lines):
-            found.extend(guesses)
-            best = max(guesses, key=lambda guess: guess.sure, default=None)
-            shown = f"{best.framing} {best.sure:.0%}" if best is not None else "nothing known"
-            say(f"{each}: {count} bytes, {shown}")
-            if best is not None and best.sure > SURE_ENOUGH:
-                return
-
-    try:
-        asyncio.run(try_all())
-    except PortLost as lost:
-        raise CommandFailed(str(lost)) from None
+    found = _guesses_on(settings, seconds, LINES if line is None and not is_raw else None)
     best = max(found, key=lambda guess: (guess.sure, guess.frames), default=None)
     if best is None:
         raise CommandFailed(
@@ -204,53 +190,31 @@ def detect(
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged\n{table}", end="")
 
 
-def _ports_found() -> "Iterator[dict[str, Any]]":
-    from serial.tools import list_ports as found
+def _guesses_on(
+    settings: "PortSettings", seconds: float, lines: "Sequence[Line] | None"
+) -> "list[Guess]":
+    """Try lines, or that of the settings alone, until one is sure. Raises CommandFailed."""
+    import asyncio
 
-    by_id = {
-        str(each.resolve()): str(each)
-        for each in sorted(
-            Path("/dev/serial/by-id").glob("*")
-        )  # absent where nothing is plugged in
-    }
-    for port in sorted(found.comports()):
-        is_usb = port.vid is not None
-        usb = f"{port.vid:04x}:{port.pid:04x}" if is_usb else None
-        yield {
-            "path": port.device,
-            "by_id": by_id.get(port.device),
-            "usb": f"{usb}:{port.serial_number}" if usb and port.serial_number else usb,
-            "description": None if port.description == "n/a" else port.description,
-            "toml": f'usb = "{usb}"' if usb else f'path = "{by_id.get(port.device, port.device)}"',
-        }
+    from firmware_bridge.serial.detecting import detect as tried
+    from firmware_bridge.serial.link import PortLost
 
+    found: list[Guess] = []
 
-def _ports_table(answer: dict[str, Any]) -> "RenderableType":
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    async def try_all() -> None:
+        async for each, count, guesses in tried(settings, seconds, lines or (settings.line,)):
+            found.extend(guesses)
+            best = max(guesses, key=lambda guess: guess.sure, default=None)
+            shown = f"{best.framing} {best.sure:.0%}" if best is not None else "nothing known"
+            say(f"{each}: {count} bytes, {shown}")
+            if best is not None and best.sure > SURE_ENOUGH:
+                return
 
-    if not answer["ports"]:
-        return "No serial port is plugged in. Is the cable one for data? See: dmesg | tail"
-    table = Table(box=box.SIMPLE)
-    for column in ("port", "USB identity", "what it says it is", "for gateway.toml"):
-        table.add_column(column, overflow="fold")
-    for port in answer["ports"]:
-        values = (port["path"], port["usb"], port["description"], port["toml"])
-        table.add_row(*(Text(ascii(value)[1:-1] if value else "-") for value in values))
-    return table
-
-
-def _rows_of(chunk: "Chunk", texts: list[str]) -> "Iterator[str]":
-    """Yield the bytes 16 a row, with what they mean beside the first rows."""
-    data = chunk.data
-    pieces = [data[at : at + BYTES_A_ROW] for at in range(0, len(data), BYTES_A_ROW)]
-    for number in range(max(len(pieces), len(texts))):
-        piece = pieces[number] if number < len(pieces) else b""
-        shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in piece)
-        at = f"{chunk.seconds:10.3f}" if number == 0 else " " * 10
-        text = ascii(texts[number])[1:-1] if number < len(texts) else ""
-        yield f"{at}  {piece.hex(' '):47}  {shown:16}  {text}".rstrip()
+    try:
+        asyncio.run(try_all())
+    except PortLost as lost:
+        raise CommandFailed(str(lost)) from None
+    return found
 
 
 def _decoder_settings_of(framing: str) -> "DecoderSettings":
