@@ -189,9 +189,9 @@ class Checkpoint:
             self._write(
                 "INSERT OR REPLACE INTO retained VALUES (?,?,?)",
                 [
-                    (topic, message.number, message.owner.username if message.owner else None)
-                    for topic, message in chunk
-                    if message is not None
+                    (topic, each.number, each.username())
+                    for topic, each in chunk
+                    if each is not None
                 ],
             )
             self._write(
