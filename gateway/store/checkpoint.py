@@ -188,11 +188,7 @@ class Checkpoint:
             self._write_messages(message for _, message in chunk)
             self._write(
                 "INSERT OR REPLACE INTO retained VALUES (?,?,?)",
-                [
-                    (topic, each.number, each.username())
-                    for topic, each in chunk
-                    if each is not None
-                ],
+                [(topic, new.number, new.username()) for topic, new in chunk if new is not None],
             )
             self._write(
                 "DELETE FROM retained WHERE topic = ?",

@@ -32,7 +32,7 @@ def test_the_line_is_asked_for_as_the_standard_writes_it() -> None:
 def test_data_are_the_same_however_the_network_cuts_them() -> None:
     written = b"a\xffb\xff\xff" + bytes(range(256))
     sent = Telnet(Line(), "none").escape(written)
-    sent = sent[:8] + sub(107, b"\x02") + bytes((IAC, WILL, 1)) + sent[8:]
+    sent = sent[:8] + sub(106, b"\x02") + sub(107, b"\x10") + bytes((IAC, WILL, 1)) + sent[8:]
     for size in (1, 2, 3, 5, len(sent)):
         telnet = Telnet(Line(), "none")
         set_up(telnet)
