@@ -121,6 +121,8 @@ def _serial_ports(configuration: Configuration) -> Iterator[str]:
         yield f'one [[serial]] with path = "{path}", not several'
     for usb in _repeated(port.usb.lower() for port in ports if port.usb is not None):
         yield f'one [[serial]] with usb = "{usb}", not several'
+    for address in _repeated(port.address.lower() for port in ports if port.address is not None):
+        yield f'one [[serial]] with address = "{address}", not several'
 
 
 def _repeated(values: Iterable[str]) -> list[str]:

@@ -46,7 +46,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
         _where("protocol", "unix", _has_not("tls"), {}),
     ],
     Serial: [
-        {"oneOf": [_has("path"), _has("usb")]},
+        {"oneOf": [_has("path"), _has("usb"), _has("address")]},
         {"not": {"required": ["baud_rate", "line"]}},
     ],
 }
