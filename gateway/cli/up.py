@@ -97,6 +97,10 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
         listeners.append(replace(listener, port=port))
     page = configuration.api
     port = free_port(page.listens_at, page.port, what="the page", mend=API_MEND)
+    for name, tenant in configuration.tenants.items():
+        for listener in (each for each in tenant.listeners if each.path is None):
+            mend = f"choose another in [[tenants.{name}.listeners]]"
+            free_port(listener.bind, listener.port, what=f"tenant {name}", mend=mend)
     return replace(configuration, listeners=tuple(listeners), api=replace(page, port=port))
 
 
@@ -153,8 +157,9 @@ async def _run(
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
     # Readings stop first, so that the broker has all last messages; the uploader goes last, so
     # that the broker's own last words are in a segment.
+    tenants = (*configuration.tenants,)
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
-        await supervisor.stop(name)
+        await supervisor.stop(name, *(_of_tenant(name, tenant) for tenant in tenants))
     if exit_code == EXIT_OK:
         _say("stopped; the next start goes on from here")
     return exit_code
@@ -179,7 +184,26 @@ def _children_of(
     children.append(Child("bridge", [*oncegate, "bridge", *options]))
     if configuration.uplink.address is not None:
         children.append(Child("uplink", [*oncegate, "uplink", *options]))
+    # None of them is waited for: a tenant that cannot start must not keep the others from it.
+    for tenant, its in configuration.tenants.items():
+        for verb in _verbs_of(its):
+            command = [*oncegate, verb, *options, "--tenant", tenant]
+            children.append(Child(_of_tenant(verb, tenant), command))
     return children
+
+
+def _verbs_of(tenant: "Configuration") -> list[str]:
+    """Return what runs for a tenant."""
+    verbs = ["broker", "upload"]
+    if "api" in tenant.given:
+        verbs.append("api")
+    if tenant.uplink.address is not None:
+        verbs.append("uplink")
+    return verbs
+
+
+def _of_tenant(verb: str, tenant: str) -> str:
+    return f"{verb} of {tenant}"
 
 
 def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:

@@ -14,6 +14,7 @@ from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
     QuietOption,
+    TenantOption,
     VerboseOption,
     configuration_of,
 )
@@ -38,6 +39,7 @@ def uplink(
     ] = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
+    tenant: TenantOption = None,
 ) -> PreparedUplink | None:
     """Carry messages between this gateway's broker and an upstream one, exactly once at QoS 2.
 
@@ -51,7 +53,7 @@ def uplink(
         ONCEGATE_UPLINK_ADDRESS=broker.example:1883 ONCEGATE_UPLINK_TOPICS='[{filter="sensors/#"}]'
         oncegate uplink
     """
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
     if configuration.uplink.address is None:
         exit_code = EXIT_FAILED if check else EXIT_CONFIGURATION
         raise CommandFailed(NOT_CONFIGURED, exit_code=exit_code)
