@@ -57,6 +57,10 @@ def check_config(
     mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
     page = _page_of(configuration)
+    for name, tenant in configuration.tenants.items():
+        wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
+        _rights_of(tenant, wrong)
+        mistakes += [f"tenant {name}: {line}" for line in wrong]
     if mistakes:
         raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
@@ -75,10 +79,11 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     from gateway.cli.bridge import bridge_settings_of
     from gateway.cli.uplink import mistakes_in_files_of
 
-    try:
-        bridge_settings_of(configuration)
-    except CommandFailed as error:
-        yield from error.lines
+    if configuration.tenant is None:
+        try:
+            bridge_settings_of(configuration)
+        except CommandFailed as error:
+            yield from error.lines
     yield from mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:
