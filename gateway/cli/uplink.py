@@ -64,12 +64,12 @@ def uplink(
 
 
 def own_id_of(configuration: "Configuration") -> str:
-    """Return the gateway's id: `[gateway] id`, systemd's credential `gateway-id`, or its file.
+    """Return the gateway's id, with a tenant's name behind it where it is a tenant's uplink.
 
-    As a service the uplink has a data directory and a user of its own; the file is the broker's.
+    The id is `[gateway] id`, systemd's credential `gateway-id`, or that of the file. As a service the uplink has a data directory and a user of its own; the file is the broker's.
     Raises OSError.
     """
-    from gateway.configuration import gateway_id
+    from gateway.configuration.identity import gateway_id, with_tenant
     from gateway.configuration.sections import GATEWAY_ID
 
     credentials = os.environ.get("CREDENTIALS_DIRECTORY")
@@ -77,8 +77,8 @@ def own_id_of(configuration: "Configuration") -> str:
         with (Path(credentials) / ID_FILE).open(encoding="ascii", errors="replace") as file:
             given = file.read(ID_CHARACTERS_MAX).strip()
         if re.fullmatch(GATEWAY_ID, given):
-            return given
-    return gateway_id(configuration)
+            return with_tenant(given, configuration)
+    return with_tenant(gateway_id(configuration), configuration)
 
 
 def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSettings":

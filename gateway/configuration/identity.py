@@ -53,16 +53,17 @@ def log_identity(configuration: Configuration) -> str:
 
     `_` is in neither of both, so no tenant's name is another's, nor that of a gateway.
     """
-    return _with_tenant(gateway_id(configuration), configuration)
+    return with_tenant(gateway_id(configuration), configuration)
 
 
 def known_log_identity(configuration: Configuration) -> str:
     """Return the same for a data directory as it is; make no id. Empty where it is not known."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
-    return _with_tenant(gateway, configuration) if gateway else ""
+    return with_tenant(gateway, configuration) if gateway else ""
 
 
-def _with_tenant(gateway: str, configuration: Configuration) -> str:
+def with_tenant(gateway: str, configuration: Configuration) -> str:
+    """Return the name of a gateway, or that of its tenant."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 

@@ -63,6 +63,8 @@ class TwoTenants:
         self.configuration.write_text(
             SETTINGS.format(data=self.data, directory=self.directory, **self.ports)
         )
+        # A folder on the gateway's own disk is not made: it could be a disk that is not mounted.
+        (self.directory / "of-beta").mkdir()
         for tenant in TENANTS:
             self.run("passwd", self.directory / f"{tenant}.passwords", USER, typed=f"of-{tenant}\n")
         self.run("passwd", self.directory / "beta.passwords", "bert", typed="of-beta\n")
