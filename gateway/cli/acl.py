@@ -52,8 +52,6 @@ def answer(
 
     Examples:
 
-        oncegate acl test cellar publish cellar/lamp
-
         oncegate acl test anna subscribe 'sensors/#' --qos 1
 
         oncegate acl test - connect --listener 0.0.0.0:1883

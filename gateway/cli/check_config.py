@@ -54,15 +54,8 @@ def check_config(
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
-    rules = _rights_of(configuration, mistakes)
+    rules = _checked_rights_of(configuration)
     page = _page_of(configuration)
-    for name, tenant in configuration.tenants.items():
-        wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
-        _rights_of(tenant, wrong)
-        mistakes += [f"tenant {name}: {line}" for line in wrong]
-    if mistakes:
-        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -71,6 +64,23 @@ def check_config(
         lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}\n{page}",
         as_json=as_json,
     )
+
+
+def _checked_rights_of(configuration: "Configuration") -> str:
+    """Return which access rules hold at the top level, in a sentence.
+
+    Raises:
+        CommandFailed: with a line for each mistake in what the gateway or a tenant names.
+    """
+    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
+    rules = _rights_of(configuration, mistakes)
+    for name, tenant in configuration.tenants.items():
+        wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
+        _rights_of(tenant, wrong)
+        mistakes += [f"tenant {name}: {line}" for line in wrong]
+    if mistakes:
+        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
+    return rules
 
 
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:

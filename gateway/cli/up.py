@@ -187,19 +187,15 @@ def _children_of(
     # None of them is waited for: a tenant that cannot start must not keep the others from it.
     for tenant, its in configuration.tenants.items():
         for verb in _verbs_of(its):
-            command = [*oncegate, verb, *options, "--tenant", tenant]
-            children.append(Child(_of_tenant(verb, tenant), command))
+            named = [verb, *options, "--tenant", tenant]
+            children.append(Child(_of_tenant(verb, tenant), [*oncegate, *named]))
     return children
 
 
 def _verbs_of(tenant: "Configuration") -> list[str]:
     """Return what runs for a tenant."""
-    verbs = ["broker", "upload"]
-    if "api" in tenant.given:
-        verbs.append("api")
-    if tenant.uplink.address is not None:
-        verbs.append("uplink")
-    return verbs
+    others = {"api": "api" in tenant.given, "uplink": tenant.uplink.address is not None}
+    return ["broker", "upload", *(verb for verb, is_wanted in others.items() if is_wanted)]
 
 
 def _of_tenant(verb: str, tenant: str) -> str:

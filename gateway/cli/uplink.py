@@ -66,7 +66,8 @@ def uplink(
 def own_id_of(configuration: "Configuration") -> str:
     """Return the gateway's id, with a tenant's name behind it where it is a tenant's uplink.
 
-    The id is `[gateway] id`, systemd's credential `gateway-id`, or that of the file. As a service the uplink has a data directory and a user of its own; the file is the broker's.
+    The id is `[gateway] id`, systemd's credential `gateway-id`, or that of the file. As a service
+    the uplink has a data directory and a user of its own; the file is the broker's.
     Raises OSError.
     """
     from gateway.configuration.identity import gateway_id, with_tenant

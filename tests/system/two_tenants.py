@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gateway.session_log.upload.targets import MARKER_NAME
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Will
 from tests.system.broker_process import free_port
@@ -63,8 +64,9 @@ class TwoTenants:
         self.configuration.write_text(
             SETTINGS.format(data=self.data, directory=self.directory, **self.ports)
         )
-        # A folder on the gateway's own disk is not made: it could be a disk that is not mounted.
+        # Without the mark it could be where a disk is to be mounted.
         (self.directory / "of-beta").mkdir()
+        (self.directory / "of-beta" / MARKER_NAME).touch()
         for tenant in TENANTS:
             self.run("passwd", self.directory / f"{tenant}.passwords", USER, typed=f"of-{tenant}\n")
         self.run("passwd", self.directory / "beta.passwords", "bert", typed="of-beta\n")
