@@ -15,6 +15,7 @@ import typer
 
 from gateway.cli.api import PortOption
 from gateway.cli.broker import LISTENER_MEND
+from gateway.cli.children import board_link, children_of, of_tenant
 from gateway.cli.configuration_file import file_of
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from gateway.cli.options import (
@@ -26,13 +27,12 @@ from gateway.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gateway.cli.supervisor import Child, Supervisor
+    from gateway.cli.supervisor import Supervisor
     from gateway.configuration import Configuration
 
 API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
 # A developer wants to see a table now, not when a segment has become worth sending.
 SEAL_AFTER_DEVELOPMENT = "5s"
-BOARD_LINK = "board"
 
 AsServicesOption = Annotated[
     bool,
@@ -72,7 +72,8 @@ def up(
         configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
     )
     gateway_id(configuration)
-    environment = environment_of(configuration, os.environ, as_services=as_services)
+    read = configuration_of(config, gateway__data_dir=data_dir)
+    environment = environment_of(configuration, os.environ, read, as_services=as_services)
     options = ["--config", str(file)] if (file := file_of(config)) is not None else []
     if verbose:
         options.append("--verbose")
@@ -105,25 +106,35 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
 
 
 def environment_of(
-    configuration: "Configuration", around: Mapping[str, str], *, as_services: bool = False
+    configuration: "Configuration",
+    around: Mapping[str, str],
+    read: "Configuration | None" = None,
+    *,
+    as_services: bool = False,
 ) -> dict[str, str]:
-    """Return the children's environment: the options, and what differs in development."""
+    """Return the children's environment: the options, and what differs in development.
+
+    `read` is what the children would read by themselves. What is the same there is left to the
+    file, so that a reload finds it changed.
+    """
     from gateway.configuration.description import table_of
 
     environment = dict(around)
     environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
-    environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
-    listeners = [table_of(each) for each in configuration.listeners]
-    # TOML has no null: what has no value is left out.
-    environment["ONCEGATE_LISTENERS"] = json.dumps(
-        [{key: value for key, value in each.items() if value is not None} for each in listeners]
-    )
+    if read is None or read.api.port != configuration.api.port:
+        environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
+    if read is None or read.listeners != configuration.listeners:
+        listeners = [table_of(each) for each in configuration.listeners]
+        # TOML has no null: what has no value is left out.
+        environment["ONCEGATE_LISTENERS"] = json.dumps(
+            [{key: value for key, value in each.items() if value is not None} for each in listeners]
+        )
     if as_services:
         return environment
     if "seal_after" not in configuration.session_log.given:
         environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
     if not configuration.serial:
-        board = {"name": "board", "path": str(_board_link(configuration)), "framing": "board"}
+        board = {"name": "board", "path": str(board_link(configuration)), "framing": "board"}
         environment["ONCEGATE_SERIAL"] = json.dumps([board])
     return environment
 
@@ -142,7 +153,7 @@ async def _run(
     _listen_to_signals(stop, supervisor)
     exit_code = EXIT_OK
     try:
-        for child in _children_of(configuration, options, as_services=as_services):
+        for child in children_of(configuration, options, as_services=as_services):
             await supervisor.start(child)
         if not stop.is_set():
             if as_services:
@@ -159,47 +170,10 @@ async def _run(
     # that the broker's own last words are in a segment.
     tenants = (*configuration.tenants,)
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
-        await supervisor.stop(name, *(_of_tenant(name, tenant) for tenant in tenants))
+        await supervisor.stop(name, *(of_tenant(name, tenant) for tenant in tenants))
     if exit_code == EXIT_OK:
         _say("stopped; the next start goes on from here")
     return exit_code
-
-
-def _children_of(
-    configuration: "Configuration", options: Sequence[str], *, as_services: bool
-) -> "list[Child]":
-    """Return what runs, in the order of its start."""
-    from gateway.cli.supervisor import Child
-
-    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
-    oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
-    children = [
-        Child("broker", [*oncegate, "broker", *options], reports_ready=True),
-        Child("upload", [*oncegate, "upload", *options]),
-        Child("api", [*oncegate, "api", *options], reports_ready=True),
-    ]
-    if not configuration.serial and not as_services:
-        link = str(_board_link(configuration))
-        children.append(Child("board", [*oncegate, "simulate-board", link, *options]))
-    children.append(Child("bridge", [*oncegate, "bridge", *options]))
-    if configuration.uplink.address is not None:
-        children.append(Child("uplink", [*oncegate, "uplink", *options]))
-    # None of them is waited for: a tenant that cannot start must not keep the others from it.
-    for tenant, its in configuration.tenants.items():
-        for verb in _verbs_of(its):
-            named = [verb, *options, "--tenant", tenant]
-            children.append(Child(_of_tenant(verb, tenant), [*oncegate, *named]))
-    return children
-
-
-def _verbs_of(tenant: "Configuration") -> list[str]:
-    """Return what runs for a tenant."""
-    others = {"api": "api" in tenant.given, "uplink": tenant.uplink.address is not None}
-    return ["broker", "upload", *(verb for verb, is_wanted in others.items() if is_wanted)]
-
-
-def _of_tenant(verb: str, tenant: str) -> str:
-    return f"{verb} of {tenant}"
 
 
 def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
@@ -258,7 +232,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     ):
         console.print(f"  {name:<9} [cyan]{value}[/]")
     if not configuration.serial:
-        link = escape(str(_board_link(configuration)))
+        link = escape(str(board_link(configuration)))
         nothing = escape("No [[serial]] port is configured")
         console.print(f"\n  {nothing}: a simulated board speaks on {link}.")
     console.print()
@@ -286,10 +260,6 @@ def _command() -> str:
         return str(absolute.relative_to(Path.cwd()))
     except ValueError:
         return str(called)
-
-
-def _board_link(configuration: "Configuration") -> Path:
-    return configuration.gateway.data_dir / BOARD_LINK
 
 
 def _say(line: str) -> None:
