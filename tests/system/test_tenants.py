@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import time
 import urllib.error
@@ -165,3 +166,20 @@ def test_each_tenants_segments_go_to_its_own_target_under_its_own_name(
     }
     assert {line.split()[0] for line in keys} == {"gw-1_acme", "gw-1_beta"}
     assert len({line.split()[1] for line in keys}) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_one_run_of_the_ingest_keeps_the_tenants_of_one_landing_apart(
+    tenants: TwoTenants,
+) -> None:
+    tenants.stop()
+    landing, tables = tenants.directory / "landing", tenants.directory / "tables"
+    shutil.copytree(tenants.data / "tenants" / "acme" / "uploaded", landing / "gw-1_acme")
+    shutil.copytree(tenants.directory / "of-beta", landing / "gw-1_beta")
+    report = json.loads(tenants.run("ingest", "--source", landing, "--tables", tables, "--json"))
+    assert [each["gateway"] for each in report["gateways"]] == ["gw-1_acme", "gw-1_beta"]
+    assert report["gaps_count"] == 0
+    assert report["rows"]["quarantine"] == 0
+    assert report["rows"]["gateway_keys"] == 2
+    tenants.run("audit", "--tables", tables)
