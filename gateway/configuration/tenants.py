@@ -23,7 +23,7 @@ OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial")
 NAME_PATTERN: Final = r"[a-z0-9-]{1,32}"
 NAME_ALLOWED: Final = "1 to 32 of a-z, 0-9 and -"
 TENANTS_MAX: Final = 64
-"""Each is two processes at least, and 60 MB."""
+"""Each is two processes at least, and 47 MB (docs/tenants.md)."""
 
 DIRECTORY: Final = "tenants"
 """In the data directory and in that of the control sockets; below it one for each tenant."""
