@@ -14,6 +14,7 @@ from typing import Any
 from gateway.session_log.upload.targets import MARKER_NAME
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Will
+from tests.short_jvm import SHORT_JVM
 from tests.system.broker_process import free_port
 
 DEADLINE_SECONDS = 60.0
@@ -152,4 +153,4 @@ class TwoTenants:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ONCEGATE_")}
-    return kept | {"NO_COLOR": "1"}
+    return kept | {"NO_COLOR": "1", "JDK_JAVA_OPTIONS": SHORT_JVM}
