@@ -204,7 +204,7 @@ def in_force(before: Configuration, after: Configuration) -> Configuration:
             sections[name] = type(new)(**values | {key: getattr(old, key) for key in waiting})
         else:
             sections[name] = new
-    return Configuration(**sections, given=after.given)
+    return Configuration(**sections, given=after.given, tenant=after.tenant, tenants=after.tenants)
 
 
 def _differing(before: Configuration, after: Configuration) -> list[tuple[str, Effect]]:
