@@ -23,7 +23,7 @@ def token_users_of(jwt: Jwt) -> TokenUsers:
         leeway_seconds=jwt.leeway,
     )
     keys = ProviderKeys(_fetch_of(jwt), cache_seconds=jwt.cache, keep_seconds=jwt.keep)
-    return TokenUsers(rules, keys)
+    return TokenUsers(rules, keys, repr(jwt))
 
 
 def _fetch_of(jwt: Jwt) -> Fetch:

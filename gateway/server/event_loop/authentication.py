@@ -46,11 +46,6 @@ class Authentications:
         """What keeps sources of users from answering now."""
         return self._authenticator.problems
 
-    @property
-    def users(self) -> PasswordFile | None:
-        """The users of this moment; None: there are no passwords."""
-        return self._authenticator.users
-
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
         """Take these for the users: see `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
@@ -173,6 +168,14 @@ class Authentications:
         check.add_done_callback(self._tasks.discard)
         # Who goes away before the answer has guessed all the same.
         return await asyncio.shield(check)
+
+    async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
+        """Return what would prove to a source now that a person is the user, as `Proven` has it.
+
+        None: there is no such user, or no such source. Raises NotKnown.
+        """
+        login = Login(username, listener=PAGE, address=address)
+        return await self._authenticator.entry_of(source, login)
 
 
 def _login_of(request: AuthenticationRequest) -> Login:
