@@ -88,6 +88,11 @@ class Authenticator:
         self.checks = checks or Checks(Guesses())
 
     @property
+    def sources(self) -> dict[str, Source]:
+        """The sources of users by their keys in `[access]`, in their order."""
+        return {source.name: source for source in self._sources}
+
+    @property
     def has_users(self) -> bool:
         """There is something to check user names against."""
         return bool(self._sources)
@@ -151,7 +156,10 @@ class Authenticator:
         self.checks.close()
         self.close_sources()
 
-    def close_sources(self) -> None:
-        """Ask nothing more of what is elsewhere: another authenticator goes on with the checks."""
+    def close_sources(self, successor: "Authenticator | None" = None) -> None:
+        """Ask nothing more of what is elsewhere, but where `successor` does: it goes on with the
+        checks."""
+        kept = () if successor is None else successor.sources.values()
         for source in self._sources:
-            source.close()
+            if not any(source is each for each in kept):
+                source.close()

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from gateway.access.authentication import Authenticator
+from gateway.access.authentication import Authenticator, Source
 from gateway.access.checks import Checks
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
@@ -51,6 +51,11 @@ class Authentications:
         return self._authenticator.replace_users(users)
 
     @property
+    def sources(self) -> dict[str, Source]:
+        """The sources of users of this moment, by their keys in `[access]`."""
+        return self._authenticator.sources
+
+    @property
     def methods(self) -> list[str]:
         """The methods of enhanced authentication that clients may use."""
         return self._authenticator.methods
@@ -63,7 +68,7 @@ class Authentications:
     def replace(self, authenticator: Authenticator) -> None:
         """Ask other sources of users from now on; what is under way is asked of them again."""
         before, self._authenticator = self._authenticator, authenticator
-        before.close_sources()
+        before.close_sources(authenticator)
         detail = "the sources of users were replaced"
         for connection in self._exchanges.connections:
             self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
