@@ -21,6 +21,7 @@ from gateway.cli import (
     ingest,
     passwd,
     report,
+    serial,
     simulate_board,
     tls,
     up,
@@ -68,6 +69,7 @@ application.command("compact")(cloud_tables.compact)
 application.command("vacuum")(cloud_tables.vacuum)
 application.command("report")(report.report)
 application.add_typer(ctl.application, name="ctl")
+application.add_typer(serial.application, name="serial")
 application.add_typer(acl.application, name="acl")
 application.add_typer(api_token.application, name="api-token")
 application.command("passwd")(passwd.passwd)

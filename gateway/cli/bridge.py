@@ -111,6 +111,11 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         units=dict(port.units),
         device=port.device,
         readings=port.readings or Readings(),
+        address=port.address,
+        flow_control=port.flow_control,
+        low_latency=port.low_latency,
+        silent_seconds=port.silent_after,
+        reset_seconds=port.reset_after,
     )
 
 

@@ -54,11 +54,8 @@ def check_config(
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
-    rules = _rights_of(configuration, mistakes)
+    rules = _checked_rights_of(configuration)
     page = _page_of(configuration)
-    if mistakes:
-        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -69,16 +66,34 @@ def check_config(
     )
 
 
+def _checked_rights_of(configuration: "Configuration") -> str:
+    """Return which access rules hold at the top level, in a sentence.
+
+    Raises:
+        CommandFailed: with a line for each mistake in what the gateway or a tenant names.
+    """
+    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
+    rules = _rights_of(configuration, mistakes)
+    for name, tenant in configuration.tenants.items():
+        wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
+        _rights_of(tenant, wrong)
+        mistakes += [f"tenant {name}: {line}" for line in wrong]
+    if mistakes:
+        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
+    return rules
+
+
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli import bridge, uplink
 
-    try:
-        bridge.bridge_settings_of(configuration)
-    except CommandFailed as error:
-        yield from error.lines
-    yield from bridge.mistakes_in_files_of(configuration)
+    if configuration.tenant is None:
+        try:
+            bridge.bridge_settings_of(configuration)
+        except CommandFailed as error:
+            yield from error.lines
+        yield from bridge.mistakes_in_files_of(configuration)
     yield from uplink.mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:
@@ -107,7 +122,8 @@ def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     from gateway.access.passwords import PasswordFile, PasswordFileError
 
     path = configuration.access.password_file
-    if path is not None and configuration.api.roles:
+    # What users another source has is not known before they log in.
+    if path is not None and configuration.access.sources == ("password_file",):
         with contextlib.suppress(PasswordFileError):  # which has a line of its own
             usernames = PasswordFile.load(path).usernames
             for name in configuration.api.roles:
@@ -170,10 +186,11 @@ def _page_of(configuration: "Configuration") -> str:
             f"{place}, this machine only: without users it stays on loopback, and [api] bind = "
             f'"{page.bind}" does not count; name users in [api] viewers'
         )
-    if page.roles:
+    if page.has_users:
         unsafe = page.is_reached_from_network and page.tls is None
         warning = "; passwords are not encrypted on the network: [api] tls" if unsafe else ""
-        return f"{place}, for {len(page.roles)} user(s) who log in{warning}"
+        groups = f" and {len(page.group_roles)} group(s)" if page.group_roles else ""
+        return f"{place}, for {len(page.roles)} user(s){groups} who log in{warning}"
     if page.is_reached_from_network:
         return f"{place}, for everyone on the network"
     return f"{place}, for everyone on this machine"

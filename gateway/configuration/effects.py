@@ -78,7 +78,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         **_all(_NOW, "user", "sessions", "session_expiry", "subscriptions"),
         **_all(_NOW, "retained", "retained_bytes", "queued_bytes"),
         "awaiting_rel_bytes": _NOW,
-        **_all(_NEW, "connections", "packet_rate", "byte_rate"),
+        **_all(_NEW, "connections", "login_rate", "packet_rate", "byte_rate"),
     },
     "flapping": _all(_NOW, "enable", "max_count", "window_time", "ban_time"),
     "limits": _all(
@@ -112,9 +112,14 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "name",
         "path",
         "usb",
+        "address",
         "framing",
         "baud_rate",
         "line",
+        "flow_control",
+        "low_latency",
+        "silent_after",
+        "reset_after",
         "units",
         "device",
         "readings",
@@ -144,6 +149,9 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "viewers",
         "operators",
         "administrators",
+        "viewer_groups",
+        "operator_groups",
+        "administrator_groups",
         "tokens_file",
         "allow_anonymous_network",
         "tls",
@@ -204,7 +212,7 @@ def in_force(before: Configuration, after: Configuration) -> Configuration:
             sections[name] = type(new)(**values | {key: getattr(old, key) for key in waiting})
         else:
             sections[name] = new
-    return Configuration(**sections, given=after.given)
+    return Configuration(**sections, given=after.given, tenant=after.tenant, tenants=after.tenants)
 
 
 def _differing(before: Configuration, after: Configuration) -> list[tuple[str, Effect]]:

@@ -1,8 +1,9 @@
 """The frames of one port on their way into the outbox.
 
 A board's frame is acknowledged when the outbox reports that it is durable. A board can wait, so its
-port is not read while the outbox is full; other sensors cannot, so what they send then is counted
-as dropped, and its numbers stay missing in `sequence` for all to see.
+port is not read while the outbox is full; nor is one with flow control, by which the line stops
+the device. Other sensors cannot wait, so what they send then is counted as dropped, and its numbers
+stay missing in `sequence` for all to see.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
 from firmware_bridge.readings.rules import Rules
-from firmware_bridge.serial.link import SerialLink
+from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
@@ -49,13 +50,17 @@ class Intake:
         outbox has room."""
         if self._outbox.behind:
             await self._outbox.wait_for_commit()
-        if can_wait and self._outbox.full:
-            await self._outbox.wait_for_room()
+        if self._outbox.full and (can_wait or self._settings.flow_control != "none"):
+            self.status.held = True
+            try:
+                await self._outbox.wait_for_room()
+            finally:
+                self.status.held = False
 
-    def take(self, frame: Frame, link: SerialLink) -> None:
+    def take(self, frame: Frame, link: Link) -> None:
         """Submit a frame's readings, or count them as dropped."""
-        self.status.frames += 1
         arrival_seconds = time.time()
+        self.status.note_frame(arrival_seconds)
         if frame.identity is not None:
             self._take_board_frame(frame, frame.identity, link, arrival_seconds)
             return
@@ -84,7 +89,7 @@ class Intake:
         self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _take_board_frame(
-        self, frame: Frame, identity: BoardIdentity, link: SerialLink, arrival_seconds: float
+        self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
         if not self._outbox.knows_room_for(identity.device):
             self._note_dropped("too_many_devices", len(frame.quantities))
@@ -134,7 +139,7 @@ class Intake:
             port=self._settings.name,
         )
 
-    def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: SerialLink) -> None:
+    def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: Link) -> None:
         if not durable.cancelled() and not link.write(frame.acknowledgement):
             # The board sends the frame again and is answered then.
             self.status.dropped["acknowledgement"] += 1
