@@ -11,6 +11,7 @@ from typing import Final
 
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -56,17 +57,31 @@ SEGMENT_PART: Final = _schema_of(
     string  folder public_key
     """
 )
-LINE_PART: Final = _schema_of(
+MALFORMED: Final = _schema_of(
     """
     integer line sequence
-    string  body extra reason detail raw
+    string  reason detail raw
+    integer refused
     """
 )
-VERDICT: Final = StructType([*SEGMENT_PART.fields, StructField("rows", ArrayType(LINE_PART))])
-"""What the verifier gives back for a file, as tuples in this order."""
+"""A malformed line of a trusted segment, or the one row that stands for `refused` of them."""
 
-STAGED: Final = StructType([*SEGMENT_PART.fields, *_schema_of("string path"), *LINE_PART.fields])
-"""A batch's own table: one row a file (`line` is null), then one row a line of it."""
+STAGED: Final = StructType(
+    [
+        *_schema_of("string path").fields,
+        *SEGMENT_PART.fields,
+        *_schema_of(
+            """
+            string  reason detail
+            integer began
+            """
+        ).fields,
+        StructField("malformed", ArrayType(MALFORMED)),
+        StructField("events", BinaryType()),
+    ]
+)
+"""A batch's own table: one row a file. `began` is the least time of its events in milliseconds,
+`events` its good lines as an Arrow stream; null where the file is not trusted."""
 
 SEGMENTS: Final = _schema_of(
     """
