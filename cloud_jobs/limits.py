@@ -40,11 +40,12 @@ DETAIL_CHARACTERS_MAX: Final = 500
 """Characters of one explanation. Hostile names and values are quoted in it."""
 
 SEGMENTS_PER_BATCH_MAX: Final = 500
-"""Segments in one batch: at most 4 GB of JSON in the staging area, and at most this much work is
-repeated after a crash. What is left over is taken by the next batch of the same run."""
+"""Segments in one batch: at most 4 GB of JSON, staged as compressed columns, and at most this much
+work is repeated after a crash. What is left over is taken by the next batch of the same run."""
 
-SEGMENTS_PER_PYTHON_BATCH_MAX: Final = 1
-"""Segment files handed to a Python worker together: its memory is that of one segment's rows."""
+PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
+"""Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
+is that of few segments, and a batch of many small ones costs one exchange."""
 
 KEY_RANGES_MAX: Final = 64
 """Ranges of keys that are written into one filter so that Delta skips files; more than this and the

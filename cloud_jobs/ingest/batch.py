@@ -20,6 +20,7 @@ finished, and goes through all steps again; those that were committed are skippe
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,12 +42,15 @@ from cloud_jobs.ingest import (
     senml,
     sessions,
 )
+from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.landing import Landed, read_and_verify
-from cloud_jobs.ingest.trust import new_keys, refusals_of
+from cloud_jobs.ingest.landing import Landed
+from cloud_jobs.ingest.staging import events_of, read_and_verify
+from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
+from cloud_jobs.places import local_directory
 from cloud_jobs.tables.delta_tables import Tables, each
-from cloud_jobs.tables.schemas import BATCHES, STAGED
+from cloud_jobs.tables.schemas import BATCHES
 
 STEPS: Final = (
     "stage",
@@ -60,6 +64,9 @@ STEPS: Final = (
     "finish",
     "sweep",
 )
+
+
+_FORMAT_CHECK: Final = "spark.databricks.delta.formatCheck.enabled"
 
 
 def last_finished(tables: Tables) -> int:
@@ -107,11 +114,16 @@ class Batch:
     def complete(self) -> None:
         """Do every step after `stage` that is not committed yet."""
         try:
-            staged = self._read_staged().persist()
+            staged = self._read_staged()
+            # What is looked at again and again is small without them.
+            rows = staged.drop("events").persist()
             try:
-                self._derive(*self._judged_by_keys(staged))
+                refusals, files = self._judged_by_keys(rows)
+                judged = gateway_keys.without_refused(rows, refusals)
+                trusted = events_of(gateway_keys.without_refused(staged, refusals), self.number)
+                self._derive(judged, files, trusted)
             finally:
-                staged.unpersist()
+                rows.unpersist()
         except PySparkException:
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
             if last_finished(self.tables) < self.number:
@@ -122,14 +134,13 @@ class Batch:
 
     def _read_staged(self) -> DataFrame:
         found = self.tables.spark.read.format("delta").load(self._staging)
-        # An earlier version staged it, and did not finish it.
-        missing = [column for column in STAGED.fields if column.name not in found.columns]
-        for column in missing:
-            found = found.withColumn(column.name, F.lit(None).cast(column.dataType))
-        return found.withColumn("folder", F.coalesce("folder", F.lit("")))
+        if "body" in found.columns:  # an earlier version staged it, and did not finish it
+            return in_the_present_layout(found)
+        return found
 
-    def _judged_by_keys(self, staged: DataFrame) -> tuple[DataFrame, StagedFiles]:
-        """Commit the keys that are new, and refuse the files that they do not vouch for."""
+    def _judged_by_keys(self, staged: DataFrame) -> tuple[list[Refusal], StagedFiles]:
+        """Commit the keys that are new; return the files that none of them vouches for, and the
+        others."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged)
         known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned)
@@ -153,28 +164,38 @@ class Batch:
         if keys:
             known = gateway_keys.known_keys(self.tables, files.trusted, {})
         refusals = refusals_of(files.trusted, known)
-        return gateway_keys.without_refused(staged, refusals), files.without(refusals)
+        return refusals, files.without(refusals)
 
-    def _derive(self, staged: DataFrame, files: StagedFiles) -> None:
+    def _derive(self, staged: DataFrame, files: StagedFiles, candidates: DataFrame) -> None:
         tables, number = self.tables, self.number
         self._commit_segments(staged)
-        candidates = events.events_of(staged, number)
-        known = tables.read("events").where(F.col("batch") != number)
+        overlapping = self._overlapping(files)
+        ranges = events.ranges_of(overlapping)
+        new = candidates
+        if overlapping:
+            known = tables.read("events").where(F.col("batch") != number)
+            new = events.new_events(candidates, known, ranges)
         self.progress(f"batch {number}: events")
-        ranges = events.ranges_of(files.trusted)
-        tables.append("events", events.new_events(candidates, known, ranges), batch=number)
+        tables.append("events", new, batch=number)
         self.after_step("events")
         delivered = deliveries.delivered_in(tables.read("events"), number)
         records = senml.records_of(delivered).persist()
         try:
             self._commit_readings(records)
             self._commit_sessions()
-            conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
+            conflicting = None
+            if overlapping:
+                conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
             self._commit_quarantine(staged, files, conflicting, records)
             self._settle()
-            self._finish(staged, records)
+            self._finish(files, records)
         finally:
             records.unpersist()
+
+    def _overlapping(self, files: StagedFiles) -> list[SignedFile]:
+        """Return the files of which an event may be in the tables, or in the batch, already."""
+        known = self.tables.read("segments").where(F.col("batch") != self.number)
+        return events.overlapping(files.trusted, known)
 
     def _commit_segments(self, staged: DataFrame) -> None:
         self.progress(f"batch {self.number}: segments")
@@ -205,7 +226,11 @@ class Batch:
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self, staged: DataFrame, files: StagedFiles, conflicting: DataFrame, records: DataFrame
+        self,
+        staged: DataFrame,
+        files: StagedFiles,
+        conflicting: DataFrame | None,
+        records: DataFrame,
     ) -> None:
         self.progress(f"batch {self.number}: quarantine")
         # Contradictions are looked for in the committed tables: the answer is then the same
@@ -213,12 +238,12 @@ class Batch:
         contradicting = readings.conflicting_readings(
             readings.readings_of(records, self.number), self.tables.read("sensor_readings")
         )
-        refused = (
-            quarantine.refused_events(conflicting, self.number)
-            .unionByName(quarantine.refused_payloads(records, self.number))
-            .unionByName(quarantine.refused_readings(contradicting, self.number))
+        refused = quarantine.refused_payloads(records, self.number).unionByName(
+            quarantine.refused_readings(contradicting, self.number)
         )
         # What the files' own rows exclude is not looked for: each part costs as much as a query.
+        if conflicting is not None:
+            refused = quarantine.refused_events(conflicting, self.number).unionByName(refused)
         if files.any_malformed_lines:
             refused = quarantine.refused_lines(staged, self.number).unionByName(refused)
         rows = quarantine.bounded(refused)
@@ -238,16 +263,14 @@ class Batch:
         )
         self.after_step("settle")
 
-    def _finish(self, staged: DataFrame, records: DataFrame) -> None:
+    def _finish(self, files: StagedFiles, records: DataFrame) -> None:
         """Count what the batch did, in its own row: the commit that ends it."""
         mine = F.col("batch") == self.number
         read = self.tables.read
         segment = F.concat(F.lit("segments_"), F.col("state"))
-        lines = staged.where("line IS NOT NULL AND reason IS NULL")
         found = self.tables.sums(
             [
                 each(read("segments").where(mine), segment),
-                each(lines, "lines"),
                 each(read("events").where(mine), "events_new"),
                 each(records.where("wrong IS NULL"), "records"),
                 each(read("sensor_readings").where(mine), "readings_new"),
@@ -256,7 +279,7 @@ class Batch:
             ]
         )
         count = defaultdict(int, found)
-        count["events_duplicate"] = count["lines"] - count["events_new"] - count["refused_event"]
+        count["events_duplicate"] = files.good_lines - count["events_new"] - count["refused_event"]
         count["readings_duplicate"] = (
             count["records"] - count["readings_new"] - count["refused_reading"]
         )
@@ -271,8 +294,19 @@ class Batch:
 
     def sweep(self) -> None:
         """Remove the staging table of a finished batch; nothing happens when there is none."""
+        directory = local_directory(self._staging)
+        if directory is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+        elif self.is_staged():
+            self._empty_staging()
+
+    def _empty_staging(self) -> None:
+        """Replace the table by a file without rows: Spark overwrites what is there, and has no
+        command that removes it."""
         spark = self.tables.spark
-        jvm = spark.sparkContext._jvm
-        assert jvm is not None
-        path = jvm.org.apache.hadoop.fs.Path(self._staging)
-        path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)
+        spark.conf.set(_FORMAT_CHECK, "false")
+        try:
+            nothing = spark.createDataFrame([], "line string")
+            nothing.write.mode("overwrite").text(self._staging)
+        finally:
+            spark.conf.unset(_FORMAT_CHECK)

@@ -57,7 +57,7 @@ def verify_in_columns(
             judge_lines(verdict, events, first)
             good = [line for line in verdict.lines if line.reason is None]
             verdict.lines = [line for line in verdict.lines if line.reason is not None]
-            columns = _columns_of_lines(good)
+            columns = columns_of_lines(good)
         found.append(columns)
 
     verdict = verify(name, content, file_bytes, judge)
@@ -107,7 +107,8 @@ def _is_one_object_a_line(events: bytes, count: int) -> bool:
     return True
 
 
-def _columns_of_lines(lines: list[Line]) -> pa.RecordBatch:
+def columns_of_lines(lines: list[Line]) -> pa.RecordBatch:
+    """Return good lines that were judged one by one as columns (LINES)."""
     values = [json.loads(line.body or "") for line in lines]
     columns = [
         pa.array([value.get(field.name) for value in values], field.type) for field in FIELDS

@@ -19,9 +19,8 @@ _OF_THE_BATCH: Final = frozenset({"name", "state", "reason", "detail", "batch", 
 def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     """Return one row for each file name. Of two files with one name (in two directories) the
     trusted one counts; a refused file with the bytes of a trusted segment is its duplicate."""
-    files = staged.where("line IS NULL")
     best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
-    one = files.withColumn("nth", F.row_number().over(best)).where("nth = 1")
+    one = staged.withColumn("nth", F.row_number().over(best)).where("nth = 1")
     known = segments.where(F.col("state").isin("verified", "ingested")).select(
         "file_sha256", "name"
     )

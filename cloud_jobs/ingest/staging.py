@@ -14,18 +14,17 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.ingest.landing import Landed, binary_files
 from cloud_jobs.ingest.segment_columns import verify_in_columns
-from cloud_jobs.ingest.segment_file import MORE, Line, Verdict
+from cloud_jobs.ingest.segment_file import MORE, Line
 from cloud_jobs.ingest.trust import folder_of
 from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.tables.schemas import EVENTS, STAGED
 
-_STAGED: Final = to_arrow_schema(STAGED)
-_EVENTS: Final = to_arrow_schema(EVENTS)
+ARROW_STAGED: Final = to_arrow_schema(STAGED, timezone="UTC")
+_EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
 _EPOCH: Final = date(1970, 1, 1)
 _CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
 """Columns of an event that its file has too, under the same name."""
@@ -57,7 +56,7 @@ def _judging(source: str) -> Callable[[Batches], Batches]:
         for batch in batches:
             for path, length, content in zip(*batch.columns, strict=True):
                 row = _row_of(path.as_py(), length.as_py(), content.as_py(), source)
-                yield pa.RecordBatch.from_pylist([row], _STAGED)
+                yield pa.RecordBatch.from_pylist([row], ARROW_STAGED)
 
     return judge
 
@@ -68,7 +67,6 @@ def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[
     header, claimed = verdict.header, verdict.claimed
     # Where an untrusted file belongs is known from its own name only.
     known = header or claimed
-    is_empty = events is None or events.num_rows == 0
     return {
         "path": path,
         "name": verdict.name,
@@ -89,13 +87,13 @@ def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[
         "public_key": verdict.public_key,
         "reason": verdict.reason,
         "detail": verdict.detail,
-        "began": None if is_empty else pc.min(events.column("time")).as_py(),
-        "malformed": _malformed(verdict),
-        "events": None if is_empty else _stream_of(events),
+        "malformed": malformed_part(verdict.lines),
+        **events_part(events),
     }
 
 
-def _malformed(verdict: Verdict) -> list[dict[str, Any]] | None:
+def malformed_part(lines: list[Line]) -> list[dict[str, Any]] | None:
+    """Return malformed lines as a file's column `malformed`."""
     found = [
         {
             "line": line.number,
@@ -105,9 +103,16 @@ def _malformed(verdict: Verdict) -> list[dict[str, Any]] | None:
             "raw": line.raw,
             "refused": _refusals_of(line),
         }
-        for line in verdict.lines
+        for line in lines
     ]
     return found or None
+
+
+def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
+    """Return good lines as the columns `began` and `events` of a file."""
+    if events is None or events.num_rows == 0:
+        return {"began": None, "events": None}
+    return {"began": pc.min(events.column("time")).as_py(), "events": _stream_of(events)}
 
 
 def _refusals_of(line: Line) -> int:

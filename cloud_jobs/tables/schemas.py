@@ -114,15 +114,6 @@ reading's) or `reading` (the same identity with another value). Rows of `event`,
 for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
 them."""
 
-EVENT_BODY: Final = StructType(
-    [
-        StructField("time", LongType()),
-        StructField("event", StringType()),
-        *(StructField(name, _TYPES[kind]) for name, kind in EVENT_FIELDS.items()),
-    ]
-)
-"""The JSON that the verifier passes on for each good line."""
-
 EVENTS: Final = StructType(
     [
         *_schema_of(

@@ -55,7 +55,7 @@ ODD_LINES: dict[str, bytes] = {
     "two objects": b'{"sequence":1,"time":1,"event":"x"} {"sequence":2,"time":1,"event":"x"}\n',
     "an object that goes on": b'{"sequence":1,"time":1,\n"event":"x"}\n',
     "a field twice": b'{"sequence":1,"sequence":1,"time":1,"event":"x"}\n',
-    "a field twice, the first time null": b'{"qos":null,"qos":1,"sequence":1,"time":1,"event":"x"}\n',
+    "a field twice, and null": b'{"qos":null,"qos":1,"sequence":1,"time":1,"event":"x"}\n',
     "blanks before and after": b' {"sequence":1,"time":1,"event":"x"}\t\r\n',
     "a field of a later version": b'{"sequence":1,"time":1,"event":"x","later":{"a":[1]}}\n',
     "a known name of another type": b'{"sequence":1,"time":1,"event":"later","topic":7}\n',
@@ -78,7 +78,7 @@ ODD_LINES: dict[str, bytes] = {
     "the least integer": b'{"sequence":1,"time":1,"event":"x","step_ms":-9223372036854775808}\n',
     "all null": b'{"sequence":1,"time":1,"event":"x","qos":null,"topic":null,"retain":null}\n',
     "no event": b'{"sequence":1,"time":1,"event":null}\n',
-    "a line of a MiB": b'{"sequence":1,"time":1,"event":"x","topic":"' + b"t" * LINE_BYTES_MAX + b'"}\n',
+    "a MiB": b'{"sequence":1,"time":1,"event":"x","topic":"' + b"t" * LINE_BYTES_MAX + b'"}\n',
 }  # fmt: skip
 
 
@@ -132,6 +132,8 @@ def test_whatever_the_fields_are_the_columns_are_those_of_the_lines(
     events: list[dict[str, object]],
 ) -> None:
     usual = [{"sequence": n, "time": n, "event": "x"} for n in range(1, len(events) + 1)]
-    lines = [json.dumps(one | other).encode() + b"\n" for one, other in zip(usual, events)]
+    lines = [
+        json.dumps(one | other).encode() + b"\n" for one, other in zip(usual, events, strict=True)
+    ]
     made = sealed(lines, first_sequence=1)
     both_ways(made.name, made.content)

@@ -16,14 +16,17 @@ from typing import Any
 
 from backports import zstd
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType, StructField, StructType
 
 from cloud_jobs.main import ingest
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
-from cloud_jobs.tables.schemas import EVENT_BODY
+from cloud_jobs.tables.event_fields import EVENT_FIELDS
+from cloud_jobs.tables.schemas import EVENTS
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
 from tests.instruments.benchmarks.cloud.processor import Cost, measured
 
+OWN_FIELDS = ("sequence", "time", "event")
 SMALL_SEGMENTS, SMALL_EVENTS, TIMES = 10, 100, 3
 
 
@@ -68,7 +71,9 @@ def copy_as_text(spark: SparkSession, lines: Path, target: Path) -> Cost:
 
 def copy_as_columns(spark: SparkSession, lines: Path, target: Path) -> Cost:
     with measured() as cost:
-        rows = spark.read.schema(EVENT_BODY).json(str(lines))
+        columns = {**{field.name: field.dataType for field in EVENTS}, "time": LongType()}
+        fields = [StructField(name, columns[name]) for name in (*OWN_FIELDS, *EVENT_FIELDS)]
+        rows = spark.read.schema(StructType(fields)).json(str(lines))
         rows.write.format("delta").save(str(target))
     return cost
 
