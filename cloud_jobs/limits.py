@@ -43,6 +43,10 @@ SEGMENTS_PER_BATCH_MAX: Final = 500
 """Segments in one batch: at most 4 GB of JSON, staged as compressed columns, and at most this much
 work is repeated after a crash. What is left over is taken by the next batch of the same run."""
 
+SMALL_BATCH_BYTES_MAX: Final = 500_000
+"""Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
+thousands of events, through which slower plans are before code for faster ones is generated."""
+
 PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 """Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
 is that of few segments, and a batch of many small ones costs one exchange."""

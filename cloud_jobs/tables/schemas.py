@@ -169,6 +169,42 @@ clock, and so is `time` where the sensor has none of its own. `board_start` is n
 board gave the numbers of an earlier start again (flashed again, or replaced): `device_boot` is then
 the board's own number plus 2^32 * n."""
 
+DELIVERED: Final = _schema_of(
+    """
+    string  gateway store
+    integer message
+    string  topic payload payload_base64 client_id boot
+    integer sequence
+    time    time
+    string  clock
+    date    day
+    """
+)
+"""A message whose delivery a batch completed: its contents, and the event that delivered it."""
+
+RECORDS: Final = StructType(
+    [
+        *DELIVERED.fields,
+        *_schema_of(
+            """
+            integer position
+            string  senml_device
+            integer senml_boot senml_sequence
+            string  name unit
+            double  seconds value
+            string  senml_vs
+            boolean senml_vb
+            string  senml_vd
+            double  sum
+            string  wrong
+            boolean is_elsewhere
+            """
+        ).fields,
+    ]
+)
+"""A SenML record of a delivered message, base fields resolved; `wrong` is the rule that its payload
+broke, which is then refused as a whole."""
+
 SESSIONS: Final = _schema_of(
     """
     string  gateway store
