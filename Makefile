@@ -87,7 +87,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz kill powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud static bench bench-turns scale hostile
+.PHONY: cloud static bench bench-cloud bench-turns scale hostile
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -163,6 +163,10 @@ ingest: $(VENV)/.ready-run
 
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.side_by_side $(ARGUMENTS)
+
+# EVENTS=2000000 measures more than the 200,000 events of the default.
+bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.instruments.benchmarks.cloud $(if $(EVENTS),--events $(EVENTS)) $(ARGUMENTS)
 
 bench-turns: $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.turns $(BEFORE) $(ARGUMENTS)

@@ -2,12 +2,11 @@
 
     stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
     keys       the keys of gateways that are new in it                              gateway_keys
-    segments   what each file was found to be                                      segments
     events     the good lines, each identity once                                  events
     readings   what the delivered messages among them carried                      sensor_readings
     sessions   what each session did in them                                       sessions
+    segments   what each file was found to be: its rows are in the tables          segments
     quarantine what was refused                                                    quarantine
-    settle     the segments' state is `ingested`                                   segments
     finish     the batch's counts; the batch is done                               batches
     sweep      the staging table is removed
 
@@ -55,12 +54,11 @@ from cloud_jobs.tables.schemas import BATCHES
 STEPS: Final = (
     "stage",
     "keys",
-    "segments",
     "events",
     "readings",
     "sessions",
+    "segments",
     "quarantine",
-    "settle",
     "finish",
     "sweep",
 )
@@ -145,10 +143,7 @@ class Batch:
         files = gateway_keys.files_of(staged)
         known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned)
         keys = new_keys(files.trusted, known, self.pinned)
-        # Once the next step is committed the keys of this batch are decided: the file of `--keys`
-        # may have been changed between a run that died and this one.
-        mine = self.tables.read("segments").where(F.col("batch") == self.number)
-        if keys and mine.isEmpty():
+        if keys and not self._is_begun():
             rows = gateway_keys.rows_of(self.tables, keys, self.number)
             self.tables.merge(
                 "gateway_keys",
@@ -166,9 +161,17 @@ class Batch:
         refusals = refusals_of(files.trusted, known)
         return refusals, files.without(refusals)
 
+    def _is_begun(self) -> bool:
+        """Return whether rows were written by the keys as they were: they are decided then.
+
+        The file of `--keys` may have been changed between a run that died and this one.
+        """
+        names = ("events", "segments")
+        mine = [self.tables.read(name).where(F.col("batch") == self.number) for name in names]
+        return any(not rows.isEmpty() for rows in mine)
+
     def _derive(self, staged: DataFrame, files: StagedFiles, candidates: DataFrame) -> None:
         tables, number = self.tables, self.number
-        self._commit_segments(staged)
         overlapping = self._overlapping(files)
         ranges = events.ranges_of(overlapping)
         new = candidates
@@ -183,11 +186,11 @@ class Batch:
         try:
             self._commit_readings(records)
             self._commit_sessions()
+            self._commit_segments(staged)
             conflicting = None
             if overlapping:
                 conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
             self._commit_quarantine(staged, files, conflicting, records)
-            self._settle()
             self._finish(files, records)
         finally:
             records.unpersist()
@@ -201,12 +204,14 @@ class Batch:
         self.progress(f"batch {self.number}: segments")
         known = self.tables.read("segments").where(F.col("batch") != self.number)
         rows = segment_states.rows_of(staged, known, self.number)
+        # Not the transaction of an earlier version, which left its rows in the state `verified`.
         self.tables.merge(
             "segments",
             rows,
             on=segment_states.ON,
             batch=self.number,
             clauses=segment_states.merge_states,
+            step="state",
         )
         self.after_step("segments")
 
@@ -253,15 +258,6 @@ class Batch:
             rows = quarantine.refused_segments(staged, mine, self.number).unionByName(rows)
         self.tables.append("quarantine", rows, batch=self.number)
         self.after_step("quarantine")
-
-    def _settle(self) -> None:
-        self.tables.update(
-            "segments",
-            where=f"batch = {self.number} AND state = 'verified'",
-            values={"state": "'ingested'"},
-            batch=self.number,
-        )
-        self.after_step("settle")
 
     def _finish(self, files: StagedFiles, records: DataFrame) -> None:
         """Count what the batch did, in its own row: the commit that ends it."""

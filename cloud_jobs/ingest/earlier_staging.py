@@ -27,10 +27,11 @@ def in_the_present_layout(found: DataFrame) -> DataFrame:
     grouped = found.where("line IS NOT NULL").groupBy("path")
     lines = grouped.agg(F.sort_array(F.collect_list(F.struct(*_LINE))).alias("earlier"))
     whole = files.withColumns(columns).join(lines, "path", "left")
-    return whole.select(*STAGED.fieldNames(), "earlier").mapInArrow(_converted, STAGED)
+    return whole.select(*STAGED.fieldNames(), "earlier").mapInArrow(converted, STAGED)
 
 
-def _converted(batches: Batches) -> Batches:
+def converted(batches: Batches) -> Batches:
+    """Turn files with a list of their lines, `earlier`, into rows of STAGED, one a batch."""
     for batch in batches:
         for row in batch.to_pylist():
             yield pa.RecordBatch.from_pylist([_with_columns(row)], ARROW_STAGED)

@@ -48,10 +48,12 @@ def read_and_verify(spark: SparkSession, files: list[Landed], source: str = "") 
         rows = [(file.path, file.file_bytes, None if file.file_bytes else b"") for file in unread]
         others = spark.createDataFrame(rows, columns)
         contents = others if contents is None else contents.unionByName(others)
-    return contents.mapInArrow(_judging(source), STAGED)
+    return contents.mapInArrow(judging(source), STAGED)
 
 
-def _judging(source: str) -> Callable[[Batches], Batches]:
+def judging(source: str) -> Callable[[Batches], Batches]:
+    """Return what turns rows of path, length and content into rows of STAGED, one a batch."""
+
     def judge(batches: Batches) -> Batches:
         for batch in batches:
             for path, length, content in zip(*batch.columns, strict=True):
@@ -134,10 +136,12 @@ def _stream_of(events: pa.RecordBatch) -> bytes:
 def events_of(staged: DataFrame, batch: int) -> DataFrame:
     """Select the good lines of staged files as rows of `events`; an identity may occur twice."""
     columns = ("name", "began", *_CONSTANTS, "events")
-    return staged.where("events IS NOT NULL").select(*columns).mapInArrow(_unpacking(batch), EVENTS)
+    return staged.where("events IS NOT NULL").select(*columns).mapInArrow(unpacking(batch), EVENTS)
 
 
-def _unpacking(batch_number: int) -> Callable[[Batches], Batches]:
+def unpacking(batch_number: int) -> Callable[[Batches], Batches]:
+    """Return what turns files into their rows of `events`, one file a batch."""
+
     def unpack(batches: Batches) -> Batches:
         for batch in batches:
             for row in batch.to_pylist():

@@ -102,30 +102,21 @@ class Tables:
         on: str,
         batch: int,
         clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
+        step: str = "merge",
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
         contract = rows.select(*TABLES[name].fieldNames())
 
         def write() -> None:
             table = DeltaTable.forPath(self.spark, self.path(name))
-            with self._transaction(name, "merge", batch):
+            with self._transaction(name, step, batch):
                 clauses(table.alias("old").merge(contract.alias("new"), on)).execute()
-
-        self._commit(name, write)
-
-    def update(self, name: str, *, where: str, values: dict[str, str], batch: int) -> None:
-        """Set columns (SQL expressions) of the rows `where` holds, once."""
-
-        def write() -> None:
-            table = DeltaTable.forPath(self.spark, self.path(name))
-            with self._transaction(name, "update", batch):
-                table.update(F.expr(where), {key: F.expr(value) for key, value in values.items()})
 
         self._commit(name, write)
 
     @contextmanager
     def _transaction(self, name: str, step: str, batch: int) -> Iterator[None]:
-        # MERGE and UPDATE take the transaction from the session, not from an option.
+        # MERGE takes the transaction from the session, not from an option.
         self.spark.conf.set(_APP_CONF, f"{APPLICATION}/{name}/{step}")
         self.spark.conf.set(_VERSION_CONF, str(batch))
         try:

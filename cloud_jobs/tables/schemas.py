@@ -93,7 +93,7 @@ SEGMENTS: Final = _schema_of(
     string  folder public_key
     """
 )
-"""One row a file name. `state` is `verified` (its rows are on the way), `ingested`,
+"""One row a file name. `state` is `ingested` (`verified`: an earlier version has not finished it),
 `quarantined` (see `reason`; looked at again when its bytes or its gateway's keys change) or
 `duplicate`. `folder` is where the file lies below the source,
 `public_key` the key that signed it, null where none did."""

@@ -40,8 +40,12 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(place: Place) -> No
         tables.append(name, rows, batch=batch)
     assert len(place.rows(name)) == 2
     for batch in (1, 1):
-        values = {"quarantined": "quarantined + 1"}
-        tables.update(name, where="true", values=values, batch=batch)
+        tables.merge(
+            name, rows, on="old.batch = new.batch", batch=batch,
+            clauses=lambda found: found.whenMatchedUpdate(
+                set={"quarantined": "old.quarantined + 1"}
+            ),
+        )  # fmt: skip
     assert {found.quarantined for found in place.rows(name)} == {row[0][6] + 1}
 
 

@@ -26,6 +26,7 @@ from cloud_jobs.tables.schemas import EVENTS
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
 from tests.instruments.benchmarks.cloud.processor import Cost, measured
 
+PROGRAM = "tests.instruments.benchmarks.cloud"
 OWN_FIELDS = ("sequence", "time", "event")
 SMALL_SEGMENTS, SMALL_EVENTS, TIMES = 10, 100, 3
 
@@ -81,7 +82,7 @@ def copy_as_columns(spark: SparkSession, lines: Path, target: Path) -> Cost:
 def _cold(root: Path) -> Cost:
     with measured() as cost:
         subprocess.run(
-            [sys.executable, "-m", __spec__.name, "--cold", str(root)],
+            [sys.executable, "-m", PROGRAM, "--cold", str(root)],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
     return cost
