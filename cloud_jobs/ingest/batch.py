@@ -19,13 +19,11 @@ finished, and goes through all steps again; those that were committed are skippe
 
 from __future__ import annotations
 
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -47,7 +45,6 @@ from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.staging import events_of, read_and_verify
 from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
-from cloud_jobs.places import local_directory
 from cloud_jobs.tables.delta_tables import Tables, each
 from cloud_jobs.tables.schemas import BATCHES
 
@@ -62,9 +59,6 @@ STEPS: Final = (
     "finish",
     "sweep",
 )
-
-
-_FORMAT_CHECK: Final = "spark.databricks.delta.formatCheck.enabled"
 
 
 def last_finished(tables: Tables) -> int:
@@ -88,18 +82,18 @@ class Batch:
     pinned: Mapping[str, Pinned] = field(default_factory=lambda: NO_KEYS)
 
     @property
-    def _staging(self) -> str:
-        return self.tables.path(f"_staging/{self.number:08d}")
+    def _staging_name(self) -> str:
+        return f"_staging/{self.number:08d}"
 
     def is_staged(self) -> bool:
-        return DeltaTable.isDeltaTable(self.tables.spark, self._staging)
+        return self.tables.has(self._staging_name)
 
     def stage(self, files: list[Landed]) -> None:
         """Read and verify the files; all their rows become durable in one commit, or none."""
         rows = read_and_verify(self.tables.spark, files, self.source)
         try:
             # Mode `error`: the first commit of a table succeeds for one writer only.
-            rows.write.format("delta").mode("error").save(self._staging)
+            rows.write.format("delta").mode("error").save(self.tables.path(self._staging_name))
         except AnalysisException as error:
             if not self.is_staged():
                 raise
@@ -131,7 +125,7 @@ class Batch:
         self.after_step("sweep")
 
     def _read_staged(self) -> DataFrame:
-        found = self.tables.spark.read.format("delta").load(self._staging)
+        found = self.tables.read(self._staging_name)
         if "body" in found.columns:  # an earlier version staged it, and did not finish it
             return in_the_present_layout(found)
         return found
@@ -290,19 +284,4 @@ class Batch:
 
     def sweep(self) -> None:
         """Remove the staging table of a finished batch; nothing happens when there is none."""
-        directory = local_directory(self._staging)
-        if directory is not None:
-            shutil.rmtree(directory, ignore_errors=True)
-        elif self.is_staged():
-            self._empty_staging()
-
-    def _empty_staging(self) -> None:
-        """Replace the table by a file without rows: Spark overwrites what is there, and has no
-        command that removes it."""
-        spark = self.tables.spark
-        spark.conf.set(_FORMAT_CHECK, "false")
-        try:
-            nothing = spark.createDataFrame([], "line string")
-            nothing.write.mode("overwrite").text(self._staging)
-        finally:
-            spark.conf.unset(_FORMAT_CHECK)
+        self.tables.remove(self._staging_name)

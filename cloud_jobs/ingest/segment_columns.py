@@ -1,6 +1,6 @@
 """The lines of a trusted segment as Arrow columns, parsed as a whole.
 
-Arrow's parser reads all lines at once and makes no Python object of any. It is believed where the
+Arrow's parser reads all lines together and makes no Python object of any. It is believed where the
 lines are what a gateway writes: one object a line, fields of the contract with their types, and the
 sequence without a gap. Whatever else it meets (a malformed line, a field of a later version, a
 leap) is judged line by line instead (`cloud_jobs.ingest.segment_file`), with the same result for

@@ -70,9 +70,17 @@ def sessions_in(events: DataFrame, batch: int) -> DataFrame:
             for name, events in _COUNTS.items()
         ),
     )
+    totals = counted.join(_connects_and_ends(mine), list(_SESSION), "left")
+    state = F.expr(_state("connect_sequence", "close_sequence", "end_sequence"))
+    stamped = totals.withColumn("state", state).withColumn("batch", F.lit(batch).cast("long"))
+    return stamped.select(*SESSIONS.fieldNames())
+
+
+def _connects_and_ends(events: DataFrame) -> DataFrame:
+    """Return what the latest connect, close and end of each session were."""
     connects = _COUNTS["connects"]
-    changes = mine.where(_is(*connects, "session_closed", "session_ended"))
-    latest = changes.groupBy(*_SESSION).agg(
+    changes = events.where(_is(*connects, "session_closed", "session_ended"))
+    return changes.groupBy(*_SESSION).agg(
         *(_latest(name, *connects).alias(name) for name in _LATEST_CONNECT[:-1]),
         F.min(F.when(_is("session_opened"), F.col("time"))).alias("opened"),
         _latest("time", *connects).alias("connected"),
@@ -84,10 +92,6 @@ def sessions_in(events: DataFrame, batch: int) -> DataFrame:
         F.max(F.when(_is("session_closed"), F.col("sequence"))).alias("close_sequence"),
         F.max(F.when(_is("session_ended"), F.col("sequence"))).alias("end_sequence"),
     )
-    totals = counted.join(latest, list(_SESSION), "left")
-    state = F.expr(_state("connect_sequence", "close_sequence", "end_sequence"))
-    stamped = totals.withColumn("state", state).withColumn("batch", F.lit(batch).cast("long"))
-    return stamped.select(*SESSIONS.fieldNames())
 
 
 def _state(connect: str, close: str, end: str) -> str:

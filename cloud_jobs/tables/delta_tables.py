@@ -9,6 +9,7 @@ succeeding.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ from pyspark.sql.types import DataType
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.limits import CONFLICT_RETRIES_MAX
+from cloud_jobs.places import local_directory
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
+_FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 
@@ -74,6 +77,27 @@ class Tables:
     def has(self, name: str) -> bool:
         """Return whether a table is there: tables of an earlier version have fewer."""
         return DeltaTable.isDeltaTable(self.spark, self.path(name))
+
+    def remove(self, name: str) -> None:
+        """Remove a table and its files; nothing happens when there is none."""
+        directory = local_directory(self.path(name))
+        if directory is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+        elif self.has(name):
+            self.empty(name)
+
+    def empty(self, name: str) -> None:
+        """Leave a file without rows where a table was, on any file system of Spark's.
+
+        Spark has no command that removes a table which is in no catalog, but removes what it
+        overwrites.
+        """
+        self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
+        try:
+            nothing = self.spark.createDataFrame([], "line string")
+            nothing.write.mode("overwrite").text(self.path(name))
+        finally:
+            self.spark.conf.unset(_FORMAT_CHECK_CONF)
 
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))

@@ -56,3 +56,16 @@ def test_rows_of_several_frames_are_summed_by_name(spark: SparkSession, tmp_path
     frames.append(spark.createDataFrame([("all", 10)], "name string, number long"))
     found = Tables(spark, str(tmp_path)).sums(frames)
     assert found == {"all": 15, "odd": 2, "even": 3}
+
+
+def test_a_table_is_removed_by_this_process_or_by_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = Tables(spark, str(tmp_path))
+    for name, remove in (("one", tables.remove), ("other", tables.empty)):
+        spark.range(3).write.format("delta").save(tables.path(name))
+        assert tables.has(name)
+        remove(name)
+        assert not tables.has(name)
+        assert [path.suffix for path in (tmp_path / name).glob("*.parquet")] == []
+    tables.remove("one")
