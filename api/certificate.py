@@ -6,13 +6,14 @@ or will be soon, is a line in the log each day, and a notice on the page.
 """
 
 import logging
-import os
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from gateway.files.file_state import states_of
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class ServedCertificate:
     def __init__(self, files: CertificateFiles) -> None:
         """Read the files. Raises CertificateUnusable."""
         self._files: Final = files
-        self._signature = _signature_of(files.paths)
+        self._tried = states_of(files.paths)
         self._settling: object = None
         self._due = float("-inf")
         self._warned = float("-inf")
@@ -77,14 +78,14 @@ class ServedCertificate:
             return
         self._due = now + LOOK_SECONDS
         self._warn(now)
-        signature = _signature_of(self._files.paths)
-        if signature == self._signature:
+        found = states_of(self._files.paths)
+        if found == self._tried:
             return
-        if signature != self._settling:
-            self._settling = signature
+        if found != self._settling:
+            self._settling = found
             self._due = now + SETTLE_SECONDS
             return
-        self._signature = signature
+        self._tried = found
         try:
             self._usable, self._unused = self._files.load(), None
         except CertificateUnusable as error:
@@ -98,15 +99,3 @@ class ServedCertificate:
         if warning is not None and now - self._warned >= WARNINGS_SECONDS:
             self._warned = now
             logger.warning("%s", warning)
-
-
-def _signature_of(paths: tuple[Path, ...]) -> tuple[tuple[int, int, int] | None, ...]:
-    return tuple(map(_stat_of, paths))
-
-
-def _stat_of(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ctime_ns, found.st_size, found.st_ino

@@ -22,6 +22,7 @@ from typing import Final
 
 from api import limits
 from api.roles import ROLES_BY_WORD, Role
+from gateway.files.file_state import FileState, state_of
 
 logger = logging.getLogger(__name__)
 
@@ -128,7 +129,7 @@ class Tokens:
     def __init__(self, path: Path) -> None:
         self._path: Final = path
         self._looked = float("-inf")
-        self._signature: tuple[int, int, int] | None = None
+        self._state: FileState = None
         self._tokens: list[Token] = []
         self._problem: str | None = None
 
@@ -149,10 +150,10 @@ class Tokens:
         if now - self._looked < limits.TOKENS_LOOK_SECONDS:
             return
         self._looked = now
-        signature = _signature_of(self._path)
-        if signature == self._signature and signature is not None:
+        found = state_of(self._path)
+        if found == self._state and found is not None:
             return
-        self._signature = signature
+        self._state = found
         try:
             self._tokens, problem = read_tokens(self._path), None
             logger.info("%s: %d tokens", self._path, len(self._tokens))
@@ -162,14 +163,6 @@ class Tokens:
         if problem is not None and problem != self._problem:
             logger.error("no token counts: %s", problem)
         self._problem = problem
-
-
-def _signature_of(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def _digest_of(token: str) -> str:

@@ -16,11 +16,12 @@ from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
-from firmware_bridge.outbox.store import OutboxFull, OutboxStore
+from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
 from gateway.connecting.session_name import this_machine
 from gateway.files.lock import LockTaken, ProcessLock
+from gateway.files.queue_database import NoRoom
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ async def _open(
         try:
             store = await asyncio.to_thread(open_outbox_store, path)
             return _outbox_of(store, settings)
-        except OutboxFull as full:
+        except NoRoom as full:
             if not is_logged:
                 logger.error("the outbox cannot be opened on a full disk (%s): free space", full)
                 is_logged = True
@@ -107,7 +108,7 @@ def _outbox_of(store: OutboxStore, settings: BridgeSettings) -> Outbox:
     except sqlite3.Error as error:
         store.close()
         raise cannot_write(store.path, error) from error
-    except OutboxFull:
+    except NoRoom:
         store.close()
         raise
     return outbox

@@ -65,12 +65,17 @@ class Source(Protocol):
 class Authenticator:
     """Checks clients against sources of users; without any there are no users."""
 
-    def __init__(self, sources: Sequence[Source] = ()) -> None:
+    def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
+        """Ask these, in their order.
+
+        `checks` are those of the authenticator in whose place it comes: what they know of guessing
+        still counts.
+        """
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
         self._with_passwords = next((each for each in sources if each.has_passwords), None)
         self._file = next((each for each in sources if isinstance(each, FileUsers)), None)
-        self.checks = Checks(Guesses())
+        self.checks = checks or Checks(Guesses())
 
     @property
     def has_users(self) -> bool:
@@ -129,5 +134,9 @@ class Authenticator:
     def close(self) -> None:
         """Check nothing more; what is being checked ends by itself."""
         self.checks.close()
+        self.close_sources()
+
+    def close_sources(self) -> None:
+        """Ask nothing more of what is elsewhere: another authenticator goes on with the checks."""
         for source in self._sources:
             source.close()

@@ -37,7 +37,7 @@ from gateway.access.password_lines import (
 )
 from gateway.access.saslprep import Unprepared
 from gateway.access.scram_keys import ScramKeys
-from gateway.files.durable import replace_durably
+from gateway.files.durable import replace_keeping_owner
 
 __all__ = [
     "PasswordFile",
@@ -54,6 +54,7 @@ __all__ = [
 # several clients that connect together do not exhaust its memory.
 _HASHER = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 FILE_BYTES_MAX = 16 << 20
+FILE_MODE = 0o600
 
 
 class PasswordFile:
@@ -207,7 +208,7 @@ def set_password(
         lines[places[0]] = entry
     else:
         lines.append(entry)
-    _replace(path, "".join(f"{line}\n" for line in lines).encode())
+    replace_keeping_owner(path, "".join(f"{line}\n" for line in lines).encode(), FILE_MODE)
     return not places
 
 
@@ -237,7 +238,7 @@ def import_users(path: Path, source: Path) -> tuple[int, list[str]]:
             lines.append(line.decode().rstrip("\r"))
             added += 1
     if added:
-        _replace(path, "".join(f"{line}\n" for line in lines).encode())
+        replace_keeping_owner(path, "".join(f"{line}\n" for line in lines).encode(), FILE_MODE)
     return added, kept
 
 
@@ -248,7 +249,7 @@ def remove_user(path: Path, username: str) -> bool:
     kept = [line for line in lines if not line.startswith(f"{username}:")]
     if len(kept) == len(lines):
         return False
-    _replace(path, "".join(f"{line}\n" for line in kept).encode())
+    replace_keeping_owner(path, "".join(f"{line}\n" for line in kept).encode(), FILE_MODE)
     return True
 
 
@@ -264,19 +265,3 @@ def _scram_keys_of(username: str, password: bytes, iterations: int) -> ScramKeys
         raise PasswordFileError("a password for SCRAM has to be text in UTF-8") from None
     except Unprepared as unprepared:
         raise PasswordFileError(f"SCRAM cannot use this password: {unprepared}") from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    owner = None
-    if os.geteuid() == 0 and path.exists():
-        # The broker's user must be able to read what root has written for it.
-        found = path.stat()
-        owner = (found.st_uid, found.st_gid)
-    replace_durably(
-        path,
-        content,
-        partial=path.with_name(f".{path.name}.{os.getpid()}"),
-        mode=0o600,
-        is_new=True,
-        owner=owner,
-    )

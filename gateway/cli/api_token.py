@@ -136,27 +136,15 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 
 
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
-    """Replace the file as a whole; its owner and group stay."""
-    import os
-
+    """Replace the file as a whole."""
     from api.limits import TOKENS_MAX
     from api.tokens import HEADER
-    from gateway.files.durable import replace_durably
+    from gateway.files.durable import replace_keeping_owner
 
     if len(tokens) > TOKENS_MAX:
         raise CommandFailed(f"{path}: has {TOKENS_MAX} tokens, and may have no more: remove one")
-    owner = None
-    if os.geteuid() == 0 and path.exists():
-        found = path.stat()
-        owner = (found.st_uid, found.st_gid)
-    replace_durably(
-        path,
-        "\n".join([HEADER, *(token.line for token in tokens), ""]).encode(),
-        partial=path.with_name(f".{path.name}.{os.getpid()}"),
-        mode=FILE_MODE,
-        is_new=True,
-        owner=owner,
-    )
+    text = "\n".join([HEADER, *(token.line for token in tokens), ""])
+    replace_keeping_owner(path, text.encode(), FILE_MODE)
 
 
 def _table_of(tokens: "Sequence[Token]") -> "RenderableType":

@@ -1,5 +1,6 @@
 """`oncegate bridge`: the serial ports' way into the broker."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from firmware_bridge.settings import BridgeSettings
 
     from gateway.configuration import Configuration, Serial
+    from gateway.configuration.tls import ClientTls
+    from gateway.connecting.tls import TlsFiles
 
 PASSWORD_BYTES_MAX = 65_535
 
@@ -59,6 +62,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
                 client_id=section.client_id,
                 username=section.username,
                 password=password_of(section.password_file, "[bridge] password_file"),
+                tls=tls_files_of(section.tls),
             ),
             control_socket=configuration.gateway.control_socket,
             ports=tuple(_port_settings_of(port) for port in configuration.serial),
@@ -68,6 +72,25 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
         )
     except ValueError as error:
         raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None
+
+
+def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
+    """Yield what is wrong with the certificates of `[bridge]`."""
+    from gateway.connecting.tls import context_of
+
+    files = tls_files_of(configuration.bridge.tls)
+    if files is not None:
+        try:
+            context_of(files)
+        except OSError as error:
+            yield f"[bridge] tls: {error}"
+
+
+def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
+    """Return the files of TLS towards a broker; None: it is spoken without."""
+    from gateway.connecting.tls import TlsFiles
+
+    return None if tls is None else TlsFiles(tls.ca, tls.certificate, tls.key, tls.min_version)
 
 
 def _port_settings_of(port: "Serial") -> "PortSettings":

@@ -72,14 +72,14 @@ def check_config(
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
-    from gateway.cli.bridge import bridge_settings_of
-    from gateway.cli.uplink import mistakes_in_files_of
+    from gateway.cli import bridge, uplink
 
     try:
-        bridge_settings_of(configuration)
+        bridge.bridge_settings_of(configuration)
     except CommandFailed as error:
         yield from error.lines
-    yield from mistakes_in_files_of(configuration)
+    yield from bridge.mistakes_in_files_of(configuration)
+    yield from uplink.mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:
             PasswordFile.load(configuration.access.password_file)
@@ -126,7 +126,7 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 
     from gateway.access.certificates import CertificateError, load
     from gateway.cli import page_certificate
-    from gateway.server.listeners.listening import tls_files_of
+    from gateway.server.listeners.making import tls_files_of
 
     files = [tls_files_of(each) for each in configuration.listeners if each.tls is not None]
     if configuration.api.tls is not None:

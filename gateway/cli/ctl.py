@@ -123,7 +123,9 @@ def drop(
 def reload(
     config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Have the broker read its configuration again.
+    """Have the broker read its configuration again, and print what took effect and what waits.
+
+    Where anything in it cannot be used, everything stays as it was.
 
     Example:
 
@@ -133,11 +135,20 @@ def reload(
 
 
 def _reload_lines(answer: dict[str, Any]) -> str:
-    changed, needs_restart = answer.get("changed", []), answer.get("needs_restart", [])
-    lines = [f"changed: {', '.join(map(str, changed)) or 'nothing'}"]
-    if needs_restart:
-        lines.append(f"needs a restart of the broker: {', '.join(map(str, needs_restart))}")
+    lines = [f"changed: {_listed(answer.get('changed')) or 'nothing'}"]
+    if answer.get("new_connections"):
+        lines.append(f"of these for new connections: {_listed(answer['new_connections'])}")
+    if answer.get("connections_ended"):
+        lines.append(f"connections ended: {answer['connections_ended']}")
+    for process, keys in answer.get("processes", {}).items():
+        lines.append(f"needs a restart of oncegate-{process}: {_listed(keys)}")
+    if answer.get("needs_restart"):
+        lines.append(f"needs a restart of the gateway: {_listed(answer['needs_restart'])}")
     return "\n".join(lines)
+
+
+def _listed(keys: list[object] | None) -> str:
+    return ", ".join(map(str, keys or []))
 
 
 def _asker(config: ConfigOption, data_dir: DataDirOption) -> Callable[..., dict[str, Any]]:

@@ -72,7 +72,8 @@ def up(
         configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
     )
     gateway_id(configuration)
-    environment = environment_of(configuration, os.environ, as_services=as_services)
+    read = configuration_of(config, gateway__data_dir=data_dir)
+    environment = environment_of(configuration, os.environ, read, as_services=as_services)
     options = ["--config", str(file)] if (file := file_of(config)) is not None else []
     if verbose:
         options.append("--verbose")
@@ -101,19 +102,29 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
 
 
 def environment_of(
-    configuration: "Configuration", around: Mapping[str, str], *, as_services: bool = False
+    configuration: "Configuration",
+    around: Mapping[str, str],
+    read: "Configuration | None" = None,
+    *,
+    as_services: bool = False,
 ) -> dict[str, str]:
-    """Return the children's environment: the options, and what differs in development."""
+    """Return the children's environment: the options, and what differs in development.
+
+    `read` is what the children would read by themselves. What is the same there is left to the
+    file, so that a reload finds it changed.
+    """
     from gateway.configuration.description import table_of
 
     environment = dict(around)
     environment["ONCEGATE_GATEWAY_DATA_DIR"] = str(configuration.gateway.data_dir)
-    environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
-    listeners = [table_of(each) for each in configuration.listeners]
-    # TOML has no null: what has no value is left out.
-    environment["ONCEGATE_LISTENERS"] = json.dumps(
-        [{key: value for key, value in each.items() if value is not None} for each in listeners]
-    )
+    if read is None or read.api.port != configuration.api.port:
+        environment["ONCEGATE_API_PORT"] = str(configuration.api.port)
+    if read is None or read.listeners != configuration.listeners:
+        listeners = [table_of(each) for each in configuration.listeners]
+        # TOML has no null: what has no value is left out.
+        environment["ONCEGATE_LISTENERS"] = json.dumps(
+            [{key: value for key, value in each.items() if value is not None} for each in listeners]
+        )
     if as_services:
         return environment
     if "seal_after" not in configuration.session_log.given:

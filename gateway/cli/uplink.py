@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.bridge import password_of
+from gateway.cli.bridge import password_of, tls_files_of
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed, line_of
 from gateway.cli.options import (
     ConfigOption,
@@ -112,7 +112,7 @@ def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSe
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the password files and certificates of `[uplink]`."""
-    from gateway.uplink.tls import context_of
+    from gateway.connecting.tls import context_of
 
     if configuration.uplink.address is None:
         return
@@ -143,7 +143,7 @@ def _local_endpoint_of(configuration: "Configuration") -> "Endpoint":
 
 def _remote_endpoint_of(configuration: "Configuration", own_id: str) -> "Endpoint":
     from gateway.configuration.addresses import host_and_port_of
-    from gateway.uplink.settings import SESSION_NEVER_EXPIRES, Endpoint, TlsFiles
+    from gateway.uplink.settings import SESSION_NEVER_EXPIRES, Endpoint
 
     section = configuration.uplink
     assert section.address is not None, "there is an uplink"
@@ -156,11 +156,7 @@ def _remote_endpoint_of(configuration: "Configuration", own_id: str) -> "Endpoin
         version=5 if section.protocol == 5 else 4,
         username=section.username,
         password=password_of(section.password_file, "[uplink] password_file"),
-        tls=None
-        if section.tls is None
-        else TlsFiles(
-            section.tls.ca, section.tls.certificate, section.tls.key, section.tls.min_version
-        ),
+        tls=tls_files_of(section.tls),
         session_expiry_seconds=SESSION_NEVER_EXPIRES if expiry is None else int(expiry),
         availability_topic=section.availability_topic,
     )

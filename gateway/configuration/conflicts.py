@@ -63,6 +63,10 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
     listeners = [each for each in written if each.path or each.port]
     for place in _repeated(each.place for each in listeners):
         yield f"one listener at {place}, not several"
+    names = {each.name for each in written}
+    for name in _repeated(each.called for each in written):
+        if name in names:  # what is called by its address has a line above
+            yield f'one [[listeners]] that is called "{name}", not several'
     page = configuration.api
     for first, second in _on_one_port(listeners):
         yield f"another port for the listener at {second.place}: {first.place} includes it"

@@ -16,6 +16,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "status_group": "Group of status.sock, which only reads.",
     },
     "listeners": {
+        "name": "The listener's name in access rules, logs and status. Default: its address.",
         "bind": "Address at which the broker listens.",
         "port": "TCP port; 0: any free one. Default: 1883, 8083 (websocket); with tls 8883, 8084.",
         "protocol": "MQTT on TCP, in WebSocket frames at /mqtt, or on a Unix socket.",
@@ -129,6 +130,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "broker": "Broker that the bridge publishes to. Default: the first listener.",
         "username": "User name of the bridge.",
         "password_file": "File whose first line is the bridge's password.",
+        "tls": "TLS towards that broker.",
         "outbox_max": "Bytes of readings on disk while the broker is away.",
         "window": "Publications in flight. Default: 100, or max_awaiting_rel where that is less.",
         "commit_delay": "Time that frames of boards may wait for others before a commit.",

@@ -1,16 +1,19 @@
 """One address at which the broker listens: `[[listeners]]`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import BindAddress, Origin, SocketPath, is_loopback
 from gateway.configuration.tls import Tls
-from gateway.keys.quantities import Items, Size, Whole, refusal
+from gateway.keys.quantities import Items, Size, Text, Whole, refusal
 from gateway.keys.section import Section
 
 WEBSOCKET_PORT, TLS_PORT, WEBSOCKET_TLS_PORT = 8083, 8883, 8084
+LISTENER_NAME = Text(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", '1 to 64 letters, digits and . _ -, like "plant"'
+)
 _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 
@@ -18,6 +21,7 @@ _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 class Listener(Section):
     """One address at which the broker listens."""
 
+    name: Annotated[str, LISTENER_NAME] | None = None
     bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
     port: Annotated[int, Whole(0, 65535)] = _DEFAULT_PORT
     protocol: Literal["mqtt", "websocket", "unix"] = "mqtt"
@@ -93,6 +97,13 @@ class Listener(Section):
         return f"{self.bind} can be reached from the network"
 
     @property
+    def called(self) -> str:
+        """What access rules, logs and queries call it: its name, or its address as configured."""
+        if self.name is not None:
+            return self.name
+        return str(self.path) if self.path is not None else f"{self.bind}:{self.port}"
+
+    @property
     def place(self) -> str:
         """Where it listens, in words."""
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
@@ -107,3 +118,42 @@ class Listener(Section):
     def is_plain(self) -> bool:
         """Whether a client finds MQTT on TCP there, with nothing before or around it."""
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None
+
+
+def paired(
+    before: Sequence[Listener], after: Sequence[Listener]
+) -> list[tuple[Listener | None, Listener | None]]:
+    """Return which listener of `after` is which of `before`: the one at the same address.
+
+    Those of `after` come first, in their order, each with None where it is new; then those that are
+    gone, with None beside them. Several with port 0 at one address differ by their names,
+    or taken in their order.
+    """
+    left = list(before)
+    pairs: list[tuple[Listener | None, Listener | None]] = []
+    for listener in after:
+        same_place = [each for each in left if each.place == listener.place]
+        named_alike = [each for each in same_place if each.name == listener.name]
+        found = next(iter([*named_alike, *same_place]), None)
+        if found is not None:
+            left = [each for each in left if each is not found]
+        pairs.append((found, listener))
+    return [*pairs, *((each, None) for each in left)]
+
+
+def ends_connections(before: Listener, after: Listener) -> bool:
+    """Return whether clients have to prove in another way who they are, so that they come again."""
+    first, second = before.tls, after.tls
+    if first is not None and second is not None:
+        ways = [(each.client_certificates, each.username) for each in (first, second)]
+        tls_differs = ways[0] != ways[1]
+    else:
+        tls_differs = first is not second
+    return (
+        tls_differs
+        or any(
+            getattr(before, key) != getattr(after, key)
+            for key in ("name", "protocol", "proxy_protocol", "proxy_protocol_certificates")
+        )
+        or (before.anonymous and not after.anonymous)
+    )

@@ -20,6 +20,7 @@ from gateway.configuration.addresses import (
 )
 from gateway.configuration.jwt import Jwt
 from gateway.configuration.mysql import Mysql
+from gateway.configuration.tls import ClientTls
 from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
 from gateway.keys.section import Section
 
@@ -178,6 +179,13 @@ class Bridge(Section):
     broker: Annotated[str, HostAndPort()] | None = None
     username: Secret | None = None
     password_file: Annotated[Path, FilePath()] | None = None
+    tls: ClientTls | None = None
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
     window: Annotated[int, Whole(1, 65535)] | None = None
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
+
+    def check(self) -> None:
+        if self.tls is not None and self.broker is None:
+            raise refusal(
+                "broker with tls, by the name in its certificate: the first listener has none"
+            )

@@ -1,4 +1,4 @@
-"""TLS at one listener, and at the page: `tls = { ... }` in `[[listeners]]` and `[api]`."""
+"""`tls = { ... }`: at a listener, at the page, and towards a broker (`[uplink]`, `[bridge]`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,3 +62,24 @@ class PageTls(Section):
     certificate: Annotated[Path, FilePath()]
     key: Annotated[Path, FilePath()]
     min_version: Literal["1.2", "1.3"] = "1.2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientTls(Section):
+    """How a broker elsewhere proves who it is, and this gateway to it."""
+
+    descriptions: ClassVar[Mapping[str, str]] = {
+        "ca": "PEM file of the authorities that vouch for the broker. Default: the machine's.",
+        "certificate": "PEM file of this gateway's own certificate, where the broker asks for one.",
+        "key": "PEM file of its private key, which no other user may read.",
+        "min_version": "The oldest version of TLS that is accepted.",
+    }
+
+    ca: Annotated[Path, FilePath()] | None = None
+    certificate: Annotated[Path, FilePath()] | None = None
+    key: Annotated[Path, FilePath()] | None = None
+    min_version: Literal["1.2", "1.3"] = "1.2"
+
+    def check(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise refusal("certificate and key together, or neither")

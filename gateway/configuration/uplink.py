@@ -8,32 +8,12 @@ from typing import Annotated, ClassVar, Literal
 
 from gateway.configuration.addresses import FilePath, HostAndPort, TopicFilter
 from gateway.configuration.sections import MIB, TIB, YEAR_SECONDS, Secret
+from gateway.configuration.tls import ClientTls
 from gateway.keys.quantities import Duration, Items, Size, Text, Whole, refusal
 from gateway.keys.section import Section
 
 TOPIC = r"[^\x00+#]{1,1024}"
 PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", like "site-7/"')
-
-
-@dataclass(frozen=True, kw_only=True)
-class UplinkTls(Section):
-    """How the upstream broker proves who it is, and this gateway to it."""
-
-    descriptions: ClassVar[Mapping[str, str]] = {
-        "ca": "PEM file of the authorities that vouch for the broker. Default: the machine's.",
-        "certificate": "PEM file of this gateway's own certificate, where the broker asks for one.",
-        "key": "PEM file of its private key, which no other user may read.",
-        "min_version": "The oldest version of TLS that is accepted.",
-    }
-
-    ca: Annotated[Path, FilePath()] | None = None
-    certificate: Annotated[Path, FilePath()] | None = None
-    key: Annotated[Path, FilePath()] | None = None
-    min_version: Literal["1.2", "1.3"] = "1.2"
-
-    def check(self) -> None:
-        if (self.certificate is None) != (self.key is None):
-            raise refusal("certificate and key together, or neither")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +83,7 @@ class Uplink(Section):
     )
     username: Secret | None = None
     password_file: Annotated[Path, FilePath()] | None = None
-    tls: UplinkTls | None = None
+    tls: ClientTls | None = None
     topics: Annotated[tuple[UplinkTopic, ...], Items()] = ()
     queue_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
     window: Annotated[int, Whole(1, 65_000)] | None = None

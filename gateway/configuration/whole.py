@@ -59,6 +59,12 @@ class Configuration(Section):
         return self.upload.target or (self.gateway.data_dir.absolute() / "uploaded").as_uri()
 
     @property
+    def authenticates(self) -> bool:
+        """Whether users are proven: where a certificate proves one, a name without a proof is none
+        anywhere."""
+        return bool(self.access.sources) or any(each.proves_users for each in self.listeners)
+
+    @property
     def broker_address(self) -> tuple[str, int]:
         """Host and port at which the bridge finds the broker: its own setting or the first
         listener for plain MQTT."""

@@ -53,7 +53,6 @@ class Broker:
         self.effects = core.effects
         self.limits = limits
         self.bans = core.bans
-        self._permissions = core.permissions
         self.statistics = core.statistics
         self.work = state.work
         self.batch: Batch = recorder
@@ -109,8 +108,11 @@ class Broker:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Decide by these rules from now on who may do what; None: everything is allowed."""
-        self._permissions.restrict(rules)
-        self._revoking.apply()
+        self._revoking.restrict(rules)
+
+    def authenticate(self, authenticates: bool, methods: list[str]) -> None:
+        """Take user names for proven from now on, or not any more."""
+        self._revoking.authenticate(authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None) -> None:
         """Take these for all users that there are: others receive nothing. None: not known."""
@@ -196,8 +198,7 @@ class Broker:
 
     def set_disk_full(self, full: bool) -> None:
         """Record that the disk has no room for anything new, or has some again."""
-        was_full = self.limits.disk_full
-        self.limits.disk_full = full
+        was_full, self.limits.disk_full = self.limits.disk_full, full
         if was_full and not full:
             self.rules.putting_off.take_all()
 

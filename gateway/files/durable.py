@@ -81,6 +81,16 @@ def replace_durably(
         raise
 
 
+def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
+    """Replace a whole file that root writes and a service reads: its owner and group stay."""
+    owner = None
+    if os.geteuid() == 0 and path.exists():
+        found = path.stat()
+        owner = (found.st_uid, found.st_gid)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    replace_durably(path, data, partial=partial, mode=mode, is_new=True, owner=owner)
+
+
 def move_durably(source: Path, destination: Path) -> None:
     """Rename within one file system; afterwards the file is under exactly one of its names."""
     source.rename(destination)

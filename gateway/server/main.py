@@ -105,6 +105,7 @@ class Running:
             self.bans,
             rules,
         )
+        self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
         self.control = Control(event_loop, current, reload_now, load_key(data_dir), self.bans)
         event_loop.answer_system_topics = self.system_topics.answer
@@ -149,9 +150,7 @@ class Running:
 
     async def _listen(self, configuration: Configuration) -> None:
         await self.control.start(configuration.gateway)
-        for listener in configuration.listeners:
-            await self.listening.open(listener)
-        self.listening.certificates.start()
+        await self.listening.start(configuration.listeners)
 
     async def until(self, stop: asyncio.Event) -> None:
         """Look after the broker until asked to stop or until the store fails."""

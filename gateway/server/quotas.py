@@ -1,7 +1,6 @@
 """What `[quotas]` and `[[user_quotas]]` mean for the core."""
 
 import re
-from dataclasses import replace
 
 from gateway.configuration import Configuration
 from gateway.configuration.quotas import UserQuota
@@ -44,21 +43,12 @@ class ConfiguredQuotas(Quotas):
 
 def quotas_of(configuration: Configuration) -> ConfiguredQuotas:
     """Return all quotas. Where no user is proven, all clients are alike and nothing is reserved."""
-    has_users = configuration.access.password_file is not None or any(
-        listener.proves_users for listener in configuration.listeners
-    )
-    anonymous = _anonymous_of(configuration) if has_users else Quota(ANONYMOUS)
+    anonymous = Quota(ANONYMOUS)
+    if configuration.authenticates:
+        anonymous = _anonymous_of(configuration)
     expiry_seconds = configuration.quotas.anonymous_session_expiry
     anonymous.session_expiry_seconds = expiry_seconds
     return ConfiguredQuotas(anonymous, configuration.user_quotas)
-
-
-def quotas_at_reload(started: Configuration, configuration: Configuration) -> ConfiguredQuotas:
-    """Return all quotas of a configuration that was read again.
-
-    Whether there are users is decided by the one that the broker was `started` with.
-    """
-    return quotas_of(replace(configuration, access=started.access, listeners=started.listeners))
 
 
 def _anonymous_of(configuration: Configuration) -> Quota:

@@ -1,36 +1,56 @@
 """The configuration, users and access rules are read again: what changes immediately, what with a
-restart."""
+restart.
+
+First everything is read, checked and bound that can fail; then it is applied, which cannot.
+"""
 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
+from gateway.access.authentication import Authenticator
 from gateway.access.errors import AccessFileError
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.keys.section import keys_of
+from gateway.configuration.effects import Changes, changes_between, in_force
 from gateway.server.bans import Bans
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import apply_limits, space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
-from gateway.server.listeners.listening import Listening
-from gateway.server.quotas import quotas_at_reload
+from gateway.server.listeners.listening import Change, Listening
+from gateway.server.quotas import ConfiguredQuotas, quotas_of
 from gateway.server.rights import rules_of, users_known
+from gateway.server.starting import (
+    authenticator_of,
+    give_bridge_its_sessions,
+    other_sources_of,
+    users_of,
+)
 from gateway.server.status.system_topics import SystemTopics
 from gateway.service import Service
 
 logger = logging.getLogger(__name__)
 
-APPLIED_IMMEDIATELY = ("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk")
-"""Sections whose keys take effect while the broker runs."""
-RULES_KEY = "rules_file"
-"""The key of [access] that does; the other names a file that is read again."""
-
 ReadConfiguration = Callable[[], Configuration]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a reload needs and that can be wrong, found right."""
+
+    configuration: Configuration
+    """What is going to hold: what waits for a restart is as it was."""
+    changes: Changes
+    users: PasswordFile | None
+    authenticator: Authenticator | None
+    """Of other sources of users than before; None: they are the same."""
+    rules: FileRules | None
+    quotas: ConfiguredQuotas
+    listeners: Change
 
 
 class Reloading:
@@ -50,8 +70,8 @@ class Reloading:
     ) -> None:
         self.configuration = configuration
         """What holds now."""
-        self._started = configuration
-        """What the listeners, the users' file and the bridge are until the next start."""
+        self.needs_restart: tuple[str, ...] = ()
+        """The keys of the file that was read last whose values wait for a restart."""
         self.rules = rules
         """The access rules that hold; None: everything is allowed."""
         self._read = read
@@ -59,70 +79,124 @@ class Reloading:
         self._event_loop = event_loop
         self._system_topics = system_topics
         self._housekeeping = housekeeping
+        self._listening = listening
         self._bans = bans
-        self._addresses = listening.addresses
-        self._certificates = listening.certificates
 
     def reload(self) -> dict[str, Any]:
-        """Read configuration, users, rules and certificates again: they and limits change
-        immediately, the rest at the next start.
+        """Read configuration, users, rules and certificates again, and let them hold.
+
+        Returns:
+            As docs/formats/control-socket.md has it: which keys took effect, and which wait.
 
         Raises:
             ConfigurationError, AccessFileError: everything stays as it was.
         """
         if self._read is None:
-            return {"changed": [], "needs_restart": []}
+            return _answer_of(Changes((), (), {}, ()), [], 0)
         self._service.reloading()
         try:
-            configuration = self._read()
-            # Of the running broker: another file is taken with the next start.
-            path = self._started.access.password_file
-            users = None if path is None else PasswordFile.load(path)
-            access = replace(self._started.access, rules_file=configuration.access.rules_file)
-            rules = rules_of(replace(self._started, access=access))
-            certificates = self._certificates.candidates()
+            prepared = self._prepared(self._read())
         finally:
             self._service.ready()
-        changed, needs_restart = changes_between(self.configuration, configuration)
-        apply_limits(self._event_loop.broker.limits, configuration)
-        self._event_loop.broker.limits.quotas = quotas_at_reload(self._started, configuration)
-        self._event_loop.limits_changed(configuration.limits)
+        contents, ended = self._apply(prepared)
+        self.needs_restart = prepared.changes.needs_restart
+        answer = _answer_of(prepared.changes, contents, ended)
+        _log(answer)
+        return answer
+
+    def _prepared(self, wanted: Configuration) -> Prepared:
+        """Do all that can fail. Raises ConfigurationError, AccessFileError."""
+        configuration = in_force(self.configuration, wanted)
+        changes = changes_between(self.configuration, wanted)
+        users = users_of(configuration)
+        authenticator = self._authenticator_of(configuration, users)
+        rules = rules_of(configuration)
+        try:
+            quotas = quotas_of(configuration)
+            # At last: nothing that was bound has to be given up for another mistake.
+            listeners = self._listening.prepare(configuration.listeners)
+        except OSError as error:
+            where = "" if error.filename is None else f" at {error.filename}"
+            raise ConfigurationError([f"[[listeners]]{where}: {error.strerror}"]) from error
+        return Prepared(configuration, changes, users, authenticator, rules, quotas, listeners)
+
+    def _authenticator_of(
+        self, configuration: Configuration, users: PasswordFile | None
+    ) -> Authenticator | None:
+        """Return what asks other sources of users than before, None where they are the same."""
+        before, after = self.configuration.access, configuration.access
+        if all(getattr(before, key) == getattr(after, key) for key in ("sources", "jwt", "mysql")):
+            return None
+        try:
+            others = other_sources_of(configuration)
+        except ModuleNotFoundError as error:
+            mend = f"the Python package {error.name} is missing: pip install 'oncegate[all]'"
+            raise ConfigurationError([f"[access]: {mend}"]) from None
+        checks = self._event_loop.authentications.checks
+        return authenticator_of(configuration, users, others, checks)
+
+    def _apply(self, prepared: Prepared) -> tuple[list[str], int]:
+        """Let it hold; return keys of files with other contents, and the connections ended."""
+        configuration, event_loop = prepared.configuration, self._event_loop
+        before, self.configuration = self.configuration, configuration
         now = asyncio.get_running_loop().time()
-        if configuration.flapping != self.configuration.flapping:
+        apply_limits(event_loop.broker.limits, configuration)
+        event_loop.broker.limits.quotas = prepared.quotas
+        ended = self._listening.apply(prepared.listeners)
+        contents, revoked = self._apply_rights(before, prepared)
+        event_loop.limits_changed(configuration.limits)
+        if configuration.flapping != before.flapping:
             self._bans.set_flapping(configuration.flapping)
-        self._addresses.replace_settings(address_settings_of(configuration), now)
-        changed += self._apply_rights(users, rules)
-        if self._certificates.use(certificates):
-            changed.append("listeners.tls")
+        if configuration.session_log.payload_topics != before.session_log.payload_topics:
+            event_loop.broker.state.tree.log_topics(list(configuration.session_log.payload_topics))
+        self._listening.addresses.replace_settings(address_settings_of(configuration), now)
         self._system_topics.set_interval(configuration.mqtt.sys_interval)
         self._housekeeping.limits = space_limits_of(configuration)
-        self.configuration = configuration
-        logger.info(
-            "configuration read again; changed: %s; at the next start: %s",
-            ", ".join(changed) or "nothing",
-            ", ".join(needs_restart) or "nothing",
-        )
-        return {"changed": changed, "needs_restart": needs_restart}
+        if self._listening.certificates_differ:
+            contents.append("listeners.tls")
+        event_loop.schedule()
+        return contents, ended + revoked
 
-    def _apply_rights(self, users: PasswordFile | None, rules: FileRules | None) -> list[str]:
-        """Let other users and rules hold for what there is; return the keys that changed."""
-        changed: list[str] = []
-        revoked: frozenset[str] | None = None
-        if users is not None:
-            revoked = self._event_loop.authentications.replace_users(users)
-        if revoked is not None:
-            changed.append("access.password_file")
-            self._event_loop.broker.know_users(users_known(self._started, users))
-        if _text_of(rules) != _text_of(self.rules):
-            changed.append(f"access.{RULES_KEY}")
-            self.rules = rules
-            self._event_loop.broker.restrict(rules)
-        if changed:
-            now = asyncio.get_running_loop().time()
-            ended = self._event_loop.broker.enforce(revoked or frozenset(), now)
-            logger.info("access has changed: %d connections ended", ended)
-            self._event_loop.schedule()
-        return changed
+    def _apply_rights(self, before: Configuration, prepared: Prepared) -> tuple[list[str], int]:
+        """Let other users and rules hold for what there is."""
+        broker, configuration = self._event_loop.broker, prepared.configuration
+        contents: list[str] = []
+        revoked = self._apply_sources(before, prepared)
+        if prepared.users is not None and prepared.authenticator is None:
+            changed = self._event_loop.authentications.replace_users(prepared.users)
+            if changed is not None:
+                contents.append("access.password_file")
+                revoked |= changed
+        rules_differ = _text_of(prepared.rules) != _text_of(self.rules)
+        if rules_differ:
+            contents.append("access.rules_file")
+            self.rules = prepared.rules
+            broker.restrict(prepared.rules)
+        broker.know_users(users_known(configuration, prepared.users))
+        if not (contents or revoked):
+            return [], 0
+        ended = broker.enforce(revoked, asyncio.get_running_loop().time())
+        logger.info("access has changed: %d connections ended", ended)
+        return contents, ended
+
+    def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
+        """Ask other sources of users; return the users who have to log in again."""
+        event_loop, broker = self._event_loop, self._event_loop.broker
+        authenticates = prepared.configuration.authenticates
+        authenticator = prepared.authenticator
+        if authenticator is None and authenticates == before.authenticates:
+            return frozenset()
+        if authenticator is not None:
+            event_loop.authentications.replace(authenticator)
+        broker.authenticate(authenticates, event_loop.authentications.methods)
+        give_bridge_its_sessions(broker, prepared.configuration)
+        # Who they are was proven by another source, or never.
+        names = (
+            connection.username
+            for connection in event_loop.channels
+            if connection.proven_user is None
+        )
+        return frozenset(name for name in names if name is not None)
 
     def reload_on_signal(self) -> None:
         """Reload at SIGHUP as `reload`; a mistake in the file leaves everything as it was."""
@@ -132,22 +206,29 @@ class Reloading:
             logger.error("the configuration stays as it was: %s", error)
 
 
-def changes_between(before: Configuration, after: Configuration) -> tuple[list[str], list[str]]:
-    """Return the keys that changed and take effect now, and those that need a restart."""
-    changed: list[str] = []
-    needs_restart: list[str] = []
-    for name in keys_of(Configuration):
-        old, new = getattr(before, name), getattr(after, name)
-        if old == new:
-            continue
-        if isinstance(old, tuple) and name in APPLIED_IMMEDIATELY:
-            changed.append(name)
-        elif name in APPLIED_IMMEDIATELY:
-            keys = keys_of(type(old))
-            changed += [f"{name}.{key}" for key in keys if getattr(old, key) != getattr(new, key)]
-        elif name != "access" or replace(old, rules_file=None) != replace(new, rules_file=None):
-            needs_restart.append(name)
-    return changed, needs_restart
+def _answer_of(changes: Changes, contents: list[str], ended: int) -> dict[str, Any]:
+    return {
+        "changed": [*changes.taken, *(key for key in contents if key not in changes.taken)],
+        "new_connections": list(changes.new_connections),
+        "processes": {process: list(keys) for process, keys in changes.processes.items()},
+        "needs_restart": list(changes.needs_restart),
+        "connections_ended": ended,
+    }
+
+
+def _log(answer: dict[str, Any]) -> None:
+    logger.info(
+        "configuration read again; in force: %s; %d connections ended",
+        ", ".join(answer["changed"]) or "nothing else than before",
+        answer["connections_ended"],
+    )
+    for process, keys in answer["processes"].items():
+        logger.warning(
+            "these keys wait for a restart of `oncegate %s`: %s", process, ", ".join(keys)
+        )
+    if answer["needs_restart"]:
+        waiting = ", ".join(answer["needs_restart"])
+        logger.warning("these keys wait for a restart of the gateway: %s", waiting)
 
 
 def _text_of(rules: FileRules | None) -> str | None:

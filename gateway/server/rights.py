@@ -7,7 +7,6 @@ from gateway.access.rules_file import RulesFile, RulesFileError, load
 from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback
 from gateway.core.rules.permissions import Client
-from gateway.server.listeners.listening import name_of
 
 
 def rules_of(configuration: Configuration) -> FileRules | None:
@@ -37,7 +36,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
     if all(_is_open(listener) for listener in configuration.listeners):
         return None
     return default_rules(
-        open_listeners=[name_of(each) for each in configuration.listeners if _is_open(each)],
+        open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
         bridge_user=bridge_user_of(configuration),
     )
 
@@ -72,7 +71,7 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
     # The bridge speaks 3.1.1, in which a forbidden message is acknowledged and goes nowhere: its
     # readings would be lost without a word.
     first = next(each for each in configuration.listeners if each.is_plain)
-    bridge = Client(configuration.bridge.client_id, bridge_user_of(configuration), name_of(first))
+    bridge = Client(configuration.bridge.client_id, bridge_user_of(configuration), first.called)
     who = f"user {bridge.username}" if bridge.username else f"client {bridge.client_id}*"
     for port in configuration.serial:
         topic = f"sensors/{_device_of(port)}/value"

@@ -6,6 +6,7 @@ import re
 from importlib.metadata import version
 
 from gateway.access.authentication import Authenticator, Source
+from gateway.access.checks import Checks
 from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
@@ -63,14 +64,20 @@ def other_sources_of(configuration: Configuration) -> dict[str, Source]:
 
 
 def authenticator_of(
-    configuration: Configuration, users: PasswordFile | None, others: dict[str, Source]
+    configuration: Configuration,
+    users: PasswordFile | None,
+    others: dict[str, Source],
+    checks: Checks | None = None,
 ) -> Authenticator:
-    """Return what checks clients: the sources of users that are configured, in their order."""
+    """Return what checks clients: the sources of users that are configured, in their order.
+
+    `checks` are those of the authenticator in whose place it comes.
+    """
     sources = dict(others)
     if users is not None:
         key = load_key(configuration.gateway.data_dir)
         sources["password_file"] = FileUsers(users, key)
-    return Authenticator([sources[name] for name in configuration.access.sources])
+    return Authenticator([sources[name] for name in configuration.access.sources], checks)
 
 
 def store_of(configuration: Configuration) -> Store:
@@ -106,11 +113,9 @@ def broker_of(
     recorder = Recorder(
         recovered.state, opened.store, boot, recovered.next_batch, recovered.next_sequence
     )
-    # Where a certificate proves a user, a name without a proof is none anywhere.
-    authenticates = authenticator.has_users or any(
-        listener.proves_users for listener in configuration.listeners
+    return Broker(
+        recovered.state, recorder, limits, configuration.authenticates, authenticator.methods
     )
-    return Broker(recovered.state, recorder, limits, authenticates, authenticator.methods)
 
 
 def apply_rights(broker: Broker, usernames: frozenset[str] | None, rules: FileRules | None) -> None:

@@ -16,16 +16,16 @@ import asyncio
 import logging
 import sqlite3
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from gateway.files.queue_database import CommitThread
 from gateway.uplink.batch import Batch, session_key, subscriptions_key
 from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Reception
 from gateway.uplink.recovery import cannot_write
 from gateway.uplink.routes import Side
 from gateway.uplink.settlement import Settlement, Signal
-from gateway.uplink.store import StoreFull, UplinkStore
+from gateway.uplink.store import UplinkStore
 
 logger = logging.getLogger(__name__)
 
@@ -46,14 +46,13 @@ class Committer:
 
     def __init__(self, store: UplinkStore, *, queue_bytes_max: int) -> None:
         self._store = store
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="uplink-commit")
+        self.commits = CommitThread(store, "uplink-commit")
         self.lanes = {side: Lane(store, side, bytes_max=queue_bytes_max) for side in Side}
         self.receptions = {side: Reception(store.received(side)) for side in Side}
         self._signals: list[Signal] = []
         self._changed = asyncio.Event()
         self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._stopping = False
-        self._commit_began: float | None = None
         self._clock_base = float(store.property("clock") or 0.0) - time.monotonic()
         self._clock_saved = self.now
         self._removal_timer: asyncio.TimerHandle | None = None
@@ -88,13 +87,6 @@ class Committer:
         self._changed.set()
         await asyncio.shield(settled)
 
-    @property
-    def commit_seconds(self) -> float:
-        """How long the commit that is under way has taken; 0 where there is none."""
-        if self._commit_began is None:
-            return 0.0
-        return asyncio.get_running_loop().time() - self._commit_began
-
     def status(self) -> dict[str, object]:
         """Return both directions' parts of the uplink's status."""
         return {
@@ -125,8 +117,7 @@ class Committer:
 
     async def close(self) -> None:
         """Close the store, behind a COMMIT that may still run in the one worker thread."""
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._store.close)
-        self._executor.shutdown()
+        await self.commits.close()
         if self._removal_timer is not None:
             self._removal_timer.cancel()
 
@@ -165,7 +156,7 @@ class Committer:
                 self._postpone_removal()
                 return True
             self._save_clock()
-            if await self._commit():
+            if await self.commits.commit():
                 if batch.committed():
                     self._changed.set()
                 self._note_removal()
@@ -177,22 +168,6 @@ class Committer:
                 if self._stopping:
                     return False
                 await asyncio.sleep(NO_ROOM_SECONDS)
-
-    async def _commit(self) -> bool:
-        """Return whether there was room; without it nothing of the transaction is there."""
-        loop = asyncio.get_running_loop()
-        self._commit_began = loop.time()
-        done = loop.run_in_executor(self._executor, self._store.commit)
-        try:
-            await asyncio.shield(done)
-        except StoreFull:
-            return False
-        except asyncio.CancelledError:
-            await done  # The connection belongs to the worker until then.
-            raise
-        finally:
-            self._commit_began = None
-        return True
 
     # Bookkeeping
 

@@ -17,6 +17,7 @@ from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 from gateway.connecting.backoff import Backoff
 from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, sentence_of
 from gateway.connecting.session_name import new_name
+from gateway.connecting.tls import context_of
 from gateway.uplink.client import UplinkClient
 from gateway.uplink.committer import Committer
 from gateway.uplink.message import message_of
@@ -32,7 +33,6 @@ from gateway.uplink.settlement import (
     Subscribed,
 )
 from gateway.uplink.subscribing import Subscribing
-from gateway.uplink.tls import context_of
 from gateway.wire.encoder import puback, publish_frame, pubrec
 from gateway.wire.packets import (
     Publish,

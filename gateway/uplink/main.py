@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gateway.files.lock import LockTaken, ProcessLock
+from gateway.files.queue_database import NoRoom
 from gateway.uplink.committer import Committer
 from gateway.uplink.link import Link
 from gateway.uplink.recovery import UplinkError, cannot_write, open_uplink_store
 from gateway.uplink.reporting import report
 from gateway.uplink.routes import Side
 from gateway.uplink.settings import UplinkSettings
-from gateway.uplink.store import StoreFull
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ async def _open(
     while not stop.is_set():
         try:
             store = await asyncio.to_thread(open_uplink_store, path)
-        except StoreFull as full:
+        except NoRoom as full:
             if not is_logged:
                 logger.error("the queue cannot be opened on a full disk (%s): free space", full)
                 is_logged = True
@@ -116,7 +116,7 @@ async def _serve(
         logger.info("uplink started: %d topics, queue %s", len(settings.routes), settings.data_dir)
         ready()
         while not stop.is_set():
-            if committer.commit_seconds < COMMIT_SECONDS_MAX:
+            if committer.commits.seconds < COMMIT_SECONDS_MAX:
                 alive()
             await _stopped_within(stop, ALIVE_SECONDS)
         await _end([*linking, reporting])

@@ -10,10 +10,10 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from gateway.files.database_file import finish_replacement, replace_database, rewrite_wal
-from gateway.files.disk_space import lacks_room
-from gateway.files.salvage import is_damage, lengthen_cut_off, lengthen_emptied
-from gateway.uplink.store import NewerStore, StoreFull, UplinkStore
+from gateway.files.database_file import replace_database
+from gateway.files.queue_database import NewerFormat, open_or_replace
+from gateway.files.salvage import lengthen_cut_off
+from gateway.uplink.store import UplinkStore
 
 logger = logging.getLogger(__name__)
 
@@ -34,37 +34,27 @@ def open_uplink_store(path: Path) -> UplinkStore:
     """Open the file; a damaged or missing one is replaced by a new one, with what can be read.
 
     Raises:
-        StoreFull: the disk is full.
+        NoRoom: the disk is full.
         UplinkError: not even a new file can be made.
     """
     try:
-        finish_replacement(path)
-        if not path.exists():
-            replace_database(path, lambda new: UplinkStore(new).close())
-        lengthen_emptied(path)
-        rewrite_wal(path)
-        try:
-            return UplinkStore(path)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
-            _replace_damaged(path, error)
-            return UplinkStore(path)
-    except NewerStore as newer:
+        return open_or_replace(path, UplinkStore, _replace)
+    except NewerFormat as newer:
         raise UplinkError(
             f"the uplink's queue {path} was written by a newer version ({newer}); "
             "install that version again"
         ) from None
     except (sqlite3.Error, OSError) as error:
-        if lacks_room(error):
-            raise StoreFull(str(error)) from error
         raise UplinkError(
             f"cannot open the uplink's queue {path}: {error}; "
             "check the disk and the directory's rights"
         ) from error
 
 
-def _replace_damaged(path: Path, damage: sqlite3.Error) -> None:
+def _replace(path: Path, damage: sqlite3.Error | None) -> None:
+    if damage is None:
+        replace_database(path, lambda new: UplinkStore(new).close())
+        return
     counts: list[int] = []
 
     def fill(new: Path) -> None:

@@ -4,20 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from gateway.connecting.tls import TlsFiles
 from gateway.uplink.routes import Route
 
 SESSION_NEVER_EXPIRES = 0xFFFFFFFF
 WINDOW_MAX = 65_000
-
-
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """PEM files; `ca` None: the authorities that this machine trusts."""
-
-    ca: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-    min_version: Literal["1.2", "1.3"] = "1.2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,108 +1,46 @@
-"""The uplink's file: SQLite in WAL mode with synchronous=FULL, one narrow interface.
-
-The statements run on the event loop's thread and only touch the page cache; `commit` waits for the
-disk and belongs in the worker thread. Nothing else uses the connection meanwhile.
-"""
+"""The uplink's file, one narrow interface: its statements beside those of every queue."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
-from gateway.files.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
+from gateway.files.queue_database import QueueDatabase
 from gateway.uplink.exchanges import Exchange
-from gateway.uplink.formats import MIGRATIONS_KNOWN, applied_migrations_of
+from gateway.uplink.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
 
-_BUSY_SECONDS = 5.0
 TABLES: Final = {Side.REMOTE: "messages_out", Side.LOCAL: "messages_in"}
 """Messages on their way to each side."""
 _COLUMNS = "topic, payload, qos, retain, properties, expires_at"
 
 
-class StoreFull(Exception):
-    """The disk has no room: nothing of the transaction is there, and it may be tried again."""
+class UplinkStore(QueueDatabase):
+    """The file at `path`: see `QueueDatabase` for what it raises."""
 
+    migration_set = MIGRATION_SET
+    migrations_known = MIGRATIONS_KNOWN
 
-class NewerStore(RuntimeError):
-    """The file is sound, and of a version of the tables that this program does not know."""
+    def _migrate(self) -> None:
+        from gateway.uplink.schema import migrate  # noqa: PLC0415 - see there
 
+        migrate(self._connection)
 
-class UplinkStore:
-    """The file at `path`, open until `close`.
-
-    Raises `sqlite3.Error` where it cannot be read or written, and the constructor `NewerStore`.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        # Autocommit: BEGIN and COMMIT stand where they are meant, and in which thread.
-        self._connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        self.space = DiskSpace(path, self._connection)
+    def _load(self) -> None:
         self._last_numbers: dict[Side, int] = {}
-        self._last_committed: dict[Side, int] = {}
-        try:
-            self._prepare()
-        except (sqlite3.Error, NewerStore):
-            self._connection.close()
-            raise
-
-    def _prepare(self) -> None:
-        execute = self._connection.execute
-        applied = applied_migrations_of(self._connection)
-        if newer := [name for name in applied if name not in MIGRATIONS_KNOWN]:
-            raise NewerStore(", ".join(newer))
-        execute("PRAGMA journal_mode=WAL")
-        execute("PRAGMA synchronous=FULL")
-        execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")
-        # Then a COMMIT alone writes, and it alone can find the disk full.
-        execute("PRAGMA cache_spill=OFF")
-        # Nothing is appended to the WAL of an earlier run, see `gateway.files.database_file`.
-        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        found = execute("PRAGMA quick_check(1)").fetchone()
-        if found != ("ok",):
-            raise sqlite3.DatabaseError(f"integrity check: {found[0]}")
-        if applied != MIGRATIONS_KNOWN:
-            from gateway.uplink.schema import migrate  # noqa: PLC0415 - see there
-
-            migrate(self._connection)
         for side, table in TABLES.items():
-            (last,) = execute(f"SELECT MAX(number) FROM {table}").fetchone()
+            (last,) = self._connection.execute(f"SELECT MAX(number) FROM {table}").fetchone()
             self._last_numbers[side] = last or 0
-        self.space.make_wal_room()
-
-    def close(self) -> None:
-        """Close the file; an open transaction comes to nothing."""
-        self._connection.close()
+        self._last_committed = dict(self._last_numbers)
 
     def begin(self) -> None:
         """Begin a transaction."""
         self._last_committed = dict(self._last_numbers)
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def commit(self) -> None:
-        """Commit; return when everything since `begin` survives a power cut.
-
-        Raises:
-            StoreFull: nothing since `begin` is stored.
-        """
-        try:
-            self._connection.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            if not lacks_room(error):
-                raise
-            if self._connection.in_transaction:
-                self.roll_back()
-            self._last_numbers = self._last_committed
-            self.space.empty_wal()
-            raise StoreFull(str(error)) from error
+        super().begin()
 
     def roll_back(self) -> None:
         """End the transaction; nothing since `begin` is stored."""
-        self._connection.execute("ROLLBACK")
+        super().roll_back()
         self._last_numbers = self._last_committed
 
     # Messages on their way to a side
@@ -194,19 +132,6 @@ class UplinkStore:
         self._connection.executemany(
             "DELETE FROM received WHERE side = ? AND packet_id = ?",
             [(int(source), packet_id) for packet_id in packet_ids],
-        )
-
-    def property(self, name: str) -> str | None:
-        """Return a property's value; None where it has none."""
-        row = self._connection.execute(
-            "SELECT value FROM properties WHERE name = ?", (name,)
-        ).fetchone()
-        return None if row is None else str(row[0])
-
-    def set_property(self, name: str, value: str) -> None:
-        """Give a property its value."""
-        self._connection.execute(
-            "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
         )
 
     def salvage_from(self, damaged: sqlite3.Connection) -> int:

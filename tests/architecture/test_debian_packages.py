@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -102,6 +103,10 @@ def installing(machine: Machine, *shell: str) -> Iterator[tuple[subprocess.Popen
         f"while ! [ -e {root}/go ]; do sleep 0.02; done; touch {root}/finished ;; esac",
     )
     master, slave = pty.openpty()
+    # Else Linux sends the signal of Ctrl-C, and then throws away what was written meanwhile.
+    attributes = termios.tcgetattr(slave)
+    attributes[3] |= termios.NOFLSH
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
     process = subprocess.Popen(
         ["setsid", "--ctty", *shell, "sh", SCRIPT, "run"],
         stdin=slave,
@@ -110,10 +115,12 @@ def installing(machine: Machine, *shell: str) -> Iterator[tuple[subprocess.Popen
         env=machine.environment,
     )
     os.close(slave)
-    appears(root / "begun")
-    yield process, master
-    (root / "go").touch()
-    process.wait(DEADLINE_SECONDS)
+    try:
+        appears(root / "begun")
+        yield process, master
+    finally:
+        (root / "go").touch()
+        process.wait(DEADLINE_SECONDS)
 
 
 def appears(path: Path, *, there: bool = True) -> None:

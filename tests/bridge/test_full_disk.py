@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import open_outbox_store
-from firmware_bridge.outbox.store import OutboxFull, OutboxStore
+from firmware_bridge.outbox.store import OutboxStore
 
+from gateway.files.queue_database import NoRoom
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.outbox.bench import Bench, readings, running, submit_frame
 from tests.small_disk import SmallDisk, small_disk
@@ -135,7 +136,7 @@ async def test_a_start_on_a_full_disk_says_so_and_damages_nothing(disk: SmallDis
     async with running(bench):
         await asyncio.shield(bench.outbox.submit(readings("a")))
     disk.fill()
-    with pytest.raises(OutboxFull):
+    with pytest.raises(NoRoom):
         open_outbox_store(disk.folder / "outbox.db")
     disk.empty()
     bench = Bench(disk.folder / "outbox.db")

@@ -67,12 +67,22 @@ def test_reload_says_what_changed_and_what_needs_a_restart(
     peer: Peer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     peer.answer = lambda question: result(
-        {"changed": ["mqtt.max_inflight"], "needs_restart": ["listeners"]}
+        {
+            "changed": ["listeners", "mqtt.max_packet_size"],
+            "new_connections": ["mqtt.max_packet_size"],
+            "processes": {"bridge": ["bridge.window", "serial"]},
+            "needs_restart": ["gateway.data_dir"],
+            "connections_ended": 2,
+        }
     )
     assert run(["ctl", "reload"]) == 0
-    shown = capsys.readouterr().out
-    assert "changed: mqtt.max_inflight" in shown
-    assert "needs a restart of the broker: listeners" in shown
+    assert capsys.readouterr().out.splitlines() == [
+        "changed: listeners, mqtt.max_packet_size",
+        "of these for new connections: mqtt.max_packet_size",
+        "connections ended: 2",
+        "needs a restart of oncegate-bridge: bridge.window, serial",
+        "needs a restart of the gateway: gateway.data_dir",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from gateway.configuration.description import text_of
 from gateway.configuration.jwt import Jwt
 from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
-from gateway.configuration.tls import PageTls, Tls
-from gateway.configuration.uplink import UplinkTls, UplinkTopic
+from gateway.configuration.tls import ClientTls, PageTls, Tls
+from gateway.configuration.uplink import UplinkTopic
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -43,7 +43,7 @@ WITHIN = {
     "jwt": Jwt,
     "mysql": Mysql,
     "uplink_topics": UplinkTopic,
-    "uplink_tls": UplinkTls,
+    "uplink_tls": ClientTls,
 }
 
 

@@ -1,11 +1,15 @@
 """`[[listeners]]`: an address, and who reaches it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateway.cli.up import environment_of
 from gateway.configuration import ConfigurationError, Listener, load
+from gateway.configuration.listener import ends_connections, paired
+
+TLS = {"certificate": "server.pem", "key": "server.key"}
 
 
 def test_listeners_that_were_written_out_are_read_again_as_they_were(file: Path) -> None:
@@ -60,3 +64,56 @@ def test_anonymous_clients_from_the_network_have_to_be_allowed_in_so_many_words(
         load(file, {}, {}, None)
     file.write_text("[[listeners]]\nbind = '0.0.0.0'\nallow_anonymous_network = true\n")
     assert load(file, {}, {}, None).listeners[0].is_reached_from_network
+
+
+def test_listeners_are_the_same_at_the_same_address_and_in_their_order_with_port_0() -> None:
+    first, second = Listener(port=0), Listener(port=0)
+    other, gone = Listener(port=1884), Listener(port=1885)
+    pairs = paired([first, second, other, gone], [Listener(port=1884), Listener(port=0)])
+    assert [old is expected for (old, _), expected in zip(pairs, (other, first), strict=False)]
+    assert pairs[2:] == [(second, None), (gone, None)]
+    assert pairs[2][0] is second
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ends"),
+    [
+        ({}, {"max_connections": 5}, False),
+        ({}, {"anonymous": False}, True),
+        ({"anonymous": False}, {}, False),
+        ({"name": "a"}, {"name": "b"}, True),
+        ({}, {"protocol": "websocket", "port": 1883}, True),
+        ({}, {"tls": TLS}, True),
+        ({"tls": TLS}, {"tls": TLS | {"min_version": "1.3"}}, False),
+        ({"tls": TLS}, {"tls": TLS | {"ca": "ca", "client_certificates": "required"}}, True),
+    ],
+)
+def test_connections_end_where_clients_prove_in_another_way_who_they_are(
+    before: dict[str, Any], after: dict[str, Any], *, ends: bool
+) -> None:
+    first, second = (
+        load(
+            None,
+            {},
+            {"listeners": [{"port": 1883} | each, {"port": 0}], "access.password_file": "users"},
+            None,
+        ).listeners[0]
+        for each in (before, after)
+    )
+    assert ends_connections(first, second) is ends
+
+
+def test_listeners_with_port_0_are_told_apart_by_their_names() -> None:
+    first, second = Listener(port=0, name="a"), Listener(port=0, name="b")
+    pairs = paired([first, second], [Listener(port=0, name="b")])
+    assert pairs[0][0] is second
+    assert pairs[1][0] is first
+
+
+def test_no_two_listeners_are_called_alike() -> None:
+    named = [{"name": "127.0.0.1", "port": 0}, {"name": "a", "port": 1884}]
+    load(None, {}, {"listeners": named}, None)
+    with pytest.raises(ConfigurationError, match='is called "a", not several'):
+        load(None, {}, {"listeners": [*named, {"name": "a", "port": 0}]}, None)
+    with pytest.raises(ConfigurationError, match="use 1 to 64 letters"):
+        load(None, {}, {"listeners": [{"name": "a b", "port": 0}]}, None)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.up import environment_of
-from gateway.configuration import load
+from gateway.configuration import ConfigurationError, load
 from gateway.configuration.tls import Tls
 
 FILES = "certificate = 'c.pem', key = 'c.key'"
@@ -70,3 +70,13 @@ def test_a_listener_that_demands_certificates_may_be_reached_without_passwords(f
         True,
         True,
     ]
+
+
+def test_tls_of_the_bridge_wants_the_broker_whose_name_is_verified(file: Path) -> None:
+    file.write_text("[bridge]\ntls = { ca = 'ca.pem' }\n")
+    with pytest.raises(ConfigurationError, match="use broker with tls"):
+        load(file, {}, {}, None)
+    file.write_text("[bridge]\nbroker = 'gateway.example:8883'\ntls = { ca = 'ca.pem' }\n")
+    tls = load(file, {}, {}, None).bridge.tls
+    assert tls is not None
+    assert (tls.ca, tls.certificate) == (Path("ca.pem"), None)

@@ -13,6 +13,7 @@ from gateway.files.durable import (
     make_folder,
     move_durably,
     replace_durably,
+    replace_keeping_owner,
     write_all,
 )
 
@@ -138,6 +139,16 @@ def test_modes_are_0640_unless_others_are_asked_for(tmp_path: Path) -> None:
 def test_an_owner_is_set_before_the_file_takes_its_place(path: Path, partial: Path) -> None:
     replace_durably(path, b"new", partial=partial, owner=(65_534, 65_533))
     assert (path.stat().st_uid, path.stat().st_gid) == (65_534, 65_533)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_root_replaces_stays_the_services_file(path: Path) -> None:
+    os.chown(path, 65_534, 65_533)
+    replace_keeping_owner(path, b"new", 0o600)
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (65_534, 65_533, 0o600)
+    assert path.read_bytes() == b"new"
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_move_between_folders_is_durable_in_the_new_one_first(

@@ -51,7 +51,7 @@ async def _serve_twice_at_one_port(configuration: Configuration) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         listener = Listener(bind="127.0.0.1", port=taken.getsockname()[1])
-        with pytest.raises(OSError, match="address already in use"):
+        with pytest.raises(OSError, match="Address already in use"):
             await serve(dataclasses.replace(configuration, listeners=(listener,)), asyncio.Event())
 
 

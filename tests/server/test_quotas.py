@@ -9,7 +9,7 @@ from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, load
 from gateway.core.limits import HELD_BYTES_MAX
 from gateway.core.quota import NO_LIMIT
-from gateway.server.quotas import pattern_of, quotas_at_reload, quotas_of
+from gateway.server.quotas import pattern_of, quotas_of
 from gateway.space.inventory import disk_of
 from tests.peers.mqtt_bytes import connect
 from tests.server.conftest import Start
@@ -79,12 +79,6 @@ def test_the_first_table_that_matches_a_user_counts(tmp_path: Path) -> None:
 )
 def test_only_the_star_stands_for_other_characters(pattern: str, name: str, matches: bool) -> None:
     assert (pattern_of(pattern).fullmatch(name) is not None) is matches
-
-
-def test_whether_there_are_users_is_as_it_was_at_the_start(tmp_path: Path) -> None:
-    started, later = configured(tmp_path, users=False), configured(tmp_path)
-    assert quotas_at_reload(started, later).quota_of("").sessions == NO_LIMIT
-    assert quotas_at_reload(later, started).quota_of("").sessions == 50_000
 
 
 async def test_clients_without_a_user_leave_places_for_those_who_have_one(

@@ -11,37 +11,19 @@ from typing import Any
 import pytest
 
 from gateway.access.certificates import CertificateError
+from gateway.access.errors import AccessFileError
+from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, ConfigurationError, load
 from gateway.server.listeners.address_limits import address_of
 from gateway.server.main import Running
-from gateway.server.reloading import changes_between
 from tests.access.authority import DAY, Authority
+from tests.server.reloading_broker import reloading_broker
 
 
 def configured(**overrides: object) -> Configuration:
     return load(
         None, {}, {name.replace("__", "."): value for name, value in overrides.items()}, None
     )
-
-
-def test_changes_are_named_by_key_and_what_needs_a_start_by_section(tmp_path: Path) -> None:
-    before = configured(mqtt__max_inflight=20, limits__commit_delay="0s")
-    after = configured(
-        mqtt__max_inflight=5,
-        limits__commit_delay="10ms",
-        disk__free_min="1MiB",
-        gateway__data_dir=tmp_path,
-        queues=[{"client": "a", "when_full": "refuse"}],
-    )
-    changed, needs_restart = changes_between(before, after)
-    assert sorted(changed) == [
-        "disk.free_min",
-        "limits.commit_delay",
-        "mqtt.max_inflight",
-        "queues",
-    ]
-    assert needs_restart == ["gateway"]
-    assert changes_between(after, after) == ([], [])
 
 
 @asynccontextmanager
@@ -118,7 +100,7 @@ async def test_certificates_are_read_again_and_what_cannot_be_used_changes_nothi
         served = broker.listening.certificates.all[0]
         assert broker.reloading.reload()["changed"] == ["mqtt.max_inflight"]
         authority.issue("gateway", ends=70 * DAY)
-        assert broker.reloading.reload() == {"changed": ["listeners.tls"], "needs_restart": []}
+        assert broker.reloading.reload()["changed"] == ["listeners.tls"]
         before = served.loaded
         broker.event_loop.limits.max_inflight = 7
         key.chmod(0o644)
@@ -146,3 +128,82 @@ async def test_a_mistake_in_the_file_leaves_everything_as_it_was_also_at_sighup(
         assert caplog.messages[-1].startswith("the configuration stays as it was: ")
         assert broker.reloading.configuration is before
         assert broker.event_loop.limits.max_inflight == 7
+
+
+async def test_what_waits_for_a_restart_is_named_until_it_is_no_more(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with reloading_broker(tmp_path, listeners=[{"port": 0}]) as broker:
+        with caplog.at_level(logging.WARNING):
+            answer = broker.reload(hooks__module="mine", bridge__window=5, mqtt__max_inflight=5)
+        assert answer == {
+            "changed": ["mqtt.max_inflight"],
+            "new_connections": [],
+            "processes": {"bridge": ["bridge.window"]},
+            "needs_restart": ["hooks.module"],
+            "connections_ended": 0,
+        }
+        assert caplog.messages[-2:] == [
+            "these keys wait for a restart of `oncegate bridge`: bridge.window",
+            "these keys wait for a restart of the gateway: hooks.module",
+        ]
+        assert broker.reload()["needs_restart"] == ["hooks.module"], "also the next time"
+        status = await broker.running.status.current()
+        assert status["needs_restart"] == ["hooks.module"]
+        assert any("hooks.module wait for a restart" in each for each in status["warnings"])
+        assert broker.reload(hooks__module=None)["needs_restart"] == []
+        assert (await broker.running.status.current())["needs_restart"] == []
+
+
+async def test_topics_of_the_session_log_are_recorded_from_the_reload_on(tmp_path: Path) -> None:
+    async with reloading_broker(tmp_path, listeners=[{"port": 0}]) as broker:
+        tree = broker.running.event_loop.broker.state.tree
+        assert not tree.route_of("other/a").logged
+        assert tree.route_of("sensors/a").logged
+        broker.reload(session_log__payload_topics=["other/#"])
+        assert tree.route_of("other/a").logged
+        assert not tree.route_of("sensors/a").logged
+
+
+MISTAKES: dict[str, dict[str, object]] = {
+    "a value": {"mqtt__max_inflight": "many"},
+    "an unknown key": {"mqtt__no_such_key": 1},
+    "what does not fit together": {"bridge__window": 200},
+    "a missing password file": {"access__password_file": "missing"},
+    "a wrong password file": {"access__password_file": "wrong"},
+    "a missing rules file": {"access__rules_file": "missing"},
+    "a wrong rules file": {"access__rules_file": "wrong"},
+    "a certificate": {"listeners": [{"port": 0, "tls": {"certificate": "no", "key": "no"}}]},
+    "keys of a provider": {"access__jwt": {"issuer": "i", "audience": "a", "jwks_file": "missing"}},
+    "an address that is not this machine's": {
+        "listeners": [{"port": 0}, {"port": 0, "bind": "192.0.2.1", "anonymous": False}],
+        "access__password_file": "users",
+    },
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+async def test_a_mistake_of_any_kind_changes_nothing_and_no_connection_notices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mistake: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong").write_text("allow perhaps\n")
+    set_password(tmp_path / "users", "anna", b"secret", scram_iterations=4_096)
+    async with reloading_broker(tmp_path, listeners=[{"port": 0}]) as broker:
+        reloading, event_loop = broker.running.reloading, broker.running.event_loop
+        client = await broker.client(broker.shown[0]["port"], "a")
+        before, shown = reloading.configuration, [dict(each) for each in broker.shown]
+        written = dict(broker.written)
+        others = {"mqtt__max_inflight": 3, "flapping__enable": True, "disk__free_min": "2MiB"}
+        with pytest.raises((ConfigurationError, AccessFileError)):
+            broker.reload(**others | MISTAKES[mistake])
+        assert reloading.configuration is before
+        assert broker.shown == shown
+        assert event_loop.limits.max_inflight == 32
+        assert not event_loop.broker.bans.flapping.enabled
+        assert event_loop.authentications.users is None
+        assert reloading.rules is None
+        await client.ping()
+        assert broker.errors == {}
+        broker.written = written
+        assert broker.reload()["changed"] == []

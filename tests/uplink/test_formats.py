@@ -3,13 +3,14 @@
 import sqlite3
 from pathlib import Path
 
-from gateway.uplink.formats import MIGRATIONS_KNOWN, applied_migrations_of
+from gateway.files.queue_database import applied_migrations_of
+from gateway.uplink.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from gateway.uplink.schema import migrate
 
 
 def test_a_file_lists_the_migrations_that_were_applied(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "u.db", isolation_level=None)
-    assert applied_migrations_of(connection) == ()
+    assert applied_migrations_of(connection, MIGRATION_SET) == ()
     migrate(connection)
-    assert applied_migrations_of(connection) == MIGRATIONS_KNOWN
+    assert applied_migrations_of(connection, MIGRATION_SET) == MIGRATIONS_KNOWN
     connection.close()

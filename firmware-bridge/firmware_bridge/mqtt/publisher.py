@@ -19,6 +19,7 @@ from firmware_bridge.outbox.outbox import Outbox
 from gateway.connecting.backoff import Backoff
 from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, sentence_of
 from gateway.connecting.session_name import new_name
+from gateway.connecting.tls import context_of
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +109,7 @@ class Publisher:
         return {
             "host": self._settings.host,
             "port": self._settings.port,
+            "ssl": False if self._settings.tls is None else context_of(self._settings.tls),
             "keepalive": KEEP_ALIVE_SECONDS,
             "version": MQTTv311,
         }

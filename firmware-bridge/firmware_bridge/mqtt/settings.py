@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from gateway.connecting.tls import TlsFiles
+
 
 @dataclass(frozen=True)
 class BrokerSettings:
@@ -12,6 +14,7 @@ class BrokerSettings:
     client_id: str
     username: str | None = None
     password: str | None = None
+    tls: TlsFiles | None = None
 
     def __post_init__(self) -> None:
         if not self.client_id:

@@ -17,7 +17,6 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from firmware_bridge.outbox.arrivals import Arrivals, Batch, count_of
 from firmware_bridge.outbox.boards import Boards
@@ -28,7 +27,8 @@ from firmware_bridge.outbox.recovery import cannot_write
 from firmware_bridge.outbox.removals import Removals
 from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Send, Settlement, Signal
-from firmware_bridge.outbox.store import OutboxFull, OutboxStore, bytes_of
+from firmware_bridge.outbox.store import OutboxStore, bytes_of
+from gateway.files.queue_database import CommitThread, NoRoom
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Committer:
     ) -> None:
         self._store = store
         self._commit_delay_seconds = commit_delay_seconds
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="outbox-commit")
+        self.commits = CommitThread(store, "outbox-commit")
         self.arrivals = Arrivals(Boards(store.boards()))
         self.exchanges = Exchanges(window)
         self.exchanges.resume(store.in_flight())
@@ -64,7 +64,6 @@ class Committer:
         """Done when what the broker has sent so far is durable; readings may still wait."""
         self._empty = asyncio.Event()
         self._stopping = False
-        self._commit_began: float | None = None
         self.published = 0
         self.republished = 0
         self.unexpected_pubcomps = 0
@@ -102,13 +101,6 @@ class Committer:
         """Bytes of the readings on disk and on their way there."""
         return self.capacity.stored_bytes + self.arrivals.bytes_count
 
-    @property
-    def commit_seconds(self) -> float:
-        """How long the commit that is under way has taken; 0 where there is none."""
-        if self._commit_began is None:
-            return 0.0
-        return asyncio.get_running_loop().time() - self._commit_began
-
     async def run(self) -> None:
         """Commit batches until `stop`.
 
@@ -139,8 +131,7 @@ class Committer:
 
     async def close(self) -> None:
         """Close the store, behind a COMMIT that may still run in the one worker thread."""
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._store.close)
-        self._executor.shutdown()
+        await self.commits.close()
         self._removals.cancel()
 
     # One batch
@@ -192,7 +183,7 @@ class Committer:
                 self._store.insert(each.publications)
                 self._store.save_boards(each.boards)
             started = self.queue.start(starts)
-            if await self._commit():
+            if await self.commits.commit():
                 self._committed(batches)
                 return started
             self.queue.take_back(started)
@@ -213,22 +204,6 @@ class Committer:
         self._store.remove(self._removals.exchanges)
         self._store.return_to_queue(settlement.returned)
         self._store.release(settlement.released)
-
-    async def _commit(self) -> bool:
-        """Return whether there was room; without it nothing of the transaction is there."""
-        loop = asyncio.get_running_loop()
-        self._commit_began = loop.time()
-        done = loop.run_in_executor(self._executor, self._store.commit)
-        try:
-            await asyncio.shield(done)
-        except OutboxFull:
-            return False
-        except asyncio.CancelledError:
-            await done  # The connection belongs to the worker until then.
-            raise
-        finally:
-            self._commit_began = None
-        return True
 
     def _committed(self, batches: Sequence[Batch]) -> None:
         self.queue.waiting += count_of(batches)
@@ -260,7 +235,7 @@ class Committer:
         self._store.set_property("starts", str(number))
         try:
             self._store.commit()
-        except OutboxFull:
+        except NoRoom:
             self._store.close()
             raise
         return number

@@ -3,8 +3,6 @@
 A format is the list of the migrations that were applied to the file (`schema.py`).
 """
 
-import sqlite3
-
 from firmware_bridge.outbox.board_start import (
     FRAMES_PER_BLOCK,
     FRAMES_REMEMBERED,
@@ -18,18 +16,6 @@ MIGRATIONS_KNOWN = (
     "m002_boards_with_digests",
     "m003_session_without_address",
 )
-
-
-def applied_migrations_of(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """Return the names in the order in which they were applied, none for a new file."""
-    table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
-    if connection.execute(table).fetchone() is None:
-        return ()
-    rows = connection.execute(
-        "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid",
-        (MIGRATION_SET,),
-    )
-    return tuple(name for (name,) in rows)
 
 
 def blocks_of_ranges(accepted: str) -> dict[int, bytes]:

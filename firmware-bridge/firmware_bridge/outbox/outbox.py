@@ -172,7 +172,7 @@ class Outbox:
     @property
     def commit_seconds(self) -> float:
         """How long the commit that is under way has taken; 0 where there is none."""
-        return self._committer.commit_seconds
+        return self._committer.commits.seconds
 
     @property
     def republished(self) -> int:

@@ -18,10 +18,10 @@ from typing import Any
 from firmware_bridge.outbox.board_start import BLOCK_BYTES
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import blocks_of_ranges
-from firmware_bridge.outbox.store import NewerOutbox, OutboxFull, OutboxStore
-from gateway.files.database_file import finish_replacement, replace_database, rewrite_wal
-from gateway.files.disk_space import lacks_room
-from gateway.files.salvage import ReadableRows, is_damage, lengthen_cut_off, lengthen_emptied
+from firmware_bridge.outbox.store import OutboxStore
+from gateway.files.database_file import replace_database
+from gateway.files.queue_database import NewerFormat, open_or_replace
+from gateway.files.salvage import ReadableRows, lengthen_cut_off
 
 logger = logging.getLogger(__name__)
 
@@ -45,36 +45,23 @@ def open_outbox_store(path: Path) -> OutboxStore:
     """Open the outbox; a damaged or missing one is replaced by a new file, with what can be read.
 
     Raises:
-        OutboxFull: the disk is full.
+        NoRoom: the disk is full.
         OutboxError: not even a new file can be made.
     """
     try:
-        finish_replacement(path)
-        if not path.exists():
-            _replace(path, None)
-        lengthen_emptied(path)
-        rewrite_wal(path)
-        try:
-            return OutboxStore(path)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
-            _replace(path, str(error))
-            return OutboxStore(path)
-    except NewerOutbox as newer:
+        return open_or_replace(path, OutboxStore, _replace)
+    except NewerFormat as newer:
         raise OutboxError(
             f"the outbox {path} was written by a newer version of the bridge ({newer}); "
             "install that version again"
         ) from None
     except (sqlite3.Error, OSError) as error:
-        if lacks_room(error):
-            raise OutboxFull(str(error)) from error
         raise OutboxError(
             f"cannot open the outbox {path}: {error}; check the disk and the directory's rights"
         ) from error
 
 
-def _replace(path: Path, damage: str | None) -> None:
+def _replace(path: Path, damage: sqlite3.Error | None) -> None:
     """Put a new outbox in its place, filled with what can be read of a damaged one."""
     counts: list[int] = []
     aside = replace_database(

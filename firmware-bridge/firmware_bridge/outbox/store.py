@@ -1,22 +1,15 @@
-"""The outbox on disk: SQLite in WAL mode with synchronous=FULL, one narrow interface.
+"""The outbox on disk, one narrow interface: its statements beside those of every queue."""
 
-The statements run on the event loop's thread and only touch the page cache; `commit` waits for
-the disk and belongs in the outbox's worker thread. Nothing else uses the connection meanwhile.
-"""
-
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.exchanges import Exchange
-from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN, applied_migrations_of
+from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.readings.publications import Publication
-from gateway.files.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
+from gateway.files.queue_database import QueueDatabase
 
 # What a row costs beside its topic and payload, for the limit in bytes.
 ROW_OVERHEAD_BYTES = 48
-_BUSY_SECONDS = 5.0
 
 
 def bytes_of(topic: str, payload: bytes) -> int:
@@ -24,92 +17,36 @@ def bytes_of(topic: str, payload: bytes) -> int:
     return len(topic) + len(payload) + ROW_OVERHEAD_BYTES
 
 
-class OutboxFull(Exception):
-    """The disk has no room: nothing of the transaction is there, and it may be tried again."""
+class OutboxStore(QueueDatabase):
+    """The file at `path`: see `QueueDatabase` for what it raises."""
 
+    migration_set = MIGRATION_SET
+    migrations_known = MIGRATIONS_KNOWN
 
-class NewerOutbox(RuntimeError):
-    """The file is sound, and of a version of the tables that this program does not know."""
+    def _migrate(self) -> None:
+        from firmware_bridge.outbox.schema import migrate  # noqa: PLC0415 - see there
 
+        migrate(self._connection)
 
-class OutboxStore:
-    """The file at `path`, open until `close`.
-
-    Raises `sqlite3.Error` where it cannot be read or written, and the constructor `NewerOutbox`.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._last_committed = 0
-        # Autocommit: BEGIN and COMMIT stand where they are meant, and in which thread.
-        self._connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        self.space = DiskSpace(path, self._connection)
-        try:
-            self._prepare()
-        except (sqlite3.Error, NewerOutbox):
-            self._connection.close()
-            raise
-
-    def _prepare(self) -> None:
-        execute = self._connection.execute
-        applied = applied_migrations_of(self._connection)
-        if newer := [name for name in applied if name not in MIGRATIONS_KNOWN]:
-            raise NewerOutbox(", ".join(newer))
-        execute("PRAGMA journal_mode=WAL")
-        execute("PRAGMA synchronous=FULL")
-        execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")
-        # Then a COMMIT alone writes, and it alone can find the disk full.
-        execute("PRAGMA cache_spill=OFF")
-        # Nothing is appended to the WAL of an earlier run: it goes into the database file, fsynced,
-        # and a new one begins. One that another program is reading stays, which costs nothing: it
-        # is whole on the medium (`recovery.py`).
-        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        found = execute("PRAGMA quick_check(1)").fetchone()
-        if found != ("ok",):
-            raise sqlite3.DatabaseError(f"integrity check: {found[0]}")
-        if applied != MIGRATIONS_KNOWN:
-            from firmware_bridge.outbox.schema import migrate  # noqa: PLC0415 - see there
-
-            migrate(self._connection)
-        rows = execute(
+    def _load(self) -> None:
+        rows = self._connection.execute(
             "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings",
             (ROW_OVERHEAD_BYTES,),
         ).fetchone()
-        self.space.make_wal_room()
         self.count: int = rows[0]
         self.last_number: int = rows[1] or 0
         self.bytes: int = rows[2] or 0
-
-    def close(self) -> None:
-        """Close the file; an open transaction comes to nothing."""
-        self._connection.close()
+        self._last_committed = self.last_number
 
     def begin(self) -> None:
         """Begin a transaction."""
         self._last_committed = self.last_number
-        self._connection.execute("BEGIN IMMEDIATE")
+        super().begin()
 
-    def commit(self) -> None:
-        """Commit; return when everything since `begin` survives a power cut.
-
-        Raises:
-            OutboxFull: nothing since `begin` is stored.
-        """
-        try:
-            self._connection.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            if not lacks_room(error):
-                raise
-            self._roll_back()
-            raise OutboxFull(str(error)) from error
-
-    def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+    def roll_back(self) -> None:
+        """End the transaction; nothing since `begin` is stored."""
+        super().roll_back()
         self.last_number = self._last_committed
-        self.space.empty_wal()
 
     def insert(self, publications: Sequence[Publication]) -> None:
         """Store readings behind the others, numbered in their order."""
@@ -224,17 +161,4 @@ class OutboxStore:
         execute_many(
             "INSERT OR REPLACE INTO board_floors (device, boot, starts) VALUES (?, ?, ?)",
             [(device, *floor) for device, floor in changes.floors],
-        )
-
-    def property(self, name: str) -> str | None:
-        """Return a property's value; None where it has none."""
-        row = self._connection.execute(
-            "SELECT value FROM properties WHERE name = ?", (name,)
-        ).fetchone()
-        return None if row is None else str(row[0])
-
-    def set_property(self, name: str, value: str) -> None:
-        """Give a property its value."""
-        self._connection.execute(
-            "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
         )

@@ -144,12 +144,11 @@ class Admission:
 
     def retained_limit_reached(self, connection: Connection, packet: Publish) -> str:
         """Return the name of the limit that retaining a message would exceed, or nothing."""
-        size_bytes = len(packet.topic_field) + len(packet.payload)
-        if packet.properties is not None:
-            size_bytes += len(forwarded_of(packet.properties))
         session = connection.session
         owner = None if session is None else session.owner
-        return retained_limit_reached(self.state, self.limits, owner, packet.topic, size_bytes)
+        return retained_limit_reached(
+            self.state, self.limits, owner, packet.topic, size_bytes_of(packet)
+        )
 
     def message_of(self, packet: Publish) -> Message:
         """Return the message of a PUBLISH, with the next number."""
@@ -214,6 +213,14 @@ class Admission:
             self.state.next_message_number += 1
         self.recorder.message_published(session, again, Origin.GATEWAY, 1)
         return again
+
+
+def size_bytes_of(packet: Publish) -> int:
+    """Return what its message will weigh in a queue: see `Message.size_bytes`."""
+    size_bytes = len(packet.topic_field) + len(packet.payload)
+    if packet.properties is not None:
+        size_bytes += len(forwarded_of(packet.properties))
+    return size_bytes
 
 
 def _is_utf8(payload: bytes) -> bool:

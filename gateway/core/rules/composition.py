@@ -51,7 +51,7 @@ class Rules:
         self.disconnecting = Disconnecting(
             core, self.deliverer, self.publisher, self.redistribution, self.retained_replay
         )
-        self.full_queues = FullQueues(core, self.putting_off, self.disconnecting)
+        self.full_queues = FullQueues(core, self.putting_off, self.enqueueing, self.disconnecting)
         self.refusing = Refusing(core, self.disconnecting)
         self.admitting = Admitting(core, self.refusing, self.disconnecting, self.full_disk)
         self.authenticating = Authenticating(core, self.refusing, self.admitting)

@@ -33,23 +33,19 @@ class Enqueueing:
     def add(self, session: Session, message: Message, flags: int) -> None:
         """Queue a message, or do what the session does when its queue is full."""
         size_bytes = message.size_bytes()
-        reason = DropReason.QUEUE_BYTES
-        if session.queued_count >= self.limits.max_mqueue_len:
-            reason = DropReason.QUEUE_FULL
-        elif session.has_bytes_left(self.limits, size_bytes):
-            delivery = Delivery(session, message, message.number, flags, session.next_position)
-            self.recorder.message_queued(delivery, size_bytes)
-            return
-        if session.when_full is WhenFull.DROP_NEWEST or not self._takes_more(
-            session, flags, size_bytes
-        ):
-            self._drop(session, message, reason)
-            return
+        if not session.has_room(self.limits, size_bytes):
+            is_long = session.queued_count >= self.limits.max_mqueue_len
+            reason = DropReason.QUEUE_FULL if is_long else DropReason.QUEUE_BYTES
+            if not self._takes_more(session, flags, size_bytes):
+                self._drop(session, message, reason)
+                return
         delivery = Delivery(session, message, message.number, flags, session.next_position)
         self.recorder.message_queued(delivery, size_bytes)
 
     def _takes_more(self, session: Session, flags: int, size_bytes: int) -> bool:
         """Return whether a queue at its limit takes a message all the same."""
+        if session.when_full is WhenFull.DROP_NEWEST:
+            return False
         if session.when_full is WhenFull.REFUSE:
             # QoS 1 and 2 was asked about before it was acknowledged: `full_queues`.
             return flags & QOS > 0

@@ -9,8 +9,10 @@ beyond its limits.
 from typing import Final
 
 from gateway.core.core import Core
-from gateway.core.records.kinds import CloseReason, Observation
+from gateway.core.records.kinds import CloseReason
+from gateway.core.rules.admission import size_bytes_of
 from gateway.core.rules.disconnect import Disconnecting
+from gateway.core.rules.enqueue import Enqueueing
 from gateway.core.rules.put_off import PuttingOff
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.session import Session
@@ -18,7 +20,6 @@ from gateway.core.sessions.when_full import WhenFull
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.topics.route import Group, Route
 from gateway.core.violation import QUOTA_EXCEEDED, Violation
-from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Publish
 
 QUEUE_REFUSES: Final = "queue_refuses"
@@ -35,14 +36,20 @@ CIRCLE_MAX: Final = 64
 class FullQueues:
     """Decides about what sessions with `WhenFull.REFUSE` would have to keep."""
 
-    def __init__(self, core: Core, putting_off: PuttingOff, disconnecting: Disconnecting) -> None:
+    def __init__(
+        self,
+        core: Core,
+        putting_off: PuttingOff,
+        enqueueing: Enqueueing,
+        disconnecting: Disconnecting,
+    ) -> None:
         self.state = core.state
         self.limits = core.limits
         self.permissions = core.permissions
         self.statistics = core.statistics
-        self.recorder = core.recorder
         self.timers = core.timers
         self.putting_off = putting_off
+        self.enqueueing = enqueueing
         self.disconnecting = disconnecting
 
     def takes(self, session: Session, connection: Connection, packet: Publish, now: float) -> bool:
@@ -60,7 +67,8 @@ class FullQueues:
         full = self._full_among(self.state.tree.route_of(packet.topic), session, packet)
         if full is None:
             return False
-        self._note(full)
+        full.is_awaited = True
+        self.enqueueing.note_overflow(full, "when_full", "publishers have to wait")
         if connection.version == 5:
             self.putting_off.refuse(connection, packet, QUEUE_REFUSES)
         else:
@@ -70,9 +78,7 @@ class FullQueues:
 
     def _full_among(self, route: Route, publisher: Session, packet: Publish) -> Session | None:
         """Return a session that would have to keep a message and has no room for it."""
-        size_bytes = len(packet.topic_field) + len(packet.payload)
-        if packet.properties is not None:
-            size_bytes += len(forwarded_of(packet.properties))
+        size_bytes = size_bytes_of(packet)
         for target in route.targets:
             session = target.session
             if (
@@ -102,14 +108,6 @@ class FullQueues:
     def _has_place(self, session: Session, size_bytes: int) -> bool:
         # One message is always taken: there would never be room for one that is larger than all.
         return not session.queued_count or session.has_room(self.limits, size_bytes)
-
-    def _note(self, full: Session) -> None:
-        full.is_awaited = True
-        if not full.overflow_noted:
-            full.overflow_noted = True
-            detail = f"{full.queued_count} messages in its queue: publishers have to wait"
-            self.statistics.note(f"client {full.client_id!r}: queue full: {detail}", full.client_id)
-            self.recorder.observed(full, Observation.LIMIT_HIT, "when_full", detail)
 
     def _put_off(
         self, connection: Connection, packet: Publish, awaits: Session | None, now: float

@@ -107,6 +107,11 @@ class Permissions:
         self._clients: dict[Session, Client] = {}
         self._answers_bytes = 0
 
+    def authenticate(self, authenticates: bool) -> None:
+        """Take user names for proven from now on, or not any more."""
+        self._authenticates = authenticates
+        self._forget_all()
+
     def restrict(self, rules: AccessRules | None) -> None:
         """Answer by these rules from now on; None: everything is allowed."""
         self._has_rules = rules is not None

@@ -6,7 +6,7 @@ What was taken away counts for the next message. Queues keep what they had been 
 from gateway.core.core import Core
 from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.disconnect import Disconnecting
-from gateway.core.rules.permissions import CONNECT_REFUSED
+from gateway.core.rules.permissions import CONNECT_REFUSED, AccessRules
 from gateway.core.sessions.session import Session
 from gateway.core.violation import NOT_AUTHORIZED, Violation
 
@@ -23,6 +23,18 @@ class Revoking:
         self.permissions = core.permissions
         self.statistics = core.statistics
         self.disconnecting = disconnecting
+
+    def authenticate(self, authenticates: bool, methods: list[str]) -> None:
+        """Take user names for proven from now on, or not any more."""
+        self.core.authenticates = authenticates
+        self.core.methods = methods
+        self.permissions.authenticate(authenticates)
+        self.apply()
+
+    def restrict(self, rules: AccessRules | None) -> None:
+        """Decide by these rules; None: everything is allowed."""
+        self.permissions.restrict(rules)
+        self.apply()
 
     def apply(self) -> None:
         """Have routes made again: whom a topic reaches may be other clients than before."""

@@ -54,10 +54,16 @@ class TopicTree:
         self.work = Work()
         """Levels that a lookup visits and subscriptions that it finds cost a unit each."""
         self.logged = Levels(False)
+        self.log_topics(logged_filters)
+
+    def log_topics(self, logged_filters: list[str]) -> None:
+        """Let messages of these topics be recorded, and no others for the session log alone."""
+        self.logged = Levels(False)
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
             node = self.logged.grow(topic_filter)
             node.subscribers = {marker: Subscription(topic_filter, 0, 0)}
+        self.forget_all_routes()
 
     def subscription_bytes(self) -> int:
         """Return what all subscriptions cost in memory."""

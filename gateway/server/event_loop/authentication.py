@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from gateway.access.authentication import Authenticator
+from gateway.access.checks import Checks
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
 from gateway.access.turns import Abandoned, Busy
@@ -54,12 +55,34 @@ class Authentications:
         """Take these for the users: see `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
 
+    @property
+    def methods(self) -> list[str]:
+        """The methods of enhanced authentication that clients may use."""
+        return self._authenticator.methods
+
+    @property
+    def checks(self) -> Checks:
+        """The checks under way, and what is known of guessing."""
+        return self._authenticator.checks
+
+    def replace(self, authenticator: Authenticator) -> None:
+        """Ask other sources of users from now on; what is under way is asked of them again."""
+        before, self._authenticator = self._authenticator, authenticator
+        before.close_sources()
+        detail = "the sources of users were replaced"
+        for connection in self._exchanges.connections:
+            self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
+
     def begin(self, request: AuthenticationRequest) -> None:
         """Let a question be answered; `answered` is called when the core has its answer."""
         connection = request.connection
         if not connection.is_open:
             return  # lost since: an exchange made now would never be forgotten
         login = _login_of(request)
+        if request.is_first and request.method not in (None, *self._authenticator.methods):
+            detail = "the sources of users were replaced"
+            self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
+            return
         if request.method is not None and request.is_first:
             self._open(connection, request.method, login)
         task = self._loop.create_task(self._ask(request, login))
@@ -101,7 +124,7 @@ class Authentications:
         exchange = self._exchanges.get(connection)
         try:
             if request.method is None:
-                answer = await self._authenticator.check(login)
+                answer = await self._checked(login)
             elif exchange is None:
                 return  # lost, or out of patience, since the question was asked
             else:
@@ -115,6 +138,14 @@ class Authentications:
             self._count_delays()
         if request.method is None or self._exchanges.get(connection) is exchange:
             self._settle(connection, answer)
+
+    async def _checked(self, login: Login) -> AuthenticationAnswer:
+        while True:
+            asked = self._authenticator
+            answer = await asked.check(login)
+            if asked is self._authenticator:
+                return answer
+            # What was right with the sources before may not be any more.
 
     def _count_delays(self) -> None:
         delayed = self._authenticator.checks.delayed
@@ -137,7 +168,7 @@ class Authentications:
         `address` is where the person is, with a port, as connections have it.
         """
         login = Login(username, password, listener=PAGE, address=address)
-        check = self._loop.create_task(self._authenticator.check(login))
+        check = self._loop.create_task(self._checked(login))
         self._tasks.add(check)
         check.add_done_callback(self._tasks.discard)
         # Who goes away before the answer has guessed all the same.

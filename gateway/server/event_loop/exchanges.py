@@ -37,6 +37,11 @@ class Exchanges:
         """Return how many are open."""
         return len(self._waiting)
 
+    @property
+    def connections(self) -> list[Connection]:
+        """Whose they are."""
+        return list(self._waiting)
+
     def get(self, connection: Connection) -> Exchange | None:
         """Return the exchange of a connection."""
         waiting = self._waiting.get(connection)

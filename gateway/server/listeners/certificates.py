@@ -6,15 +6,14 @@ new revocation list names. Files that cannot be used change nothing.
 
 import asyncio
 import logging
-import os
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from gateway.access.certificates import CertificateError, Loaded, TlsFiles, load
 from gateway.access.revocation import Issued
 from gateway.core.violation import NOT_AUTHORIZED
+from gateway.files.file_state import FileState, states_of
 from gateway.server.listeners.stream import MqttProtocol
 
 logger = logging.getLogger(__name__)
@@ -31,8 +30,6 @@ WARNINGS_SECONDS: Final = 86_400.0
 REVOKED: Final = "tls_certificate_revoked"
 """How connections are counted that end because their client's certificate was revoked."""
 
-Signature = tuple[tuple[int, int, int] | None, ...]
-
 
 class Certificates:
     """What one listener serves with."""
@@ -40,11 +37,11 @@ class Certificates:
     def __init__(self, files: TlsFiles) -> None:
         """Load the files. Raises CertificateError."""
         self.files = files
-        self.signature = signature_of(files.paths)
+        self.used_state = states_of(files.paths)
         """Of the files that are in use."""
-        self._tried = self.signature
+        self._tried = self.used_state
         """Of the files that were read last."""
-        self.settling: Signature | None = None
+        self.settling: tuple[FileState, ...] | None = None
         """Of files that have changed since, when they were looked at last."""
         self.loaded = load(files)
         self.problem: str | None = None
@@ -56,7 +53,7 @@ class Certificates:
 
     def candidate(self, now: float) -> Loaded:
         """Return what is on disk. Raises CertificateError where it cannot be used now."""
-        self._tried = signature_of(self.files.paths)
+        self._tried = states_of(self.files.paths)
         try:
             loaded = load(self.files)
             problem = loaded.problem_at(now)
@@ -74,16 +71,23 @@ class Certificates:
 
         An expired certificate that was served from the start on is not: nothing better is there.
         """
-        return self.problem is not None or signature_of(self.files.paths) != self.signature
+        return self.problem is not None or states_of(self.files.paths) != self.used_state
 
     def use(self, loaded: Loaded) -> None:
         """Serve with what was loaded from the next handshake on."""
         self.loaded = loaded
-        self.signature = self._tried
+        self.used_state = self._tried
         self.problem = None
         for peer, issued in list(self.peers.items()):
             if issued in loaded.revoked:
                 end_revoked(peer)
+
+    def adopt(self, other: "Certificates") -> None:
+        """Serve with other files from the next handshake on, which were loaded already."""
+        self.files = other.files
+        self._tried = other.used_state
+        self.settling = None
+        self.use(other.loaded)
 
     def show(self, now: float) -> None:
         """Bring what the status shows up to date."""
@@ -108,14 +112,9 @@ class CertificateWatch:
         self._timer: asyncio.TimerHandle | None = None
         self._warned_at = float("-inf")
 
-    def add(self, files: TlsFiles) -> Certificates:
-        """Load a listener's certificates. Raises CertificateError."""
-        added = Certificates(files)
-        self.all.append(added)
-        return added
-
     def start(self) -> None:
         """Look at the files from now on."""
+        self.stop()
         if self.all:
             self._warn()
             self._look_later(LOOK_SECONDS)
@@ -125,14 +124,14 @@ class CertificateWatch:
         if self._timer is not None:
             self._timer.cancel()
 
-    def candidates(self) -> list[tuple[Certificates, Loaded]]:
-        """Return what is on disk for every listener whose files have changed, for `use`.
+    def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
+        """Return what is on disk for each of these whose files have changed, for `use`.
 
         Raises:
             CertificateError: nothing of it is used then.
         """
         now = self._clock()
-        return [(each, each.candidate(now)) for each in self.all if each.is_outdated()]
+        return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
         """Serve with these; return whether any is another one than before."""
@@ -150,11 +149,11 @@ class CertificateWatch:
         """Read the files of listeners where they have changed, once they change no more."""
         settling = False
         for each in self.all:
-            signature = signature_of(each.files.paths)
-            if signature not in (each.signature, each.settling):
-                each.settling = signature
+            found = states_of(each.files.paths)
+            if found not in (each.used_state, each.settling):
+                each.settling = found
                 settling = True
-            elif signature != each.signature or each.problem is not None:
+            elif found != each.used_state or each.problem is not None:
                 self._replace(each)  # dates may be right by now, where they were the problem
         self._warn()
         self._look_later(SETTLE_SECONDS if settling else LOOK_SECONDS)
@@ -183,20 +182,6 @@ class CertificateWatch:
 def end_revoked(peer: MqttProtocol) -> None:
     """End a connection whose client's certificate has been revoked."""
     peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
-
-
-def signature_of(paths: list[Path]) -> Signature:
-    """Return what changes when one of the files does; a file that is not there is None."""
-    return tuple(_stat_of(path) for path in paths)
-
-
-def _stat_of(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    # Not the time of the contents: other rights matter as well, and copies may keep that time.
-    return found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def _is_same(before: Loaded, after: Loaded) -> bool:

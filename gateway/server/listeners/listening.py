@@ -1,47 +1,76 @@
-"""From the configured listeners to sockets that accept.
+"""The listeners that are open: at the start, and those of a configuration that was read again.
 
-Every listener has an admission policy of its own. A Unix socket's file is made with mode 0660:
-processes whose user is in its group may connect.
+A change has two steps. The first does all that can fail, reading certificates and binding sockets,
+and changes nothing; the second cannot fail. A listener that stays keeps its socket and, where
+clients prove as before who they are, its connections.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable
-from pathlib import Path
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.access.certificates import TlsFiles
+from gateway.access.certificates import CertificateError, Loaded
 from gateway.configuration import Listener
+from gateway.configuration.listener import ends_connections, paired
 from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.connection import ConnectionShare
-from gateway.core.token_bucket import TokenBucket
+from gateway.core.violation import ADMINISTRATIVE_ACTION, Violation
 from gateway.server.event_loop.event_loop import EventLoop
-from gateway.server.host.unix_sockets import closed_to_others, inode_of, remove_stale
-from gateway.server.listeners.address_limits import (
-    BURST_SECONDS,
-    AddressLimits,
-    AddressSettings,
-)
+from gateway.server.listeners.address_limits import AddressLimits, AddressSettings
+from gateway.server.listeners.bound import BACKLOG, Bound, bind
 from gateway.server.listeners.certificates import Certificates, CertificateWatch
-from gateway.server.listeners.gate import Gate, Gatekeeping
 from gateway.server.listeners.handshake import PATH
 from gateway.server.listeners.handshake_turns import HandshakeTurns
+from gateway.server.listeners.making import Factory, factory_of, policy_of, tls_files_of
 from gateway.server.listeners.policy import AdmissionPolicy
-from gateway.server.listeners.proxied import ProxiedProtocol
 from gateway.server.listeners.stream import MqttProtocol
-from gateway.server.listeners.tls import TlsLayer
-from gateway.server.listeners.websocket import WebSocketProtocol
 
 logger = logging.getLogger(__name__)
-
-BACKLOG = 1_024
-"""Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
 
 SECURED = {"mqtt": "mqtts", "websocket": "wss"}
 """What the protocols are called with TLS below them."""
 
-Factory = Callable[[], asyncio.Protocol]
+LISTENER_CLOSED = "listener_closed"
+LISTENER_CHANGED = "listener_changed"
+"""How connections are counted that a reload ended with their listener."""
+
+
+class Open:
+    """One listener that is open."""
+
+    def __init__(self, listener: Listener, bound: Bound) -> None:
+        self.listener = listener
+        self.bound = bound
+        self.share = ConnectionShare(NO_LIMIT)
+        self.policy: AdmissionPolicy
+        self.factory: Factory
+        self.certificates: Certificates | None = None
+        self.servers: list[asyncio.Server] = []
+        self.shown: list[dict[str, Any]] = []
+        self.is_closed = False
+
+
+@dataclass
+class Change:
+    """What a reload is going to do with the listeners; `give_up` undoes what was done for it."""
+
+    kept: list[tuple[Open, Listener]] = field(default_factory=list)
+    opened: list[Open] = field(default_factory=list)
+    closed: list[Open] = field(default_factory=list)
+    order: list[Open] = field(default_factory=list)
+    """As they are configured."""
+    certificates: dict[Open, Certificates] = field(default_factory=dict)
+    """Of those that have others than before."""
+    renewed: list[tuple[Certificates, Loaded]] = field(default_factory=list)
+    """Of those that have the same files as before, with other contents."""
+
+    def give_up(self) -> None:
+        """Close what was bound."""
+        for each in self.opened:
+            each.bound.close()
 
 
 class Listening:
@@ -52,138 +81,194 @@ class Listening:
         self.addresses = AddressLimits(event_loop.broker.statistics, settings)
         self.certificates = CertificateWatch()
         self._turns = HandshakeTurns()
-        self._servers: list[asyncio.Server] = []
-        self._files: list[tuple[Path, int]] = []
+        self._open: list[Open] = []
+        self._serving: set[asyncio.Task[None]] = set()
+        self.certificates_differ = False
+        """The last `apply` found others in the files of a listener that stayed as it was."""
         self.shown: list[dict[str, Any]] = []
 
-    async def open(self, listener: Listener) -> None:
-        """Accept connections.
+    def prepare(self, listeners: Sequence[Listener]) -> Change:
+        """Do what may fail before these are the listeners, and change nothing that is there.
 
         Raises:
-            OSError: that is not possible.
-            CertificateError: the listener's certificate cannot be used.
+            OSError: one cannot be listened at.
+            CertificateError: a certificate cannot be used.
         """
-        certificates = None
-        if listener.tls is not None:
-            certificates = self.certificates.add(tls_files_of(listener))
-        factory = factory_of(self._event_loop, listener, certificates, self._turns, self.addresses)
-        if listener.protocol == "unix":
-            assert listener.path is not None
-            await self._open_unix(factory, listener.path)
-        else:
-            await self._open_network(factory, listener, certificates)
-
-    async def _open_network(
-        self, factory: Factory, listener: Listener, certificates: Certificates | None
-    ) -> None:
-        server = await asyncio.get_running_loop().create_server(
-            factory, listener.bind, listener.port, backlog=BACKLOG
-        )
-        self._servers.append(server)
-        for listening in server.sockets:
-            bind, port = listening.getsockname()[:2]
-            protocol = listener.protocol if certificates is None else SECURED[listener.protocol]
-            shown: dict[str, Any] = {"protocol": protocol, "bind": bind, "port": port}
-            if listener.protocol == "websocket":
-                shown["path"] = PATH
-            if certificates is not None:
-                certificates.shown.append(shown)
-            self.shown.append(shown)
-            logger.info("listening for %s on %s port %d", protocol, bind, port)
-
-    async def _open_unix(self, factory: Factory, path: Path) -> None:
-        remove_stale(path)
-        with closed_to_others():
-            server = await asyncio.get_running_loop().create_unix_server(
-                factory, path, backlog=BACKLOG
+        change = Change()
+        pairs = paired([each.listener for each in self._open], listeners)
+        by_listener = {id(each.listener): each for each in self._open}
+        change.closed = [by_listener[id(old)] for old, new in pairs if old and new is None]
+        try:
+            for old, new in pairs:
+                if new is None:
+                    continue
+                if old is None:
+                    given_up = [each.bound for each in change.closed]
+                    opened = Open(new, bind(new, given_up))
+                    change.opened.append(opened)
+                else:
+                    opened = by_listener[id(old)]
+                    change.kept.append((opened, new))
+                change.order.append(opened)
+                if new.tls is not None and (old is None or _needs_files(old, new)):
+                    change.certificates[opened] = self._certificates_of(new)
+            change.renewed = self.certificates.candidates(
+                each.certificates
+                for each, _ in change.kept
+                if each.certificates is not None and each not in change.certificates
             )
-        self._servers.append(server)
-        self._files.append((path, inode_of(path)))
-        self.shown.append({"protocol": "unix", "path": str(path)})
-        logger.info("listening for mqtt on the Unix socket %s", path)
+        except BaseException:
+            change.give_up()
+            raise
+        return change
+
+    def apply(self, change: Change) -> int:
+        """Let these be the listeners; return how many connections were ended."""
+        ended = 0
+        for each in change.closed:
+            ended += self._close(each)
+        for each, listener in change.kept:
+            ended += self._change(each, listener, change.certificates.get(each))
+        for each in change.opened:
+            self._begin(each, each.listener, change.certificates.get(each))
+        self.certificates_differ = self.certificates.use(change.renewed)
+        self._open = change.order
+        self.certificates.all = [
+            each.certificates for each in self._open if each.certificates is not None
+        ]
+        self.shown[:] = [shown for each in self._open for shown in each.shown]
+        self.certificates.start()
+        if change.opened:
+            serving = asyncio.get_running_loop().create_task(self._serve(change.opened))
+            self._serving.add(serving)
+            serving.add_done_callback(self._serving.discard)
+        return ended
+
+    async def _serve(self, opened: Sequence[Open]) -> None:
+        """Accept what comes to these; the kernel has kept it until now."""
+        loop = asyncio.get_running_loop()
+        for each in opened:
+            if each.is_closed:
+                continue
+            create = loop.create_unix_server if each.listener.path else loop.create_server
+            for listening in each.bound.sockets:
+                server = await create(_of(each), sock=listening, backlog=BACKLOG)
+                each.servers.append(server)
+            for shown in each.shown:
+                logger.info("listening for %s", _in_words(shown))
+
+    async def start(self, listeners: Sequence[Listener]) -> None:
+        """Listen at these. Raises as `prepare`."""
+        self.apply(self.prepare(listeners))
+        await asyncio.gather(*self._serving)
 
     def close(self) -> None:
         """Accept no connection any more, and remove our socket files."""
         self.certificates.stop()
-        for server in self._servers:
-            server.close()
-        for path, inode in self._files:
-            # Another broker may have put its own socket there since.
-            with contextlib.suppress(FileNotFoundError):
-                if inode_of(path) == inode:
-                    path.unlink()
+        for serving in self._serving:
+            serving.cancel()
+        for each in self._open:
+            _stop(each)
+
+    # -- one listener
+
+    def _certificates_of(self, listener: Listener) -> Certificates:
+        certificates = Certificates(tls_files_of(listener))
+        # At the start one that has expired is used: nothing better is there.
+        problem = certificates.loaded.problem_at(time.time()) if self._open else None
+        if problem is not None:
+            raise CertificateError(problem)
+        return certificates
+
+    def _begin(self, each: Open, listener: Listener, certificates: Certificates | None) -> None:
+        each.listener = listener
+        each.certificates = certificates
+        each.policy = policy_of(listener, each.share)
+        each.shown = _shown_of(each)
+        self._make_factory(each)
+
+    def _change(self, each: Open, listener: Listener, certificates: Certificates | None) -> int:
+        before = each.listener
+        if before == listener:
+            each.listener = listener
+            return 0
+        if ends_connections(before, listener):
+            policy = each.policy
+            self._begin(each, listener, certificates)
+            logger.warning("the listener at %s changed: its connections end", listener.place)
+            return self._end(policy, LISTENER_CHANGED, "clients prove in another way who they are")
+        each.listener = listener
+        policy = policy_of(listener, each.share)
+        # In their place: connections that are being made take up what holds now.
+        vars(each.policy).update(vars(policy))
+        if each.certificates is not None and certificates is not None:
+            each.certificates.adopt(certificates)
+        self._make_factory(each)
+        return 0
+
+    def _make_factory(self, each: Open) -> None:
+        each.factory = factory_of(
+            self._event_loop,
+            each.listener,
+            each.policy,
+            each.certificates,
+            self._turns,
+            self.addresses,
+        )
+
+    def _close(self, each: Open) -> int:
+        _stop(each)
+        logger.info("listening no more at %s", each.listener.place)
+        return self._end(each.policy, LISTENER_CLOSED, "its listener was closed")
+
+    def _end(self, policy: AdmissionPolicy, reason: str, detail: str) -> int:
+        policy.is_over = True
+        ended = 0
+        for connection, channel in list(self._event_loop.channels.items()):
+            is_its = isinstance(channel, MqttProtocol) and channel.policy is policy
+            if is_its and connection.is_open:
+                self._event_loop.violate(channel, Violation(reason, ADMINISTRATIVE_ACTION, detail))
+                ended += 1
+        return ended
 
 
-def name_of(listener: Listener) -> str:
-    """Return what a listener is called: its address as it is configured."""
+def _of(each: Open) -> Callable[[], asyncio.Protocol]:
+    def make() -> asyncio.Protocol:
+        return each.factory()  # that of the moment
+
+    return make
+
+
+def _stop(each: Open) -> None:
+    each.is_closed = True
+    for server in each.servers:
+        server.close()
+    each.bound.close()
+
+
+def _needs_files(before: Listener, after: Listener) -> bool:
+    return before.tls != after.tls or ends_connections(before, after)
+
+
+def _shown_of(each: Open) -> list[dict[str, Any]]:
+    listener, certificates = each.listener, each.certificates
+    named = {} if listener.name is None else {"name": listener.name}
     if listener.path is not None:
-        return str(listener.path)
-    return f"{listener.bind}:{listener.port}"
-
-
-def tls_files_of(listener: Listener) -> TlsFiles:
-    """Return the files of a listener with TLS."""
-    tls = listener.tls
-    assert tls is not None
-    return TlsFiles(
-        certificate=tls.certificate,
-        key=tls.key,
-        ca=tls.ca,
-        crl=tls.crl,
-        client_certificates=tls.client_certificates,
-        username=tls.username,
-        min_version=tls.min_version,
-        alpn="http/1.1" if listener.protocol == "websocket" else "mqtt",
-    )
-
-
-def factory_of(
-    event_loop: EventLoop,
-    listener: Listener,
-    certificates: Certificates | None,
-    turns: HandshakeTurns,
-    addresses: AddressLimits,
-) -> Factory:
-    """Return what makes the protocol of each connection of a listener."""
-    share = None
-    rates = listener.max_packet_rate or 0, listener.max_byte_rate or 0
-    if listener.max_connections is not None or any(rates):
-        share = ConnectionShare(listener.max_connections or NO_LIMIT, *rates)
-    policy = AdmissionPolicy(
-        anonymous=listener.anonymous,
-        share=share,
-        origins=listener.origins,
-        listener=name_of(listener),
-        is_local=not listener.is_reached_from_network,
-    )
-    protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
-    keeping = _gatekeeping_of(event_loop, listener, addresses)
-
-    def make() -> tuple[MqttProtocol, asyncio.Protocol]:
-        made = protocol(event_loop, policy)
-        following: MqttProtocol | TlsLayer = made
+        return [{"protocol": "unix", "path": str(listener.path)} | named]
+    found: list[dict[str, Any]] = []
+    for listening in each.bound.sockets:
+        address, port = listening.getsockname()[:2]
+        protocol = listener.protocol if certificates is None else SECURED[listener.protocol]
+        shown: dict[str, Any] = {"protocol": protocol, "bind": address, "port": port} | named
+        if listener.protocol == "websocket":
+            shown["path"] = PATH
         if certificates is not None:
-            following = TlsLayer(made, certificates, turns)
-        if not listener.proxy_protocol:
-            return made, following
-        takes_users = listener.proxy_protocol_certificates
-        proxied = ProxiedProtocol(made, following, addresses, takes_users=takes_users)
-        return made, proxied
-
-    return lambda: Gate(keeping, make)
+            certificates.shown.append(shown)
+        found.append(shown)
+    return found
 
 
-def _gatekeeping_of(
-    event_loop: EventLoop, listener: Listener, addresses: AddressLimits
-) -> Gatekeeping:
-    bucket = None
-    if listener.max_connection_rate is not None:
-        rate = float(listener.max_connection_rate)
-        bucket = TokenBucket(rate, rate * BURST_SECONDS, asyncio.get_running_loop().time())
-    has_addresses = listener.protocol != "unix" and not listener.proxy_protocol
-    return Gatekeeping(
-        event_loop.broker.statistics,
-        addresses if has_addresses else None,
-        bucket,
-        name_of(listener),
-    )
+def _in_words(shown: dict[str, Any]) -> str:
+    if shown["protocol"] == "unix":
+        return f"mqtt on the Unix socket {shown['path']}"
+    return f"{shown['protocol']} on {shown['bind']} port {shown['port']}"

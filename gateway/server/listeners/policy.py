@@ -10,7 +10,7 @@ class AdmissionPolicy:
         self,
         *,
         anonymous: bool,
-        share: ConnectionShare | None,
+        share: ConnectionShare,
         origins: tuple[str, ...] = (),
         listener: str = "",
         is_local: bool = False,
@@ -18,10 +18,12 @@ class AdmissionPolicy:
         self.anonymous = anonymous
         """Clients are let in that name no user."""
         self.share = share
-        """What the listener may have of all connections; None: as much as the broker."""
+        """What the listener may have of all connections, and how many it has."""
         self.origins = origins
         """Origins whose pages may connect, beside those of the same host."""
         self.listener = listener
         """The listener's name, for access rules."""
+        self.is_over = False
+        """The listener is closed, or has another policy: what comes by this one is ended."""
         self.is_local = is_local
         """Only programs on this machine reach it."""

@@ -8,7 +8,7 @@ import asyncio
 from typing import cast
 
 from gateway.core.sessions.connection import ConnectionState
-from gateway.core.violation import PROTOCOL_ERROR, Violation
+from gateway.core.violation import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR, Violation
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits
@@ -24,7 +24,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__()
         self._event_loop = event_loop
-        self._policy = policy
+        self.policy = policy
         self.transport: asyncio.Transport
         self._full = False
         """The transport has more to write than it takes."""
@@ -42,7 +42,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
         address = text_of(transport.get_extra_info("peername"))
-        policy = self._policy
+        policy = self.policy
         self.connection = self._event_loop.accept(
             self,
             address,
@@ -51,6 +51,8 @@ class MqttProtocol(asyncio.Protocol, Channel):
             listener=policy.listener,
         )
         self.connection.is_local = policy.is_local
+        if policy.is_over:
+            self.violate("listener_closed", "its listener was closed", ADMINISTRATIVE_ACTION)
 
     def data_received(self, data: bytes) -> None:
         """Pass bytes that arrived to the core, once for everything in this read."""

@@ -47,6 +47,8 @@ class Status:
         self._identity = identity
         self._listeners = listeners
         self._disk = disk
+        self.needs_restart: Callable[[], tuple[str, ...]] = tuple
+        """Returns the keys whose values wait for a restart."""
 
     async def current(self) -> dict[str, Any]:
         """Return the whole status, from a walk over the sessions that begins now."""
@@ -65,7 +67,10 @@ class Status:
             "disk": self._disk(),
             "store": {"recovery": identity.recovery, "detail": identity.damage},
             "hooks": None if hooks is None else hooks.status(),
-            "warnings": _warnings_of(event_loop, identity) + _warnings_about(self._listeners),
+            "needs_restart": list(self.needs_restart()),
+            "warnings": _warnings_of(event_loop, identity)
+            + _warnings_about(self._listeners)
+            + _warnings_of_keys(self.needs_restart()),
         }
 
     def _process(self) -> dict[str, Any]:
@@ -150,6 +155,14 @@ def _warnings_about(listeners: list[dict[str, Any]]) -> list[str]:
     """Return what is wrong with certificates; of a listener with two addresses once."""
     problems = [each["certificate"]["problem"] for each in listeners if "certificate" in each]
     return [f"Certificate: {each}." for each in dict.fromkeys(problems) if each is not None]
+
+
+def _warnings_of_keys(needs_restart: tuple[str, ...]) -> list[str]:
+    if not needs_restart:
+        return []
+    keys = ", ".join(needs_restart)
+    mend = "systemctl restart oncegate.target"
+    return [f"Other values of {keys} wait for a restart of the gateway: {mend}."]
 
 
 def _warnings_of(event_loop: EventLoop, identity: Identity) -> list[str]:

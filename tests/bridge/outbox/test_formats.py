@@ -1,8 +1,5 @@
 """What earlier versions of the outbox kept."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 from firmware_bridge.outbox.board_start import (
     DIGEST_BYTES,
@@ -11,7 +8,7 @@ from firmware_bridge.outbox.board_start import (
     NOT_ACCEPTED,
     UNKNOWN_CONTENTS,
 )
-from firmware_bridge.outbox.formats import applied_migrations_of, blocks_of_ranges
+from firmware_bridge.outbox.formats import blocks_of_ranges
 
 
 def accepted(blocks: dict[int, bytes]) -> list[int]:
@@ -39,8 +36,3 @@ def test_of_a_long_range_the_latest_frames_are_kept() -> None:
 def test_other_text_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         blocks_of_ranges(text)
-
-
-def test_a_new_file_has_no_migrations() -> None:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        assert applied_migrations_of(connection) == ()

@@ -4,9 +4,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN, applied_migrations_of
+from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.outbox.schema import MIGRATIONS, migrate
 from sqlite_utils import Database
+
+from gateway.files.queue_database import applied_migrations_of
 
 
 def test_the_migrations_are_those_that_a_start_knows_without_loading_them() -> None:
@@ -21,4 +23,4 @@ def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:
         migrate(connection)
         again = connection.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall()
         assert again == tables
-        assert applied_migrations_of(connection) == MIGRATIONS_KNOWN
+        assert applied_migrations_of(connection, MIGRATION_SET) == MIGRATIONS_KNOWN

@@ -48,8 +48,7 @@ def log_in(
     version: int = 5,
     will: Will | None = None,
 ) -> Peer:
-    harness.broker.rules.core.authenticates = True
-    harness.broker._permissions._authenticates = True
+    harness.broker.authenticate(True, [])
     client = harness.open_connection(version)
     properties = None
     if version == 5:
@@ -135,8 +134,7 @@ def test_the_cut_of_the_power_does_not_bring_a_user_back_that_is_gone(harness: H
     anna = log_in(harness, "anna")
     subscribe(harness, anna, "t")
     harness.cut()
-    harness.broker.rules.core.authenticates = True
-    harness.broker._permissions._authenticates = True
+    harness.broker.authenticate(True, [])
     harness.broker.know_users(frozenset())
     publish(harness, b"1")
     assert harness.session("c").queued_count == 0
@@ -200,7 +198,7 @@ def test_a_will_after_a_restart_is_asked_about_with_its_user(harness: Harness) -
     log_in(harness, "anna", will=Will("gone", b"x", 1, False))
 
     def forbid() -> None:
-        permissions = harness.broker._permissions
+        permissions = harness.broker.rules.core.permissions
         harness.broker.rules.core.authenticates = permissions._authenticates = True
         harness.broker.know_users(frozenset({"ben"}))
 

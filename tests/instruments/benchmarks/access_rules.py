@@ -68,8 +68,7 @@ def populated(directory: Path) -> tuple[Harness, list[Client]]:
     harness.limits.max_connections = USERS + 10
     watch = harness.connect("watch", clean=True)
     watch.send(Subscribe(1, [Subscription("#", 0)]))
-    harness.broker.rules.core.authenticates = True
-    harness.broker._permissions._authenticates = True
+    harness.broker.authenticate(True, [])
     publishers = []
     for number in range(USERS):
         client = harness.open_connection()

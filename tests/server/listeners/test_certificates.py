@@ -14,8 +14,8 @@ import pytest
 from gateway.access.certificates import DAY_SECONDS, CertificateError
 from gateway.configuration import Listener
 from gateway.configuration.tls import Tls
-from gateway.server.listeners.certificates import CertificateWatch
-from gateway.server.listeners.listening import tls_files_of
+from gateway.server.listeners.certificates import Certificates, CertificateWatch
+from gateway.server.listeners.making import tls_files_of
 from tests.access.authority import DAY, Authority
 from tests.peers.mqtt_bytes import PINGREQ
 from tests.server.broker import Broker
@@ -23,6 +23,11 @@ from tests.server.conftest import Start
 
 PLAIN = {"protocol": "mqtt"}
 PINGRESP = b"\xd0\x00"
+
+
+def certificates_of(site: "Site") -> Certificates:
+    tls = Tls(certificate=site.certificate, key=site.key)
+    return Certificates(tls_files_of(Listener(tls=tls)))
 
 
 class Site:
@@ -137,7 +142,7 @@ async def test_an_expired_certificate_is_served_at_the_start_and_warned_of(
     shown = broker.listeners[0]["certificate"]
     assert (shown["subject"], shown["days_left"]) == ("old", -2)
     watch = broker.running.listening.certificates
-    assert not watch.use(watch.candidates()), "a reload for another reason is not refused"
+    assert not watch.use(watch.candidates(watch.all)), "a reload for another reason is not refused"
     context = site.client()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     assert await (await broker.open(0, context)).log_in("a") == 0
@@ -175,19 +180,17 @@ async def test_nothing_of_several_listeners_is_used_where_one_cannot_be(
 ) -> None:
     other = Site(tmp_path / "other")
     watch = CertificateWatch()
-    held = [
-        watch.add(tls_files_of(Listener(tls=Tls(certificate=each.certificate, key=each.key))))
-        for each in (site, other)
-    ]
+    held = [certificates_of(each) for each in (site, other)]
+    watch.all = held
     site.renew("second")
     other.key.write_text("")
     with pytest.raises(CertificateError, match=r"served\.key: is not a private key"):
-        watch.use(watch.candidates())
+        watch.use(watch.candidates(watch.all))
     assert [each.loaded.subject for each in held] == ["first", "first"]
     other.renew("second")
-    assert watch.use(watch.candidates())
+    assert watch.use(watch.candidates(watch.all))
     assert [each.loaded.subject for each in held] == ["second", "second"]
-    assert not watch.use(watch.candidates()), "nothing is different"
+    assert not watch.use(watch.candidates(watch.all)), "nothing is different"
 
 
 async def test_the_end_of_a_certificate_is_warned_of_once_a_day(
@@ -195,7 +198,7 @@ async def test_the_end_of_a_certificate_is_warned_of_once_a_day(
 ) -> None:
     days, now = [0.0], time.time()
     watch = CertificateWatch(lambda: now + days[0] * DAY_SECONDS)
-    watch.add(tls_files_of(Listener(tls=Tls(certificate=site.certificate, key=site.key))))
+    watch.all = [certificates_of(site)]
     watch.start()
     counts = []
     for day in (0, 29, 40, 40.5, 41.1):

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.uplink.settings import TlsFiles
-from gateway.uplink.tls import context_of
+from gateway.connecting.tls import TlsFiles, context_of
 from tests.access.authority import Authority
 
 

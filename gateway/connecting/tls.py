@@ -1,12 +1,22 @@
-"""TLS towards the upstream broker: its certificate is always verified, with its host name."""
+"""TLS towards a broker elsewhere: its certificate is always verified, with its host name."""
 
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-
-from gateway.uplink.settings import TlsFiles
+from typing import Literal
 
 _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files; `ca` None: the authorities that this machine trusts."""
+
+    ca: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    min_version: Literal["1.2", "1.3"] = "1.2"
 
 
 def context_of(files: TlsFiles) -> ssl.SSLContext:

@@ -1,0 +1,235 @@
+"""When each key takes effect that is changed while the gateway runs: the one declaration.
+
+`docs/configuration.md` has the same as a table, and a test holds it to this module; what a reload
+answers is made from it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, Final
+
+from gateway.configuration.listener import Listener, paired
+from gateway.configuration.whole import Configuration
+from gateway.keys.section import Section, keys_of
+
+
+class Effect(StrEnum):
+    """When a change takes effect after a reload; the values are the words of the documentation."""
+
+    NOW = "at the reload, for all"
+    NEW_CONNECTIONS = "at the reload, for new connections"
+    ENDS_CONNECTIONS = "at the reload; connections that it is about end"
+    PROCESS = "at a restart of that process alone"
+    RESTART = "at a restart of the gateway"
+
+
+PROCESSES: Final[Mapping[str, str]] = {
+    "session_log": "upload",
+    "upload": "upload",
+    "bridge": "bridge",
+    "serial": "bridge",
+    "uplink": "uplink",
+    "api": "api",
+}
+"""The sections that another process than the broker works by, and the verb that runs it."""
+
+_NOW, _NEW, _ENDS = Effect.NOW, Effect.NEW_CONNECTIONS, Effect.ENDS_CONNECTIONS
+_PROCESS, _RESTART = Effect.PROCESS, Effect.RESTART
+
+
+def _all(effect: Effect, *keys: str) -> dict[str, Effect]:
+    return dict.fromkeys(keys, effect)
+
+
+EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
+    "gateway": _all(_RESTART, "id", "data_dir", "control_dir", "control_group", "status_group"),
+    "listeners": {
+        # Another address is another listener: it is opened, and the one that is gone is closed.
+        **_all(_ENDS, "bind", "port", "path", "protocol"),
+        "name": _ENDS,
+        **_all(_ENDS, "anonymous", "proxy_protocol", "proxy_protocol_certificates"),
+        **_all(_NEW, "allow_anonymous_network", "origins", "tls"),
+        **_all(_NEW, "max_connections", "max_connection_rate"),
+        **_all(_NEW, "max_packet_rate", "max_byte_rate"),
+    },
+    "queues": _all(_NOW, "client", "when_full"),
+    "mqtt": {
+        **_all(_NOW, "max_inflight", "max_mqueue_len", "max_mqueue_bytes"),
+        **_all(_NOW, "mqueue_store_qos0", "max_awaiting_rel_bytes"),
+        **_all(_NEW, "max_awaiting_rel", "await_rel_timeout", "retry_interval"),
+        **_all(_NEW, "max_packet_size", "max_topic_alias", "max_keep_alive"),
+        **_all(_NOW, "max_session_expiry", "check_payload_format"),
+        **_all(_NEW, "max_connections", "connect_timeout", "max_sessions"),
+        **_all(_NOW, "max_subscriptions", "max_subscription_bytes"),
+        **_all(_NOW, "max_topic_levels", "max_retained", "max_retained_bytes"),
+        **_all(_NOW, "maximum_qos", "retain_available", "message_size_limit"),
+        **_all(_NEW, "max_write_buffer", "protocol_versions"),
+        **_all(_NEW, "allow_zero_length_clientid", "allow_control_characters"),
+        "sys_interval": _NOW,
+    },
+    "quotas": {
+        **_all(_NOW, "anonymous_share", "anonymous_queued_bytes"),
+        "anonymous_session_expiry": _NOW,
+        **_all(_NEW, "max_connections_per_address", "exempt_addresses"),
+        "max_connection_rate_per_address": _NEW,
+    },
+    "user_quotas": {
+        **_all(_NOW, "user", "sessions", "session_expiry", "subscriptions"),
+        **_all(_NOW, "retained", "retained_bytes", "queued_bytes"),
+        "awaiting_rel_bytes": _NOW,
+        **_all(_NEW, "connections", "packet_rate", "byte_rate"),
+    },
+    "flapping": _all(_NOW, "enable", "max_count", "window_time", "ban_time"),
+    "limits": _all(
+        _NOW,
+        "max_uncommitted",
+        "commit_delay",
+        "lazy_commit_delay",
+        "checkpoint_interval",
+        "max_journal",
+    ),
+    "disk": _all(_NOW, "free_min", "log_max", "damaged_max", "reserve"),
+    "access": {
+        **_all(_ENDS, "password_file", "rules_file", "order", "jwt", "mysql"),
+    },
+    "hooks": {"module": _RESTART},
+    "session_log": {"payload_topics": _NOW, "seal_after": _PROCESS},
+    "upload": _all(_PROCESS, "target", "sent_keep"),
+    "bridge": _all(
+        _PROCESS,
+        "client_id",
+        "broker",
+        "username",
+        "password_file",
+        "tls",
+        "outbox_max",
+        "window",
+        "commit_delay",
+    ),
+    "serial": _all(
+        _PROCESS, "name", "path", "usb", "framing", "baud_rate", "line", "units", "device"
+    ),
+    "uplink": _all(
+        _PROCESS,
+        "address",
+        "protocol",
+        "client_id",
+        "username",
+        "password_file",
+        "tls",
+        "topics",
+        "queue_max",
+        "window",
+        "session_expiry",
+        "availability_topic",
+        "local_broker",
+        "local_username",
+        "local_password_file",
+    ),
+    "api": _all(
+        _PROCESS,
+        "bind",
+        "port",
+        "hosts",
+        "viewers",
+        "operators",
+        "administrators",
+        "tokens_file",
+        "allow_anonymous_network",
+        "tls",
+    ),
+}
+"""By section and key. Of `tls` at a listener: `ends_connections` beside it."""
+
+LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
+"""Lists of tables that are named as a whole where one of them is another."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Keys whose values differ, as `section.key`, by what becomes of them."""
+
+    taken: tuple[str, ...]
+    """They hold in the broker from the reload on; those of `new_connections` are among them."""
+    new_connections: tuple[str, ...]
+    """Of these: connections that there are go on as they were."""
+    processes: Mapping[str, tuple[str, ...]]
+    """By process, which takes them over when it is started again."""
+    needs_restart: tuple[str, ...]
+    """They wait for a restart of the gateway."""
+
+
+def changes_between(before: Configuration, after: Configuration) -> Changes:
+    """Return the keys that differ, and what becomes of them."""
+    taken: list[str] = []
+    new_connections: list[str] = []
+    needs_restart: list[str] = []
+    processes: dict[str, list[str]] = {}
+    for name, effect in _differing(before, after):
+        section = name.partition(".")[0]
+        if effect is Effect.RESTART:
+            needs_restart.append(name)
+        elif effect is not Effect.PROCESS:
+            taken.append(name)
+        if effect is Effect.NEW_CONNECTIONS:
+            new_connections.append(name)
+        if section in PROCESSES:
+            processes.setdefault(PROCESSES[section], []).append(name)
+    return Changes(
+        tuple(taken),
+        tuple(new_connections),
+        {process: tuple(names) for process, names in processes.items()},
+        tuple(needs_restart),
+    )
+
+
+def in_force(before: Configuration, after: Configuration) -> Configuration:
+    """Return what holds after a reload: `after`, with what waits for a restart as it was."""
+    sections: dict[str, Any] = {}
+    for name in keys_of(Configuration):
+        old, new = getattr(before, name), getattr(after, name)
+        waiting = [key for key, effect in EFFECTS[name].items() if effect is Effect.RESTART]
+        if isinstance(new, Section) and waiting:
+            values = {each.name: getattr(new, each.name) for each in fields(new)}
+            sections[name] = type(new)(**values | {key: getattr(old, key) for key in waiting})
+        else:
+            sections[name] = new
+    return Configuration(**sections, given=after.given)
+
+
+def _differing(before: Configuration, after: Configuration) -> list[tuple[str, Effect]]:
+    found: list[tuple[str, Effect]] = []
+    for name in keys_of(Configuration):
+        old, new = getattr(before, name), getattr(after, name)
+        if old == new:
+            continue
+        if name == "listeners":
+            found += _differing_listeners(old, new)
+        elif name in LISTS_AS_ONE:
+            found.append((name, next(iter(EFFECTS[name].values()))))
+        else:
+            keys = [key for key in keys_of(type(old)) if getattr(old, key) != getattr(new, key)]
+            found += [(f"{name}.{key}", EFFECTS[name][key]) for key in keys]
+    return found
+
+
+def _differing_listeners(
+    before: tuple[Listener, ...], after: tuple[Listener, ...]
+) -> list[tuple[str, Effect]]:
+    pairs = paired(before, after)
+    differing = {
+        key
+        for old, new in pairs
+        if old is not None and new is not None
+        for key in keys_of(Listener)
+        if getattr(old, key) != getattr(new, key)
+    }
+    found = [
+        (f"listeners.{key}", EFFECTS["listeners"][key])
+        for key in keys_of(Listener)
+        if key in differing
+    ]
+    if any(old is None or new is None for old, new in pairs):
+        found.insert(0, ("listeners", Effect.ENDS_CONNECTIONS))
+    return found

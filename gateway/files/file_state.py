@@ -1,0 +1,23 @@
+"""What changes when a file does: for files that are looked at again and again, and read once."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+FileState = tuple[int, int, int] | None
+"""Time of the last change in nanoseconds, size in bytes, inode; None: it is not there."""
+
+
+def state_of(path: Path) -> FileState:
+    """Return what is another value once the file has changed."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    # Not the time of the contents: other rights matter as well, and copies may keep that time.
+    return found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def states_of(paths: Iterable[Path]) -> tuple[FileState, ...]:
+    """Return what is another value once one of the files has changed."""
+    return tuple(map(state_of, paths))

@@ -1,0 +1,123 @@
+"""Sockets that listen, before anything accepts from them: what a reload has in hand until it is
+sure that nothing of it fails.
+
+The kernel keeps the connections of clients meanwhile.
+"""
+
+import contextlib
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.configuration import Listener
+from gateway.server.host.unix_sockets import closed_to_others, inode_of, remove_stale
+
+BACKLOG = 1_024
+"""Connections the kernel holds while the loop is busy: a fleet that reconnects after a restart."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The sockets of one listener: several, where `localhost` has several addresses."""
+
+    sockets: tuple[socket.socket, ...]
+    file: tuple[Path, int] | None = None
+    """Of a Unix socket: its file, and what distinguishes it from another's of that name."""
+
+    def remove_file(self) -> None:
+        """Remove the socket's file, unless another process has put its own there since."""
+        if self.file is not None:
+            path, inode = self.file
+            with contextlib.suppress(FileNotFoundError):
+                if inode_of(path) == inode:
+                    path.unlink()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self.remove_file()
+        for each in self.sockets:
+            each.close()
+
+    def share_port(self, *, shared: bool) -> None:
+        """Let other sockets of this user bind to the port, or not any more (SO_REUSEPORT)."""
+        for each in self.sockets:
+            if each.family != socket.AF_UNIX:
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)
+
+
+def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
+    """Listen where a listener is configured.
+
+    Args:
+        listener: what is configured.
+        given_up: sockets that will be closed when nothing else fails. One of them may have the
+            port at an address that is a part of this one: `0.0.0.0` in the place of `127.0.0.1`.
+
+    Raises:
+        OSError: that is not possible; of these sockets none is left.
+    """
+    if listener.path is not None:
+        return _bind_unix(listener.path)
+    try:
+        return _bind_network(listener, shared=False)
+    except OSError as error:
+        same_port = [each for each in given_up if _has_port(each, listener.port)]
+        if not same_port:
+            raise
+        try:
+            for each in same_port:
+                each.share_port(shared=True)
+            return _bind_network(listener, shared=True)
+        except OSError:
+            raise error from None
+        finally:
+            for each in same_port:
+                each.share_port(shared=False)
+
+
+def _has_port(bound: Bound, port: int) -> bool:
+    return any(
+        each.family != socket.AF_UNIX and each.getsockname()[1] == port for each in bound.sockets
+    )
+
+
+def _bind_unix(path: Path) -> Bound:
+    remove_stale(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with closed_to_others():
+            listening.bind(str(path))
+        listening.listen(BACKLOG)
+        listening.setblocking(False)
+        return Bound((listening,), (path, inode_of(path)))
+    except OSError:
+        listening.close()
+        raise
+
+
+def _bind_network(listener: Listener, *, shared: bool) -> Bound:
+    places = socket.getaddrinfo(
+        listener.bind, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    made: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(places):
+            listening = socket.socket(family, kind, protocol)
+            made.append(listening)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, True)
+            if shared:
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, True)
+            if family == socket.AF_INET6:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, True)
+            listening.bind(address)
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+    except OSError as error:
+        for each in made:
+            each.close()
+        where = f"{listener.bind} port {listener.port}"
+        raise OSError(error.errno, f"cannot listen: {error.strerror}", where) from error
+    bound = Bound(tuple(made))
+    bound.share_port(shared=False)
+    return bound

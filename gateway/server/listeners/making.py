@@ -1,0 +1,94 @@
+"""What makes the protocol of each connection of a listener, from its configuration."""
+
+import asyncio
+from collections.abc import Callable
+
+from gateway.access.certificates import TlsFiles
+from gateway.configuration import Listener
+from gateway.core.quota import NO_LIMIT
+from gateway.core.sessions.connection import ConnectionShare
+from gateway.core.token_bucket import TokenBucket
+from gateway.server.event_loop.event_loop import EventLoop
+from gateway.server.listeners.address_limits import BURST_SECONDS, AddressLimits
+from gateway.server.listeners.certificates import Certificates
+from gateway.server.listeners.gate import Gate, Gatekeeping
+from gateway.server.listeners.handshake_turns import HandshakeTurns
+from gateway.server.listeners.policy import AdmissionPolicy
+from gateway.server.listeners.proxied import ProxiedProtocol
+from gateway.server.listeners.stream import MqttProtocol
+from gateway.server.listeners.tls import TlsLayer
+from gateway.server.listeners.websocket import WebSocketProtocol
+
+Factory = Callable[[], asyncio.Protocol]
+
+
+def tls_files_of(listener: Listener) -> TlsFiles:
+    """Return the files of a listener with TLS."""
+    tls = listener.tls
+    assert tls is not None
+    return TlsFiles(
+        certificate=tls.certificate,
+        key=tls.key,
+        ca=tls.ca,
+        crl=tls.crl,
+        client_certificates=tls.client_certificates,
+        username=tls.username,
+        min_version=tls.min_version,
+        alpn="http/1.1" if listener.protocol == "websocket" else "mqtt",
+    )
+
+
+def policy_of(listener: Listener, share: ConnectionShare) -> AdmissionPolicy:
+    """Return the admission policy of a listener; its limits are set in the share."""
+    share.connections_max = listener.max_connections or NO_LIMIT
+    share.packet_rate = listener.max_packet_rate or 0
+    share.byte_rate = listener.max_byte_rate or 0
+    return AdmissionPolicy(
+        anonymous=listener.anonymous,
+        share=share,
+        origins=listener.origins,
+        listener=listener.called,
+        is_local=not listener.is_reached_from_network,
+    )
+
+
+def factory_of(
+    event_loop: EventLoop,
+    listener: Listener,
+    policy: AdmissionPolicy,
+    certificates: Certificates | None,
+    turns: HandshakeTurns,
+    addresses: AddressLimits,
+) -> Factory:
+    """Return what makes the protocol of each connection of a listener."""
+    protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
+    keeping = _gatekeeping_of(event_loop, listener, addresses)
+
+    def make() -> tuple[MqttProtocol, asyncio.Protocol]:
+        made = protocol(event_loop, policy)
+        following: MqttProtocol | TlsLayer = made
+        if certificates is not None:
+            following = TlsLayer(made, certificates, turns)
+        if not listener.proxy_protocol:
+            return made, following
+        takes_users = listener.proxy_protocol_certificates
+        proxied = ProxiedProtocol(made, following, addresses, takes_users=takes_users)
+        return made, proxied
+
+    return lambda: Gate(keeping, make)
+
+
+def _gatekeeping_of(
+    event_loop: EventLoop, listener: Listener, addresses: AddressLimits
+) -> Gatekeeping:
+    bucket = None
+    if listener.max_connection_rate is not None:
+        rate = float(listener.max_connection_rate)
+        bucket = TokenBucket(rate, rate * BURST_SECONDS, asyncio.get_running_loop().time())
+    has_addresses = listener.protocol != "unix" and not listener.proxy_protocol
+    return Gatekeeping(
+        event_loop.broker.statistics,
+        addresses if has_addresses else None,
+        bucket,
+        listener.called,
+    )

@@ -1,0 +1,104 @@
+"""When each key takes effect: the declaration, the documentation, and what is made of them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from firmware_bridge.protocols.table import PROTOCOLS
+
+from gateway.configuration import Configuration, load
+from gateway.configuration.effects import (
+    EFFECTS,
+    PROCESSES,
+    Effect,
+    changes_between,
+    in_force,
+)
+from gateway.configuration.problems import section_at
+from gateway.keys.section import keys_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
+ROW = re.compile(r"\| (?P<effect>[^|`]+?) \| (?P<keys>.*?) \|")
+
+
+def configured(**overrides: object) -> Configuration:
+    written = {name.replace("__", "."): value for name, value in overrides.items()}
+    return load(None, {}, written, PROTOCOLS)
+
+
+def test_every_key_has_an_effect() -> None:
+    declared = {section: set(keys) for section, keys in EFFECTS.items()}
+    of_protocols = {key for protocol in PROTOCOLS.values() for key in keys_of(protocol)}
+    assert declared == {name: set(keys_of(section_at(name))) for name in keys_of(Configuration)}
+    assert of_protocols == {"columns"}, "keys of a protocol are told as `serial`"
+    assert {*PROCESSES} >= {
+        section for section, keys in EFFECTS.items() if Effect.PROCESS in keys.values()
+    }
+
+
+def test_the_table_in_the_page_is_the_declaration() -> None:
+    text = PAGE.read_text().partition("## What a reload changes")[2].partition("\n## ")[0]
+    documented: dict[str, set[str]] = {}
+    for row in ROW.finditer(text):
+        names = set(re.findall(r"`([a-z0-9_.]+)`", row["keys"]))
+        documented[row["effect"]] = documented.get(row["effect"], set()) | names
+    declared: dict[str, set[str]] = {}
+    for section, keys in EFFECTS.items():
+        is_all_the_same = len({*keys.values()}) == 1
+        for key, effect in keys.items():
+            name = section if is_all_the_same else f"{section}.{key}"
+            declared.setdefault(str(effect), set()).add(name)
+    assert {effect: names for effect, names in documented.items() if effect in declared} == declared
+
+
+@pytest.mark.parametrize(
+    ("change", "effect"),
+    [
+        ({"mqtt__max_inflight": 5}, Effect.NOW),
+        ({"queues": [{"client": "a", "when_full": "refuse"}]}, Effect.NOW),
+        ({"mqtt__max_packet_size": "1MiB"}, Effect.NEW_CONNECTIONS),
+        ({"access__order": ["mysql", "jwt", "password_file"]}, Effect.ENDS_CONNECTIONS),
+        ({"bridge__window": 5}, Effect.PROCESS),
+        ({"gateway__id": "other"}, Effect.RESTART),
+    ],
+)
+def test_what_becomes_of_a_change(change: dict[str, Any], effect: Effect) -> None:
+    before, after = configured(), configured(**change)
+    (key,) = change
+    name = key.replace("__", ".")
+    changes = changes_between(before, after)
+    is_taken = effect not in (Effect.PROCESS, Effect.RESTART)
+    assert changes.taken == ((name,) if is_taken else ())
+    assert changes.new_connections == ((name,) if effect is Effect.NEW_CONNECTIONS else ())
+    assert changes.processes == ({"bridge": (name,)} if effect is Effect.PROCESS else {})
+    assert changes.needs_restart == ((name,) if effect is Effect.RESTART else ())
+    assert changes_between(after, after) == changes_between(before, before)
+
+
+def test_a_key_of_broker_and_uploader_is_taken_by_both() -> None:
+    changes = changes_between(configured(), configured(session_log__payload_topics=["a/#"]))
+    assert changes.taken == ("session_log.payload_topics",)
+    assert changes.processes == {"upload": ("session_log.payload_topics",)}
+
+
+def test_what_waits_for_a_restart_goes_on_waiting_and_the_rest_holds(tmp_path: Path) -> None:
+    before = configured(mqtt__max_inflight=3)
+    wanted = configured(gateway__data_dir=tmp_path, hooks__module="mine", mqtt__max_inflight=5)
+    holds = in_force(before, wanted)
+    assert (holds.gateway, holds.hooks) == (before.gateway, before.hooks)
+    assert holds.mqtt.max_inflight == 5
+    again = changes_between(holds, wanted)
+    assert again.taken == ()
+    assert again.needs_restart == ("gateway.data_dir", "hooks.module")
+
+
+def test_listeners_are_compared_at_their_addresses() -> None:
+    one, two = {"port": 1884}, {"port": 1885}
+    before = configured(listeners=[one, two])
+    moved = changes_between(before, configured(listeners=[two, one]))
+    assert moved.taken == (), "their order does not matter"
+    other = configured(listeners=[one | {"max_packet_rate": 5}, {"port": 1886}])
+    changes = changes_between(before, other)
+    assert changes.taken == ("listeners", "listeners.max_packet_rate")
+    assert changes.new_connections == ("listeners.max_packet_rate",)
