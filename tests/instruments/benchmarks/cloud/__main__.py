@@ -28,7 +28,7 @@ from tests.instruments.benchmarks.cloud.processor import Cost, measured
 
 PROGRAM = "tests.instruments.benchmarks.cloud"
 OWN_FIELDS = ("sequence", "time", "event")
-SMALL_SEGMENTS, SMALL_EVENTS, TIMES = 10, 100, 3
+SMALL_SEGMENTS, SMALL_EVENTS, TIMES = 10, 100, 2
 
 
 class Bench:
