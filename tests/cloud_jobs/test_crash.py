@@ -40,7 +40,11 @@ def process(place: Place, *arguments: str, **environment: str) -> subprocess.Pop
     return subprocess.Popen(
         [sys.executable, str(PROGRAM), place.settings.source, place.settings.tables, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]),
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
