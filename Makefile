@@ -15,6 +15,7 @@
 #   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
+#   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
@@ -63,6 +64,7 @@ SECONDS ?= 600
 CUTS ?= 100
 FILLS ?= 10
 KILLS ?= 2000
+MINUTES ?= 10
 SEED ?=
 SEEDS ?= 2000
 FIRST ?= 0
@@ -87,7 +89,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz kill powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud static bench bench-cloud bench-turns scale hostile
+.PHONY: cloud static bench bench-cloud bench-turns scale hostile soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -178,6 +180,10 @@ scale: $(VENV)/.ready-test build/compiled/.ready
 # ARGUMENTS="WrongPasswords Wills" measures these attacks only, and writes nothing into docs.
 hostile: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.hostile $(ARGUMENTS)
+
+# ARGUMENTS=--write puts the result into docs/limits.md.
+soak: $(VENV)/.ready-test build/compiled/.ready
+	@exec $(BIN)/python -m tests.instruments.benchmarks.hostile.soak --minutes $(MINUTES) $(ARGUMENTS)
 
 static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff format --check $(SOURCES)

@@ -8,6 +8,7 @@ format   what is different
 3        sessions belong to users
 4        the journal is files of its own (OGF1), of blobs OGJ1
 5        blobs OGJ2, which have gateway time; the database names its format
+6        retained messages belong to users
 =======  ==========================================================================================
 
 What a later version wrote is not damage: it is refused, and nothing is changed or set aside.
@@ -20,7 +21,7 @@ from pathlib import Path
 from gateway.core.records import layout
 from gateway.core.records.blob import has_valid_crc
 
-FORMAT = 5
+FORMAT = 6
 """What this version writes."""
 
 JOURNAL_IS_FILES = 4

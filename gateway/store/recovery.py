@@ -167,11 +167,14 @@ def message_of(
 def _load_messages(
     connection: sqlite3.Connection, state: State, replay: Replay, now: float
 ) -> None:
-    for topic, number, payload, flags, properties in connection.execute(
-        "SELECT r.topic, m.number, m.payload, m.flags, m.properties FROM retained r"
-        " JOIN messages m ON m.number = r.message"
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(retained)")}
+    owner_column = "r.owner" if "owner" in columns else "NULL"  # an audit reads format 5 as it is
+    for number, topic, payload, flags, properties, owner in connection.execute(
+        f"SELECT m.number, r.topic, m.payload, m.flags, m.properties, {owner_column}"
+        " FROM retained r JOIN messages m ON m.number = r.message"
     ):
         message = message_of(number, topic, payload, flags, properties)
+        message.owner = None if owner is None else state.owners.get(owner)
         replay.messages[number] = message
         state.retained_set(topic, message)
     for session_number, packet_id, number, *contents in connection.execute(
@@ -181,6 +184,8 @@ def _load_messages(
         session = state.numbers.get(session_number)
         if session is not None:
             message = replay.messages.get(number) or message_of(number, *contents)
+            if message.owner is None:
+                message.owner = session.owner
             replay.messages[number] = message
             state.message_held(Held(session, packet_id, message, now))
 

@@ -27,6 +27,12 @@ def m002_owners(db: Database) -> None:
     db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
 
 
+@migrations()
+def m003_owners_of_retained_messages(db: Database) -> None:
+    """Add to a retained message the user whom it counts for; NULL: it is not known."""
+    db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
+
+
 _FIRST = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE sessions (number INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"

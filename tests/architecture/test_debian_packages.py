@@ -108,7 +108,8 @@ def installing(machine: Machine, *shell: str) -> Iterator[tuple[subprocess.Popen
     attributes[3] |= termios.NOFLSH
     termios.tcsetattr(slave, termios.TCSANOW, attributes)
     process = subprocess.Popen(
-        ["setsid", "--ctty", *shell, "sh", SCRIPT, "run"],
+        # A shell cannot trap what was ignored before it, as Ctrl-C is in the background.
+        ["env", "--default-signal=HUP,INT,TERM", "setsid", "--ctty", *shell, "sh", SCRIPT, "run"],
         stdin=slave,
         stdout=slave,
         stderr=slave,

@@ -19,9 +19,7 @@ from tests.instruments.benchmarks.hostile.figures import (
 )
 from tests.instruments.benchmarks.hostile.honest_clients import Ledger
 from tests.instruments.benchmarks.hostile.report import (
-    BEGIN,
-    END,
-    HEADING,
+    MARKERS,
     cells_of,
     part_of,
     with_part,
@@ -229,13 +227,14 @@ def test_the_document_has_every_row_with_its_figures_and_its_verdict() -> None:
 
 
 def test_the_part_of_the_document_is_replaced_and_the_rest_stays() -> None:
-    page = "# Limits\n\nBy hand.\n\n" + HEADING + "\n\nAlso by hand.\n"
+    page = "# Limits\n\nBy hand.\n\n" + MARKERS.heading + "\n\nAlso by hand.\n"
     once = with_part(page, "first\n") + "\n## Behind it\n"
-    assert once.count(HEADING) == 1
+    assert once.count(MARKERS.heading) == 1
     twice = with_part(once, "second\n")
     assert "first" not in twice
     for words in ("By hand.", "Also by hand.", "## Behind it", "second"):
         assert words in twice
-    assert with_part("# Limits\n", "new\n").endswith(f"{HEADING}\n\n{BEGIN}\n\nnew\n\n{END}\n")
+    heading, begin, end = MARKERS
+    assert with_part("# Limits\n", "new\n").endswith(f"{heading}\n\n{begin}\n\nnew\n\n{end}\n")
     with pytest.raises(ValueError, match="no <!--"):
-        with_part(f"# Limits\n{BEGIN}\n", "new\n")
+        with_part(f"# Limits\n{begin}\n", "new\n")

@@ -33,6 +33,7 @@ def test_counters_follow_a_life_and_are_the_same_after_a_power_cut(harness: Harn
         assert state.owners.get("ann").queued_bytes > 0
         assert state.owners.get("ann").subscriptions == 2
         assert state.owners.get("ben").held_bytes > 0
+        assert state.owners.get("ben").retained == 2
     sender = log_in(harness, "ben", "sender")
     sender.send(Pubrel(77))
     harness.commit()

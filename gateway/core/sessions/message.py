@@ -60,7 +60,7 @@ class Message:
     """An application message as its publisher sent it. One object serves all its receivers."""
 
     owner: "Owner | None" = None
-    """Whose it is, where it is to be retained; None: not known, as after a restart."""
+    """Whose it is, where it is to be retained; None: not known."""
 
     def __init__(
         self,
@@ -102,6 +102,10 @@ class Message:
     def retained_bytes(self) -> int:
         """Return what it costs in memory to keep the message as a retained one, at the most."""
         return retained_bytes_of(self.topic, self.size_bytes())
+
+    def username(self) -> str | None:
+        """Return the name of the owner, None if it is not known."""
+        return None if self.owner is None else self.owner.username
 
 
 class Will:

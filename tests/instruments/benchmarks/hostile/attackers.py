@@ -1,9 +1,15 @@
-"""All attacks, and the process in which one runs: not the honest client's, nor the broker's.
+"""All attacks, and the process in which they run: not the honest client's, nor the broker's.
 
-    python -m tests.instruments.benchmarks.hostile.attackers NAME SECONDS TARGET
+    python -m tests.instruments.benchmarks.hostile.attackers NAME,NAME... SECONDS SHARE TARGET
 
-The parent reads `ready` when the broker is prepared, writes a line, and reads what was done as
-JSON. The attack's connections stay open until standard input ends.
+The parent writes lines and reads answers:
+
+    prepare   puts into the broker what the attacks find there; answered with `ready`
+    attack    all of them attack at the same time, one begins after the other; answered with what
+              each has done, as JSON
+    leave     cuts all connections that are open; answered with `gone`
+
+The process ends with its standard input.
 """
 
 import asyncio
@@ -12,8 +18,12 @@ import sys
 from dataclasses import asdict
 from typing import Final
 
+from tests.instruments.benchmarks.hostile import access_attacks as access
 from tests.instruments.benchmarks.hostile import connection_attacks as before_connect
+from tests.instruments.benchmarks.hostile import page_attacks as page
+from tests.instruments.benchmarks.hostile import queue_attacks as queues
 from tests.instruments.benchmarks.hostile import session_attacks as sessions
+from tests.instruments.benchmarks.hostile import tls_attacks as tls
 from tests.instruments.benchmarks.hostile import topic_attacks as topics
 from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Target
 
@@ -30,22 +40,43 @@ ATTACKS: Final[tuple[type[Attack], ...]] = (
     before_connect.WebSocketHosts,
     before_connect.ProxyHeaders,
     before_connect.UnixNames,
-    before_connect.OpenExchanges,
-    before_connect.WrongPasswords,
+    before_connect.SlowUpgrades,
+    before_connect.IdleHoard,
+    tls.OpenHandshakes,
+    tls.NoTls,
+    tls.WrongRecords,
+    tls.TinyRecords,
+    tls.Renegotiation,
+    tls.CertificateRubbish,
+    access.OpenExchanges,
+    access.WrongPasswords,
+    access.WrongTokens,
+    access.Forbidden,
     topics.AliasFlood,
+    queues.WrongAliases,
     topics.LongTopics,
     topics.DeepRetained,
+    topics.RetainedFlood,
     topics.EqualFilters,
     topics.ManyReplays,
     topics.MixedFilters,
     topics.ShareGroups,
     topics.SubscribeChurn,
+    queues.TooManyFilters,
     topics.SlowReaders,
+    queues.FullQueues,
+    queues.RefusingCircles,
+    queues.PacketFlood,
     topics.ControlCharacters,
     sessions.Wills,
     sessions.Hoarders,
     sessions.TakeoverStorm,
     sessions.SessionChurn,
+    sessions.ByteASecond,
+    page.HalfRequests,
+    page.HugeRequests,
+    page.WrongPageLogins,
+    page.WrongPageTokens,
 )
 
 BY_NAME: Final = {attack.__name__: attack for attack in ATTACKS}
@@ -56,26 +87,74 @@ def target_text(target: Target) -> str:
     return json.dumps(asdict(target))
 
 
-async def attack(name: str, seconds: float, target: Target) -> None:
-    """Prepare, wait for the word, attack, tell, and wait for the end."""
+BEGINNINGS: Final = 0.4
+"""Within this part of the time all of them begin, one after the other."""
+
+
+class Attackers:
+    """Some attacks, each with connections and figures of its own."""
+
+    def __init__(self, names: list[str], seconds: float, share: float, target: Target) -> None:
+        self._seconds = seconds
+        self._attacks = [(BY_NAME[name](), Hand(target, seconds, share)) for name in names]
+
+    async def prepare(self) -> None:
+        """Put into the broker what they find there."""
+        prepared = set()
+        for attack, hand in self._attacks:
+            # Several find the same there.
+            if type(attack).prepare not in prepared:
+                prepared.add(type(attack).prepare)
+                await attack.prepare(hand)
+
+    async def attack(self) -> dict[str, dict[str, int | str | None]]:
+        """Attack; what each of them did, and what kept it from going on."""
+        pause = BEGINNINGS * self._seconds / len(self._attacks)
+        problems = await asyncio.gather(
+            *(
+                self._run(attack, hand, place * pause if place else 0.0)
+                for place, (attack, hand) in enumerate(self._attacks)
+            )
+        )
+        return {
+            type(attack).__name__: hand.figures() | {"problem": problem}
+            for (attack, hand), problem in zip(self._attacks, problems, strict=True)
+        }
+
+    async def _run(self, attack: Attack, hand: Hand, after: float) -> str | None:
+        hand.begin(after)
+        await asyncio.sleep(after)
+        try:
+            await attack.run(hand)
+        except OSError as error:
+            return f"{type(error).__name__}: {error}"
+        return None
+
+    def leave(self) -> None:
+        """Cut what is open."""
+        for _, hand in self._attacks:
+            hand.leave()
+
+
+async def obey(attackers: Attackers) -> None:
+    """Do what standard input says until it ends."""
     loop = asyncio.get_running_loop()
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-    hand = Hand(target, seconds)
-    chosen = BY_NAME[name]()
-    await chosen.prepare(hand)
-    print("ready", flush=True)
-    if not await lines.readline():
-        return
-    hand.begin()
-    problem = None
-    try:
-        await chosen.run(hand)
-    except OSError as error:
-        problem = f"{type(error).__name__}: {error}"
-    print(json.dumps(hand.figures() | {"problem": problem}), flush=True)
-    await lines.read()
+    async for line in lines:
+        match line:
+            case b"prepare\n":
+                await attackers.prepare()
+                answer = "ready"
+            case b"attack\n":
+                answer = json.dumps(await attackers.attack())
+            case _:
+                attackers.leave()
+                answer = "gone"
+        print(answer, flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(attack(sys.argv[1], float(sys.argv[2]), Target(**json.loads(sys.argv[3]))))
+    _, names, seconds, share, target = sys.argv
+    chosen = Attackers(names.split(","), float(seconds), float(share), Target(**json.loads(target)))
+    asyncio.run(obey(chosen))

@@ -1,14 +1,22 @@
 """The broker under attack: a process of its own with every kind of listener, and its figures."""
 
 import os
+import socket
+import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.access.passwords import set_password
 from tests.instruments.benchmarks.hostile.attack import Target
-from tests.system.broker_process import BrokerProcess, free_port
+from tests.instruments.benchmarks.hostile.site import Site
+from tests.system.broker_process import (
+    START_DEADLINE_SECONDS,
+    BrokerProcess,
+    free_port,
+    oncegate_command,
+)
 
 CLEAR_HIGH_WATER: Final = "5"
 """Written to clear_refs: the kernel sets VmHWM back to what is resident now (proc(5))."""
@@ -30,22 +38,70 @@ def go_first(process_id: int) -> None:
 class BesiegedBroker(BrokerProcess):
     """`oncegate broker` with listeners for everybody; `gateway` is imported from `code`."""
 
-    def __init__(self, code: Path, data_directory: Path) -> None:
+    def __init__(self, code: Path, data_directory: Path, *, mqtt: str = "", more: str = "") -> None:
+        """`mqtt` and `more` are settings in `[mqtt]`, and sections, beside those of `site`."""
         self._code = code
         super().__init__("", data_directory=data_directory)
         self.target = Target(
-            self.port, free_port(), free_port(), free_port(), str(self.directory / "mqtt.sock")
+            port=self.port,
+            password_port=free_port(),
+            proxy_port=free_port(),
+            guarded_port=free_port(),
+            websocket_port=free_port(),
+            tls_port=free_port(),
+            certificates_port=free_port(),
+            page_port=free_port(),
+            unix_path=str(self.directory / "mqtt.sock"),
+            folder=str(self.directory),
         )
-        passwords = self.directory / "passwords"
-        set_password(passwords, "known", b"the right one")
-        set_password(passwords, "user1", b"the right one", scram_iterations=4_096)
+        self.site = Site(self.directory)
+        self._page: subprocess.Popen[bytes] | None = None
         assert self._configuration is not None
         with self._configuration.open("a") as file:
-            file.write(_listeners(self.target, passwords))
+            file.write(self.site.settings(self.target, mqtt=mqtt, more=more))
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {"PYTHONPATH": f"{self._code}:{self._code / 'firmware-bridge'}"}
 
     def spawn(self, environment: Mapping[str, str] | None = None) -> None:
         """Start it on the code that is to be measured."""
-        super().spawn({**(environment or {}), "PYTHONPATH": str(self._code)})
+        super().spawn({**(environment or {}), **self._environment})
+
+    def start_page(self) -> None:
+        """Start the status page of this broker, and wait until it answers."""
+        with (self.directory / "page.log").open("ab") as log:
+            self._page = subprocess.Popen(
+                [*oncegate_command(), "api", "--config", str(self._configuration)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **self._environment},
+                cwd=self.directory,
+            )
+        deadline = time.monotonic() + START_DEADLINE_SECONDS
+        while time.monotonic() < deadline and self.page_is_running:
+            with socket.socket() as probe:
+                if not probe.connect_ex(("127.0.0.1", self.target.page_port)):
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"the page does not answer: {self.page_log()}")
+
+    @property
+    def page_is_running(self) -> bool:
+        """Whether the page's process is alive."""
+        return self._page is not None and self._page.poll() is None
+
+    def page_log(self) -> str:
+        """What the page wrote so far."""
+        return (self.directory / "page.log").read_text(errors="replace")
+
+    def remove(self) -> None:
+        """Kill both processes if they run, and remove their directory."""
+        if self._page is not None:
+            self._page.kill()
+            self._page.wait()
+        super().remove()
 
     def memory(self) -> dict[str, int]:
         """Resident memory now and at its highest since `forget_high_water`, in bytes."""
@@ -75,33 +131,17 @@ class BesiegedBroker(BrokerProcess):
         return {**status["errors"], **dropped, **refused}
 
 
-def _listeners(target: Target, passwords: Path) -> str:
-    return f"""
-[access]
-password_file = "{passwords}"
-[[listeners]]
-port = {target.password_port}
-anonymous = false
-[[listeners]]
-port = {target.proxy_port}
-proxy_protocol = true
-allow_anonymous_network = true
-[[listeners]]
-port = {target.websocket_port}
-protocol = "websocket"
-[[listeners]]
-protocol = "unix"
-path = "{target.unix_path}"
-"""
-
-
 @contextmanager
-def besieged(code: Path, data_directory: Path) -> Iterator[BesiegedBroker]:
-    """A broker that runs for as long as the block lasts; its data stay until the caller's end."""
-    broker = BesiegedBroker(code, data_directory)
+def besieged(
+    code: Path, data_directory: Path, *, mqtt: str = "", more: str = ""
+) -> Iterator[BesiegedBroker]:
+    """A broker and its page that run for as long as the block lasts; its data stay until the
+    caller's end."""
+    broker = BesiegedBroker(code, data_directory, mqtt=mqtt, more=more)
     try:
         broker.start()
         go_first(broker.process_id)
+        broker.start_page()
         yield broker
     finally:
         broker.remove()

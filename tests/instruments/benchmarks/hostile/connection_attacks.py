@@ -10,16 +10,26 @@ from tests.instruments.benchmarks.hostile.memory import Allowance
 from tests.instruments.benchmarks.hostile.packets import (
     MALFORMED,
     PROXY_SIGNATURE,
-    authentication,
-    connect5,
     handshake,
     proxy_header,
     unfinished,
 )
 from tests.peers.mqtt_bytes import connect, publish
+from tests.wire.malformed_connects import CONNECT as CONNECTS
+from tests.wire.malformed_vectors import MALFORMED as VECTORS
 
 PACKET_BYTES: Final = 2 * 2**20 - 32
 """Just below the default of `max_packet_size`."""
+
+ONE: Final = 7
+"""All of a storm from one address."""
+
+MISTAKES: Final = (
+    *((4, packet) for packet in MALFORMED),
+    *((vector.version, vector.wire) for vector in VECTORS if vector.sender == "client"),
+    # In place of a CONNECT: 0.
+    *((0, vector.wire) for vector in CONNECTS),
+)
 
 
 class Nothing(Attack):
@@ -39,11 +49,12 @@ class NeverConnect(Attack):
     name = "never CONNECT"
     sentence = "2,000 connections, 1,000 a second, that never send a byte."
     allowance = Allowance(connections=2_000)
+    counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
         """Open and hold."""
         async for _ in hand.paced(1_000, 2_000):
-            await hand.open()
+            await hand.stranger()
         await hand.rest()
 
 
@@ -53,10 +64,11 @@ class ByteByByte(Attack):
     name = "CONNECT byte by byte"
     sentence = "200 connections that send a CONNECT of 60 bytes, one byte each 40 ms."
     allowance = Allowance(connections=200)
+    counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
         """Send one byte on every connection in turn."""
-        wires = [wire for _ in range(200) if (wire := await hand.open()) is not None]
+        wires = [wire for _ in range(hand.some(200)) if (wire := await hand.stranger()) is not None]
         packet = connect("slow".ljust(46, "w"))
         async for number in hand.paced(25, len(packet)):
             for wire in wires:
@@ -87,13 +99,14 @@ class PartialConnects(Attack):
     name = "unfinished CONNECT"
     sentence = "200 connections, 100 a second, that send 195 kB of a CONNECT of 327 kB."
     allowance = Allowance(connections=200, bounds=("unfinished packets",))
+    counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
         """Send all but the end, and wait."""
         field = "x" * 65_000
         whole = connect(field, username=field, password=field.encode())
         async for _ in hand.paced(100, 200):
-            wire = await hand.open()
+            wire = await hand.stranger()
             if wire is not None:
                 # Its remaining length is that of a packet with five such fields.
                 wire.send(b"\x10\x8f\xfb\x13" + whole[4:])
@@ -104,16 +117,22 @@ class MalformedStorm(Attack):
     """Mistakes of every kind."""
 
     name = "malformed packets"
-    sentence = "200 clients a second, each cut for one of 16 malformed packets."
+    sentence = (
+        f"200 clients a second, each cut for one of {len(MISTAKES)} mistakes: malformed packets, "
+        "and those of the decoder's own tests, in MQTT 3.1, 3.1.1 and 5.0."
+    )
     allowance = Allowance(connections=200)
+    counters = ("field_truncated",)
 
     async def run(self, hand: Hand) -> None:
         """Connect, send one, and let the broker close."""
-        packets = cycle(MALFORMED)
+        mistakes = cycle(MISTAKES)
         async for number in hand.paced(200):
-            wire = await hand.open()
+            wire = await hand.stranger()
             if wire is not None:
-                wire.send(connect(f"malformed{number % 64}") + next(packets))
+                version, packet = next(mistakes)
+                first = connect(f"malformed{number % 64}", level=version) if version else b""
+                wire.send(first + packet)
 
 
 class WebSocketHosts(Attack):
@@ -125,6 +144,7 @@ class WebSocketHosts(Attack):
         "or no names."
     )
     allowance = Allowance(connections=64)
+    counters = ("websocket_handshake",)
     hosts: ClassVar[tuple[bytes, ...]] = (
         b"xn--" + b"a" * 15_000,
         "ä".encode().join([b"x"] * 5_000),
@@ -151,10 +171,11 @@ class ProxyHeaders(Attack):
 
     name = "PROXY headers"
     sentence = (
-        "200 connections a second to a PROXY listener: headers that are unfinished, wrong, of 4 kB "
-        "or with names that are no UTF-8."
+        "200 connections a second to a PROXY listener: headers that are cut, wrong, forged, of "
+        "4 kB or with names that are no UTF-8."
     )
     allowance = Allowance(connections=700)
+    counters = ("proxy_header",)
 
     async def run(self, hand: Hand) -> None:
         """Send one and keep the connection."""
@@ -167,6 +188,12 @@ class ProxyHeaders(Attack):
                 PROXY_SIGNATURE + b"\x21\x31\x0f\xf0" + bytes(4_000),
                 PROXY_SIGNATURE + b"\x29\x77\x00\x00",
                 b"PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n",
+                b"PROXY TCP4 198.51.100.7 192.0.2.1 40000 18",
+                b"PROXY TCP4 198.51.100.777 192.0.2.1 40000 1883\r\n",
+                b"PROXY TCP6 198.51.100.7 ::1 99999 -1\r\n",
+                b"PROXY " + b"x" * 5_000,
+                PROXY_SIGNATURE + b"\x21\x11\x00\x0c" + bytes(11),
+                PROXY_SIGNATURE + b"\x21\x11\x00\x0f" + bytes(12) + b"\x20\xff\xff",
                 connect("no-proxy"),
                 whole + connect("proxied"),
                 whole + unfinished(connect("proxied")),
@@ -187,6 +214,7 @@ class UnixNames(Attack):
         "are no UTF-8."
     )
     allowance = Allowance(connections=200)
+    counters = ("unexpected_packet",)
 
     async def run(self, hand: Hand) -> None:
         """Connect from each of these names."""
@@ -207,51 +235,22 @@ class UnixNames(Attack):
                 os.unlink(path)
 
 
-class OpenExchanges(Attack):
-    """Proofs that are begun and never given."""
-
-    name = "SCRAM exchanges left open"
-    sentence = "300 CONNECTs a second that begin a SCRAM exchange with a nonce of 512 characters."
-    allowance = Allowance(connections=1_000, bounds=("exchanges",))
-
-    async def run(self, hand: Hand) -> None:
-        """Begin, and leave it."""
-        async for number in hand.paced(300):
-            wire = await hand.open(hand.target.password_port)
-            if wire is not None:
-                first = f"n,,n=user{number},r=".encode() + b"n" * 512
-                method = authentication("SCRAM-SHA-256", first)
-                wire.send(connect5(f"scram{number}", properties=method))
-
-
-class WrongPasswords(Attack):
-    """Each costs the broker some 50 ms of a core, and the client nothing."""
-
-    name = "wrong passwords"
-    sentence = "100 CONNECTs a second with a wrong password, each checked with Argon2."
-    allowance = Allowance(connections=400, bounds=("password checks",))
-
-    async def run(self, hand: Hand) -> None:
-        """Ask, and do not wait."""
-        async for number in hand.paced(100):
-            wire = await hand.open(hand.target.password_port)
-            if wire is not None:
-                name = "known" if number % 2 else f"unknown{number}"
-                wire.send(connect(f"guess{number}", username=name, password=b"%d" % number))
-
-
 class ConnectStorm(Attack):
     """Connections that come and go."""
 
     name = "connections that come and go"
-    sentence = "500 connections a second that are cut at once, half of them behind a CONNECT."
+    sentence = (
+        "1,500 connections of one address, 500 a second, that are cut at once, half of them behind "
+        "a CONNECT."
+    )
     allowance = Allowance(connections=500)
+    counters = ("max_connection_rate_per_address",)
 
     async def run(self, hand: Hand) -> None:
         """Open and cut."""
         ended: list[Wire] = []
-        async for number in hand.paced(500):
-            wire = await hand.open()
+        async for number in hand.paced(500, 1_500, whole=True):
+            wire = await hand.stranger(address=ONE)
             if wire is None:
                 continue
             if number % 2:
@@ -261,3 +260,40 @@ class ConnectStorm(Attack):
                 old.cut()
             del ended[: max(0, len(ended) - 10)]
             await asyncio.sleep(0)
+
+
+class SlowUpgrades(Attack):
+    """Handshakes of WebSocket that never end."""
+
+    name = "WebSocket handshakes byte by byte"
+    sentence = "100 connections that send a WebSocket handshake, one byte each 100 ms."
+    allowance = Allowance(connections=100)
+    counters = ("connect_timeout",)
+
+    async def run(self, hand: Hand) -> None:
+        """Send one byte on every connection in turn."""
+        opened = [await hand.open(hand.target.websocket_port) for _ in range(hand.some(100))]
+        request = handshake(b"localhost")
+        async for number in hand.paced(10, len(request), whole=True):
+            for wire in opened:
+                if wire is not None:
+                    wire.send(request[number : number + 1])
+
+
+class IdleHoard(Attack):
+    """Connections of one address that want nothing but their places."""
+
+    name = "idle connections without keep-alive"
+    sentence = (
+        "700 clients of one address, 300 a second, with keep-alive 0 that never say anything."
+    )
+    allowance = Allowance(connections=700)
+    counters = ("max_connections_per_address",)
+
+    async def run(self, hand: Hand) -> None:
+        """Connect and stay."""
+        async for number in hand.paced(300, 700, whole=True):
+            wire = await hand.stranger(address=ONE + 1)
+            if wire is not None:
+                wire.send(connect(f"idle{number}"))
+        await hand.rest()

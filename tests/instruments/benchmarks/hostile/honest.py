@@ -16,6 +16,7 @@ from tests.instruments.benchmarks.hostile.honest_clients import (
     HonestPublisher,
     HonestSubscriber,
     Ledger,
+    Way,
 )
 
 
@@ -26,8 +27,9 @@ class Honest:
         self.ledger = Ledger()
         self._is_running = is_running
         self._rate = rate
-        self._subscriber = HonestSubscriber(port, self.ledger)
-        self._publishers = [HonestPublisher(port, qos, self.ledger) for qos in (1, 2)]
+        way = Way(port)
+        self._subscriber = HonestSubscriber(way, self.ledger)
+        self._publishers = [HonestPublisher(way, qos, self.ledger) for qos in (1, 2)]
 
     async def begin(self) -> None:
         """Connect and subscribe."""

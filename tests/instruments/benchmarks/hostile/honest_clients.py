@@ -5,8 +5,10 @@ of the event loop counts as the broker's.
 
 import asyncio
 import contextlib
+import ssl
 import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final, cast
 
 from tests.instruments.benchmarks.hostile.figures import SERIES, Conservation
@@ -28,29 +30,46 @@ COME_BACK_SECONDS: Final = 0.2
 TOPIC: Final = "sensors/honest/{qos}"
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a client reaches the broker, and as whom."""
+
+    port: int
+    username: str | None = None
+    password: bytes | None = None
+    tls: ssl.SSLContext | None = None
+
+
 class Ledger:
     """What was sent, when it was due, when it was acknowledged and received; times in seconds."""
 
-    def __init__(self) -> None:
-        self.due: dict[tuple[int, int], float] = {}
+    def __init__(self, due: dict[tuple[int, int], float] | None = None) -> None:
+        """`due` is shared by the ledgers of several subscribers."""
+        self.due: dict[tuple[int, int], float] = {} if due is None else due
         """By QoS and number."""
         self.received: Counter[tuple[int, int]] = Counter()
         self.acknowledged: set[tuple[int, int]] = set()
         self.latencies: dict[str, list[float]] = {name: [] for name in SERIES}
         self.connections_lost = 0
+        self.departures = 0
+        """Connections that the client itself cut: what was in flight may come again at QoS 1, and
+        QoS 0 passes by."""
+
+    def note(self, name: str, key: tuple[int, int]) -> None:
+        """Something arrived: keep how late it was."""
+        self.latencies[name].append(time.monotonic() - self.due[key])
 
     def take_acknowledgement(self, qos: int, number: int) -> None:
         """PUBACK or PUBCOMP."""
         self.acknowledged.add((qos, number))
-        late = time.monotonic() - self.due[qos, number]
-        self.latencies[f"QoS {qos} acknowledged"].append(late)
+        self.note(f"QoS {qos} acknowledged", (qos, number))
 
     def take_message(self, payload: bytes) -> None:
         """The subscriber got a message for the first time or again."""
         key = payload[0], int.from_bytes(payload[1:9], "big")
         self.received[key] += 1
         if self.received[key] == 1:
-            self.latencies[f"QoS {key[0]} received"].append(time.monotonic() - self.due[key])
+            self.note(f"QoS {key[0]} received", key)
 
     def conservation(self) -> Conservation:
         """Held against each other.
@@ -59,11 +78,12 @@ class Ledger:
         own: it counts as doubled where none was.
         """
         again = [key for key, count in self.received.items() if count > 1]
-        if self.connections_lost:
-            again = [key for key in again if key[0] == 2]
+        if self.connections_lost or self.departures:
+            again = [key for key in again if key[0] != 1]
+        expected = [key for key in self.due if key[0] or not self.departures]
         return Conservation(
-            len(self.due),
-            sum(key not in self.received for key in self.due),
+            len(expected),
+            sum(key not in self.received for key in expected),
             len(again),
             self.connections_lost,
         )
@@ -72,8 +92,8 @@ class Ledger:
 class HonestClient(asyncio.Protocol):
     """One client of MQTT 3.1.1 with a persistent session."""
 
-    def __init__(self, port: int, client_id: str, ledger: Ledger) -> None:
-        self._port = port
+    def __init__(self, way: Way, client_id: str, ledger: Ledger) -> None:
+        self._way = way
         self._client_id = client_id
         self._reader = PacketReader()
         self._leaving = False
@@ -87,9 +107,12 @@ class HonestClient(asyncio.Protocol):
 
     async def open(self) -> None:
         """Connect, and wait for CONNACK."""
-        loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: self, "127.0.0.1", self._port)
+        await self._connect()
         await asyncio.wait_for(self.answered.wait(), DRAIN_SECONDS)
+
+    async def _connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: self, "127.0.0.1", self._way.port, ssl=self._way.tls)
 
     def leave(self) -> None:
         """Cut the connection for good."""
@@ -104,7 +127,9 @@ class HonestClient(asyncio.Protocol):
         self._reader = PacketReader()
         self.answered.clear()
         self.transport = cast(asyncio.Transport, transport)
-        self.transport.write(connect(self._client_id, clean=False))
+        way = self._way
+        first = connect(self._client_id, clean=False, username=way.username, password=way.password)
+        self.transport.write(first)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Come back to the session."""
@@ -118,8 +143,7 @@ class HonestClient(asyncio.Protocol):
         while self.transport is None:
             await asyncio.sleep(COME_BACK_SECONDS)
             with contextlib.suppress(OSError):
-                loop = asyncio.get_running_loop()
-                await loop.create_connection(lambda: self, "127.0.0.1", self._port)
+                await self._connect()
 
     def data_received(self, data: bytes) -> None:
         """Take packets; one write for all answers."""
@@ -149,8 +173,8 @@ class HonestClient(asyncio.Protocol):
 class HonestSubscriber(HonestClient):
     """Takes every message at QoS 2."""
 
-    def __init__(self, port: int, ledger: Ledger) -> None:
-        super().__init__(port, "honest-subscriber", ledger)
+    def __init__(self, way: Way, ledger: Ledger, client_id: str = "honest-subscriber") -> None:
+        super().__init__(way, client_id, ledger)
         self._unreleased: set[int] = set()
 
     async def subscribe(self) -> None:
@@ -161,9 +185,9 @@ class HonestSubscriber(HonestClient):
         await asyncio.wait_for(self.answered.wait(), DRAIN_SECONDS)
 
     def _answer_to(self, packet: Received) -> bytes:
-        if packet.kind is Kind.PUBLISH and packet.qos == 1:
+        if packet.kind is Kind.PUBLISH and packet.qos < 2:
             self.ledger.take_message(packet.payload)
-            return acknowledgement(Kind.PUBACK, packet.packet_id)
+            return acknowledgement(Kind.PUBACK, packet.packet_id) if packet.qos else b""
         if packet.kind is Kind.PUBLISH:
             if packet.packet_id not in self._unreleased:
                 self._unreleased.add(packet.packet_id)
@@ -178,8 +202,8 @@ class HonestSubscriber(HonestClient):
 class HonestPublisher(HonestClient):
     """Publishes at one QoS, with at most WINDOW messages under way."""
 
-    def __init__(self, port: int, qos: int, ledger: Ledger) -> None:
-        super().__init__(port, f"honest-publisher-{qos}", ledger)
+    def __init__(self, way: Way, qos: int, ledger: Ledger) -> None:
+        super().__init__(way, f"honest-publisher-{qos}", ledger)
         self._qos = qos
         self._free = list(range(WINDOW, 0, -1))
         self._under_way: dict[int, int] = {}
@@ -202,12 +226,14 @@ class HonestPublisher(HonestClient):
 
     def _go_on(self) -> None:
         while self._behind and self._free and self.is_let_in and self.transport is not None:
-            packet_id = self._free.pop()
-            self._under_way[packet_id] = self._behind.pop(0)
-            self.transport.write(self._packet_of(packet_id, dup=False))
+            number = self._behind.pop(0)
+            packet_id = 0
+            if self._qos:
+                packet_id = self._free.pop()
+                self._under_way[packet_id] = number
+            self.transport.write(self._packet_of(packet_id, number, dup=False))
 
-    def _packet_of(self, packet_id: int, *, dup: bool) -> bytes:
-        number = self._under_way[packet_id]
+    def _packet_of(self, packet_id: int, number: int, *, dup: bool) -> bytes:
         payload = bytes([self._qos]) + number.to_bytes(8, "big")
         return publish(
             TOPIC.format(qos=self._qos),
@@ -222,8 +248,8 @@ class HonestPublisher(HonestClient):
         return b"".join(
             acknowledgement(Kind.PUBREL, packet_id)
             if packet_id in self._released
-            else self._packet_of(packet_id, dup=True)
-            for packet_id in self._under_way
+            else self._packet_of(packet_id, number, dup=True)
+            for packet_id, number in self._under_way.items()
         )
 
     def _answer_to(self, packet: Received) -> bytes:

@@ -41,7 +41,11 @@ PASSWORD_CHECK_BYTES: Final = 20 * 2**20
 """Argon2id as `oncegate passwd` writes it takes 19 MiB; each check has a thread of its own, whose
 heap keeps as much again."""
 
+QUEUES_BYTES: Final = 16 * 2**20
+"""A thousand messages in each of a few queues, as `site` has them."""
+
 BOUNDS: Final = {
+    "queues": QUEUES_BYTES,
     "unfinished packets": PARTS_BYTES_MAX,
     "topic aliases": ALIASES_BYTES_MAX,
     "wills": WILLS_BYTES_MAX,
@@ -56,6 +60,9 @@ BOUNDS: Final = {
 CONNECTION_BYTES: Final = 10_240
 """`max_connections` says 100 MB for 10,000."""
 
+HANDSHAKE_BYTES: Final = 49_152
+"""What OpenSSL keeps of a connection, and the object around it."""
+
 SLOW_READER_BYTES: Final = LIMITS.max_write_buffer_bytes + FORWARDED_BYTES_MAX
 
 SESSION_BYTES: Final = 3_072
@@ -67,6 +74,8 @@ class Allowance:
 
     connections: int = 0
     """Open at a time."""
+    handshakes: int = 0
+    """Of these connections those with TLS."""
     slow_readers: int = 0
     sessions: int = 0
     """Left behind."""
@@ -78,6 +87,7 @@ def extra_parts(allowance: Allowance) -> dict[str, int]:
     """What an attack may cost beside the rest, in bytes, by reason."""
     parts = {
         "connections": allowance.connections * CONNECTION_BYTES,
+        "TLS": allowance.handshakes * HANDSHAKE_BYTES,
         "slow readers": allowance.slow_readers * SLOW_READER_BYTES,
         "sessions": allowance.sessions * SESSION_BYTES,
         **{name: BOUNDS[name] for name in allowance.bounds},

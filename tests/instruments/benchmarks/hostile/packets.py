@@ -44,6 +44,12 @@ def publish_with_alias(topic: str | bytes, alias: int, payload: bytes = b"") -> 
     return packet(Kind.PUBLISH, 0, body)
 
 
+def subscribe5(packet_id: int, *filters: str) -> bytes:
+    """A SUBSCRIBE of MQTT 5.0 at QoS 1, without properties."""
+    wanted = b"".join(string(each) + b"\x01" for each in filters)
+    return packet(Kind.SUBSCRIBE, 2, packet_id.to_bytes(2, "big") + b"\x00" + wanted)
+
+
 def unfinished(whole: bytes, missing_bytes: int = 1) -> bytes:
     """A packet without its end."""
     return whole[:-missing_bytes]

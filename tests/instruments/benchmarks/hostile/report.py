@@ -1,7 +1,7 @@
 """The rows as a table for a terminal, and as the part of a document that the program writes."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -12,9 +12,20 @@ from tests.instruments.benchmarks.hostile.figures import RATIO_MOST, worst_of
 from tests.instruments.benchmarks.hostile.memory import ALWAYS, AT_REST_BYTES, extra_parts
 from tests.instruments.benchmarks.hostile.rows import Row, failures_of_row
 
-HEADING: Final = "## An honest client beside each attack"
-BEGIN: Final = "<!-- written by make hostile: begin -->"
-END: Final = "<!-- written by make hostile: end -->"
+
+class Markers(NamedTuple):
+    """Where a program's part of a document is: under a heading, between two comments."""
+
+    heading: str
+    begin: str
+    end: str
+
+
+MARKERS: Final = Markers(
+    "## An honest client beside each attack",
+    "<!-- written by make hostile: begin -->",
+    "<!-- written by make hostile: end -->",
+)
 
 SHOWN: Final = "QoS 2 received"
 HOLDS: Final = "yes"
@@ -26,8 +37,10 @@ HEADINGS: Final = (
 )
 
 METHOD: Final = """\
-Written by `make hostile`, which overwrites this part. Each row is a broker of its own, with the
-defaults of [configuration](configuration.md), every kind of listener and a password file. The
+Written by `make hostile`, which overwrites this part. Each row is a broker of its own with a
+page, every kind of listener, users, tokens and rules, and with the defaults of
+[configuration](configuration.md) but for lower limits of sessions, queues, retained messages and
+connections of an address (`tests/instruments/benchmarks/hostile/site.py`). The
 honest clients are a publisher at QoS 1 and one at QoS 2, each with {rate:g} messages a second of 64
 bytes, and a subscriber; all three have persistent sessions. A latency counts from the moment at
 which a message was due, to its PUBACK or PUBCOMP and to its receipt: four series.
@@ -151,14 +164,15 @@ def _attack_line(row: Row, attack: type[Attack]) -> str:
     return f"| {attack.name} | {attack.sentence} | {sent} | {allowed} |"
 
 
-def with_part(document: str, part: str) -> str:
+def with_part(document: str, part: str, markers: Markers = MARKERS) -> str:
     """A document with the part between its markers, which are made at its end where none are."""
-    between = f"{BEGIN}\n\n{part}\n{END}"
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if begin and end:
+    heading, begin, end = markers
+    between = f"{begin}\n\n{part}\n{end}"
+    before, has_begin, rest = document.partition(begin)
+    _, has_end, after = rest.partition(end)
+    if has_begin and has_end:
         return before + between + after
-    if begin:
-        raise ValueError(f"the document has {BEGIN} and no {END} behind it")
-    heading = "" if HEADING in document.splitlines() else f"{HEADING}\n\n"
-    return f"{document.rstrip()}\n\n{heading}{between}\n".lstrip()
+    if has_begin:
+        raise ValueError(f"the document has {begin} and no {end} behind it")
+    above = "" if heading in document.splitlines() else f"{heading}\n\n"
+    return f"{document.rstrip()}\n\n{above}{between}\n".lstrip()

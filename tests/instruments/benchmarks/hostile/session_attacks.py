@@ -1,14 +1,18 @@
 """Attacks with sessions: what a client leaves behind, and what it never finishes."""
 
+from collections import deque
 from typing import Final
 
-from tests.instruments.benchmarks.hostile.attack import Attack, Hand
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
 from tests.instruments.benchmarks.hostile.memory import Allowance
-from tests.instruments.benchmarks.hostile.packets import connect5, session_expiry
+from tests.instruments.benchmarks.hostile.packets import connect5, session_expiry, subscribe5
 from tests.peers.mqtt_bytes import Will, connect, publish
 
 WILL_BYTES: Final = 60_000
 HELD_BYTES: Final = 2_000
+LINGERING: Final = 100
+"""Connections that are not cut yet: what they sent is to be read."""
+SUBSCRIBE5: Final = subscribe5(1, "attack/left")
 
 
 class Wills(Attack):
@@ -31,16 +35,19 @@ class Hoarders(Attack):
 
     name = "QoS 2 without PUBREL"
     sentence = (
-        "50 persistent sessions that each send 100 QoS 2 messages of 2 kB, 1,700 a second in all, "
+        "50 persistent sessions that each send 110 QoS 2 messages of 2 kB, 1,700 a second in all, "
         "and never PUBREL."
     )
     allowance = Allowance(connections=50, sessions=50, bounds=("held messages",))
+    counters = ("max_awaiting_rel",)
 
     async def run(self, hand: Hand) -> None:
         """Publish up to the limit and wait."""
-        wires = [await hand.client(f"hoarder{number}", clean=False) for number in range(50)]
+        wires = [
+            await hand.client(f"hoarder{number}", clean=False) for number in range(hand.some(50))
+        ]
         payload = bytes(HELD_BYTES)
-        async for number in hand.paced(17, 100):
+        async for number in hand.paced(35, 110, whole=True):
             for wire in wires:
                 wire.send(publish("attack/held", payload, qos=2, packet_id=number + 1))
         await hand.rest()
@@ -52,26 +59,60 @@ class TakeoverStorm(Attack):
     name = "takeover storm"
     sentence = "200 connections a second with one client identifier and a persistent session."
     allowance = Allowance(connections=200)
+    counters = ("flapping",)
 
     async def run(self, hand: Hand) -> None:
         """Connect, and connect again."""
         async for _ in hand.paced(200):
-            wire = await hand.open()
+            wire = await hand.stranger()
             if wire is not None:
                 wire.send(connect("contested", clean=False))
 
 
 class SessionChurn(Attack):
-    """Sessions that nobody comes back to."""
+    """Sessions that nobody comes back to, until there is no place."""
 
     name = "sessions with random names"
-    sentence = "200 new persistent sessions a second that never expire, each left at once."
-    allowance = Allowance(connections=100, sessions=1_000)
+    sentence = (
+        "1,200 new persistent sessions, 400 a second, of clients without a user, each with a "
+        "subscription and left at once."
+    )
+    allowance = Allowance(connections=100, sessions=1_200)
+    counters = ("anonymous_sessions",)
 
     async def run(self, hand: Hand) -> None:
-        """Open and leave."""
-        async for number in hand.paced(200):
+        """Open, use and leave."""
+        opened: deque[Wire] = deque()
+        async for number in hand.paced(400, 1_200, whole=True):
             name = f"random-{number * 2_654_435_761 % 2**32:08x}"
             never = session_expiry(0xFFFF_FFFF)
-            wire = await hand.connected(connect5(name, clean=False, properties=never))
+            wire = await hand.stranger()
+            if wire is not None:
+                wire.send(connect5(name, clean=False, properties=never))
+                wire.send(SUBSCRIBE5)
+                opened.append(wire)
+            if len(opened) > LINGERING:
+                opened.popleft().cut()
+        for wire in opened:
             wire.cut()
+
+
+class ByteASecond(Attack):
+    """Clients that are let in and never finish what they say."""
+
+    name = "a byte a second"
+    sentence = "100 clients with a keep-alive of 2 s that send a PUBLISH a byte a second."
+    allowance = Allowance(connections=100)
+    counters = ("keep_alive",)
+
+    async def run(self, hand: Hand) -> None:
+        """Drip; who is ended comes again."""
+        packet = publish("attack/drip", bytes(100))
+        wires: list[Wire] = []
+        async for number in hand.paced(1, whole=True):
+            wires = [wire for wire in wires if not wire.closed.is_set()]
+            while len(wires) < hand.some(100):
+                packet_of = connect(f"drip{len(wires)}-{number}", keep_alive_seconds=2)
+                wires.append(await hand.connected(packet_of))
+            for wire in wires:
+                wire.send(packet[number % 100 : number % 100 + 1])

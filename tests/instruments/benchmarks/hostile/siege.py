@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,32 +45,47 @@ class Plan:
 class Attacker:
     """The parent's end of the process that attacks."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, seconds: float) -> None:
         self._process = process
+        self._seconds = seconds
 
-    async def line(self) -> bytes:
-        """Its next line. Raises BenchmarkFailed where there is none."""
+    async def _answer_to(self, word: bytes) -> bytes:
+        """Its answer to a word. Raises BenchmarkFailed where there is none."""
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
-        async with asyncio.timeout(ATTACKER_DEADLINE_SECONDS):
-            line = await self._process.stdout.readline()
+        self._process.stdin.write(word + b"\n")
+        try:
+            async with asyncio.timeout(self._seconds + ATTACKER_DEADLINE_SECONDS):
+                line = await self._process.stdout.readline()
+        except TimeoutError:
+            raise BenchmarkFailed(f"the attacker did not answer to {word.decode()}") from None
         if not line:
             raise BenchmarkFailed(f"the attacker ended with {await self._process.wait()}")
         return line
 
-    async def attack(self) -> Row:
-        """Let it attack; what it did."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(b"go\n")
-        done: Row = json.loads(await self.line())
+    async def prepare(self) -> None:
+        """Let it put into the broker what it finds there."""
+        await self._answer_to(b"prepare")
+
+    async def attack(self) -> dict[str, Row]:
+        """Let it attack; what each attack did."""
+        done: dict[str, Row] = json.loads(await self._answer_to(b"attack"))
         return done
+
+    async def leave(self) -> None:
+        """Let it cut its connections."""
+        await self._answer_to(b"leave")
 
 
 @asynccontextmanager
-async def attacker(attack: type[Attack], seconds: float, target: Target) -> AsyncIterator[Attacker]:
+async def attacker(
+    attacks: Sequence[type[Attack]], seconds: float, target: Target, share: float = 1.0
+) -> AsyncIterator[Attacker]:
     """A process that attacks; its connections end with the block."""
+    names = ",".join(attack.__name__ for attack in attacks)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "tests.instruments.benchmarks.hostile.attackers"),
-        *(attack.__name__, str(seconds), target_text(target)),
+        *(names, str(seconds), str(share), target_text(target)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=ANSWER_BYTES_MAX,
@@ -78,7 +93,7 @@ async def attacker(attack: type[Attack], seconds: float, target: Target) -> Asyn
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
     )
     try:
-        yield Attacker(process)
+        yield Attacker(process, seconds)
     finally:
         assert process.stdin is not None
         process.stdin.close()
@@ -102,9 +117,8 @@ async def besiege_running(attack: type[Attack], broker: BesiegedBroker, plan: Pl
     honest = Honest(broker.port, plan.rate, lambda: broker.is_running)
     try:
         await honest.begin()
-        async with attacker(attack, plan.attack, broker.target) as hostile:
-            if await hostile.line() != b"ready\n":
-                raise BenchmarkFailed(f"{attack.name}: could not prepare")
+        async with attacker([attack], plan.attack, broker.target) as hostile:
+            await hostile.prepare()
             await honest.publish_for(plan.settle)
             calm = percentiles_of(await honest.publish_for(plan.calm))
             row = await _attacked(broker, honest, hostile, plan)
@@ -123,7 +137,7 @@ async def _attacked(broker: BesiegedBroker, honest: Honest, hostile: Attacker, p
     gc.disable()
     try:
         publishing = asyncio.create_task(honest.publish_until(end))
-        done = await hostile.attack()
+        (done,) = (await hostile.attack()).values()
         end.set()
         latencies = await publishing
     finally:

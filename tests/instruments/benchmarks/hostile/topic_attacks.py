@@ -80,13 +80,39 @@ class ShallowRetained(Attack):
 
     async def prepare(self, hand: Hand) -> None:
         """Retain 20,000 messages."""
-        wire = await hand.client("retaining")
+        # A program on this machine: strangers are not read from so quickly.
+        wire = await hand.open()
+        if wire is None:
+            raise ConnectionRefusedError("the broker takes no connection")
+        wire.send(connect("retaining"))
+        await wire.answer()
         for first in range(0, RETAINED_PREPARED, PREPARED_AT_ONCE):
             numbers = range(first, first + PREPARED_AT_ONCE)
             wire.send(b"".join(publish(f"kept/{each}", b"x", retain=True) for each in numbers))
             wire.send(PINGREQ)
             await wire.answer()
         wire.cut()
+
+
+class RetainedFlood(ShallowRetained):
+    """More retained messages than strangers may have."""
+
+    name = "retained messages beyond the limit"
+    sentence = "4,000 retained QoS 1 messages, 1,000 a second, beside 20,000 that are there."
+    allowance = Allowance(connections=1, bounds=("retained messages",))
+    counters = ("max_retained", "anonymous_retained")
+
+    async def run(self, hand: Hand) -> None:
+        """Publish."""
+        wire = await hand.client("retained-flood")
+        async for number in hand.paced(100, 400, whole=True):
+            some = range(10 * number, 10 * number + 10)
+            wire.send(
+                b"".join(
+                    publish(f"flood/{n}", b"x", qos=1, packet_id=1 + n, retain=True) for n in some
+                )
+            )
+        await hand.rest()
 
 
 class EqualFilters(ShallowRetained):
@@ -115,7 +141,7 @@ class ManyReplays(ShallowRetained):
 
     async def run(self, hand: Hand) -> None:
         """Subscribe again."""
-        wires = [await hand.client(f"replay{number}") for number in range(10)]
+        wires = [await hand.client(f"replay{number}") for number in range(hand.some(10))]
         async for number in hand.paced(10):
             for wire in wires:
                 wire.send(subscribe(number + 1, ("kept/#", 0)))
@@ -202,10 +228,11 @@ class SlowReaders(Attack):
         "of 8 kB a second."
     )
     allowance = Allowance(connections=11, slow_readers=10)
+    counters = ("dropped: slow_reader",)
 
     async def run(self, hand: Hand) -> None:
         """Subscribe without reading, and publish."""
-        for number in range(10):
+        for number in range(hand.some(10)):
             wire = await hand.client(f"slow{number}", reads=False, clean=False)
             wire.send(subscribe(1, ("#", 2)))
         publisher = await hand.client("to-slow")
@@ -223,6 +250,7 @@ class ControlCharacters(Attack):
         "client identifiers and user names."
     )
     allowance = Allowance(connections=200, bounds=("retained messages", "password checks"))
+    counters = ("control_character",)
 
     async def run(self, hand: Hand) -> None:
         """Connect and publish."""
@@ -232,7 +260,7 @@ class ControlCharacters(Attack):
             character = characters[number % len(characters)]
             if number % 4 == 0:
                 name = f"control{character}{number}"
-                wire = await hand.open()
+                wire = await hand.stranger()
                 if wire is not None:
                     wire.send(connect(name, username=name))
                 continue

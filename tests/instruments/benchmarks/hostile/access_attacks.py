@@ -1,0 +1,103 @@
+"""Attacks on who may connect: passwords, proofs, tokens, and what rules forbid."""
+
+import json
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
+from tests.instruments.benchmarks.hostile.memory import Allowance
+from tests.instruments.benchmarks.hostile.packets import authentication, connect5
+from tests.peers.mqtt_bytes import connect, publish, subscribe
+
+GUESSERS: Final = 5
+"""Addresses from which passwords are guessed: more would be slowed as well, each for itself."""
+SCRAM_ADDRESS: Final = 20
+TOKEN_ADDRESS: Final = 10
+EXCHANGES: Final = 560
+
+
+class OpenExchanges(Attack):
+    """Proofs that are begun and never given."""
+
+    name = "SCRAM exchanges left open"
+    sentence = (
+        "1,000 CONNECTs, 560 of one address, 300 a second, that begin a SCRAM exchange with a "
+        "nonce of 512 characters."
+    )
+    allowance = Allowance(connections=1_000, bounds=("exchanges",))
+    counters = ("server_busy",)
+
+    async def run(self, hand: Hand) -> None:
+        """Begin, and leave it."""
+        async for number in hand.paced(300, 1_000, whole=True):
+            address = SCRAM_ADDRESS + (number - EXCHANGES if number > EXCHANGES else 0)
+            wire = await hand.stranger(hand.target.guarded_port, address=address)
+            if wire is not None:
+                first = f"n,,n=user{number},r=".encode() + b"n" * 512
+                method = authentication("SCRAM-SHA-256", first)
+                wire.send(connect5(f"scram{number}", properties=method))
+        await hand.rest()
+
+
+class WrongPasswords(Attack):
+    """Each costs the broker some 50 ms of a core, and the client 29 bytes."""
+
+    name = "wrong passwords"
+    sentence = (
+        "2,000 CONNECTs, 600 a second, with a wrong password from five addresses, half of them for "
+        "one user that there is."
+    )
+    allowance = Allowance(connections=2_000, bounds=("password checks",))
+    counters = ("login_delayed",)
+
+    async def run(self, hand: Hand) -> None:
+        """Ask, and do not wait."""
+        async for number in hand.paced(600, 2_000):
+            wire = await hand.stranger(hand.target.guarded_port, address=number % GUESSERS)
+            if wire is not None:
+                name = "known" if number % 2 else f"unknown{number}"
+                wire.send(connect(f"guess{number}", username=name, password=b"%d" % number))
+        await hand.rest()
+
+
+class WrongTokens(Attack):
+    """Tokens of an identity provider that prove nothing."""
+
+    name = "tokens that prove nothing"
+    sentence = (
+        "100 CONNECTs a second from five addresses with a token that is expired, for another "
+        "service, of another key, unsigned, "
+        "signed with a public key, nested 45,000 deep, or 60 kB of nothing."
+    )
+    allowance = Allowance(connections=200, bounds=("password checks",))
+    counters = ("bad_user_name_or_password", "not_authorized")
+
+    async def run(self, hand: Hand) -> None:
+        """Show one after the other."""
+        tokens = cycle(json.loads((Path(hand.target.folder) / "tokens.json").read_text()))
+        async for number in hand.paced(100):
+            address = TOKEN_ADDRESS + number % GUESSERS
+            wire = await hand.stranger(hand.target.guarded_port, address=address)
+            if wire is not None:
+                token = next(tokens).encode()
+                wire.send(connect(f"token{number % 64}", username="honest", password=token))
+
+
+class Forbidden(Attack):
+    """What rules deny, again and again."""
+
+    name = "what rules forbid"
+    sentence = (
+        "10 clients that publish to forbidden topics and subscribe to them, 500 times a second."
+    )
+    allowance = Allowance(connections=10)
+    counters = ("publish_not_authorized",)
+
+    async def run(self, hand: Hand) -> None:
+        """Ask for it."""
+        wires: list[Wire] = [await hand.client(f"forbidden{each}") for each in range(10)]
+        async for number in hand.paced(250):
+            topic = f"forbidden/{number}"
+            wire = wires[number % len(wires)]
+            wire.send(publish(topic, b"x", qos=1, packet_id=1) + subscribe(2, (topic, 1)))

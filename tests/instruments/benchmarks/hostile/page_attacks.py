@@ -1,0 +1,171 @@
+"""Attacks on the status page: from other addresses of loopback than its honest visitors'."""
+
+import asyncio
+import re
+from itertools import cycle
+from typing import Final
+from urllib.parse import urlencode
+
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
+from tests.instruments.benchmarks.hostile.memory import Allowance
+
+SOURCES: Final = ("127.0.0.2", "127.0.0.3")
+FORM_PARTS_MAX: Final = 8
+"""Reads within which the login's form has come."""
+BODY_BYTES: Final = 4_000_000
+
+
+def request(hand: Hand, first: str, *headers: str, body: str = "") -> bytes:
+    """Return a request to the page."""
+    host = f"127.0.0.1:{hand.target.page_port}"
+    lines = [first, f"Host: {host}", f"Origin: http://{host}", *headers]
+    if body:
+        lines += [
+            "Content-Type: application/x-www-form-urlencoded",
+            f"Content-Length: {len(body)}",
+        ]
+    return "\r\n".join([*lines, "", body]).encode()
+
+
+async def ask(hand: Hand, source: str, data: bytes) -> Wire | None:
+    """Send to the page, wait for what it says, and count that."""
+    wire = await hand.open(hand.target.page_port, source=source)
+    if wire is None:
+        return None
+    wire.received = bytearray()
+    wire.send(data)
+    await wire.answer()
+    note(hand, wire)
+    return wire
+
+
+def note(hand: Hand, wire: Wire) -> None:
+    """Count the status of an answer, or that there was none."""
+    status = wire.head.split(b" ", 2)[1:2]
+    hand.answers[f"page {status[0].decode()}" if status else "page closed"] += 1
+
+
+class HalfRequests(Attack):
+    """Requests that never end."""
+
+    name = "half requests to the page"
+    sentence = (
+        "100 connections a second to the page from two addresses, each with the half of a request, "
+        "a byte of one each second, or nothing."
+    )
+    allowance = Allowance()
+    counters = ("closed",)
+
+    async def run(self, hand: Hand) -> None:
+        """Begin, and do not go on."""
+        half = request(hand, "GET / HTTP/1.1")[:-20]
+        dripping: dict[Wire, int] = {}
+        drip = asyncio.create_task(self._drip(half, dripping))
+        try:
+            async for number in hand.paced(100):
+                wire = await hand.open(hand.target.page_port, source=SOURCES[number % 2])
+                if wire is not None and number % 3 == 1:
+                    wire.send(half)
+                elif wire is not None and number % 3 == 2:
+                    dripping[wire] = 0
+        finally:
+            drip.cancel()
+
+    async def _drip(self, half: bytes, sent: dict[Wire, int]) -> None:
+        while True:
+            for wire, place in sent.items():
+                wire.send(half[place : place + 1])
+                sent[wire] = place + 1
+            await asyncio.sleep(1)
+
+
+class WrongPageLogins(Attack):
+    """Passwords guessed at the page."""
+
+    name = "wrong logins at the page"
+    sentence = "10 logins a second at the page, from two addresses, with a wrong password."
+    allowance = Allowance(bounds=("password checks",))
+    counters = ("page 403", "page 503")
+
+    async def run(self, hand: Hand) -> None:
+        """Fetch the form, send it, and do not wait for others."""
+        async with asyncio.TaskGroup() as logins:
+            async for number in hand.paced(10):
+                logins.create_task(self._log_in(hand, SOURCES[number % 2], number))
+
+    async def _log_in(self, hand: Hand, source: str, number: int) -> None:
+        wire = await hand.open(hand.target.page_port, source=source)
+        if wire is None:
+            return
+        wire.received = bytearray()
+        wire.send(request(hand, "GET /login HTTP/1.1"))
+        for _ in range(FORM_PARTS_MAX):
+            await wire.answer()
+            text = wire.received.decode()
+            token = re.search(r'name="token" value="([^"]+)"', text)
+            cookie = re.search(r"set-cookie: ([^;]+)", text, re.IGNORECASE)
+            if wire.closed.is_set() or (token and cookie):
+                break
+        if token and cookie:
+            fields = {"username": "known", "password": f"guess{number}", "token": token[1]}
+            body = urlencode(fields | {"next": "/"})
+            wire.head = b""
+            wire.send(request(hand, "POST /login HTTP/1.1", f"Cookie: {cookie[1]}", body=body))
+            await wire.answer()
+            note(hand, wire)
+        wire.cut()
+
+
+class WrongPageTokens(Attack):
+    """Tokens guessed at the REST interface."""
+
+    name = "wrong tokens at the page"
+    sentence = (
+        "50 requests a second of the REST interface with a token that is none, or 20 kB long."
+    )
+    counters = ("page 401",)
+
+    async def run(self, hand: Hand) -> None:
+        """Ask."""
+        tokens = cycle(["guess", "x" * 43, "x" * 20_000, "\x7f", ""])
+        async for number in hand.paced(50):
+            header = f"Authorization: Bearer {next(tokens)}"
+            data = request(hand, "GET /api/v1/status HTTP/1.1", header)
+            wire = await ask(hand, SOURCES[number % 2], data)
+            if wire is not None:
+                wire.cut()
+
+
+class HugeRequests(Attack):
+    """Heads, names and bodies without an end."""
+
+    name = "huge requests to the page"
+    sentence = (
+        "10 requests a second to the page: heads of 200 kB, a Host of 20 kB, bodies of 4 MB, with "
+        "a length that is wrong, in pieces, or none of it."
+    )
+    counters = ("page 413", "page 400")
+
+    async def run(self, hand: Hand) -> None:
+        """Send, and look at the answer."""
+        post = "POST /login HTTP/1.1"
+        requests = cycle(
+            [
+                request(hand, "GET /" + "a" * 200_000 + " HTTP/1.1"),
+                request(hand, "GET / HTTP/1.1", *[f"X-{n}: {'x' * 2_000}" for n in range(100)]),
+                b"GET / HTTP/1.1\r\nHost: " + b"a." * 10_000 + b"\r\n\r\n",
+                request(hand, post, body="username=" + "x" * BODY_BYTES),
+                request(hand, post, "Content-Length: 99999999999999999999"),
+                request(hand, post, f"Content-Length: {BODY_BYTES}"),
+                request(hand, post, "Transfer-Encoding: chunked") + b"fffffff\r\n" + bytes(100_000),
+                b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),
+            ]
+        )
+        async with asyncio.TaskGroup() as asking:
+            async for number in hand.paced(10):
+                asking.create_task(self._ask(hand, SOURCES[number % 2], next(requests)))
+
+    async def _ask(self, hand: Hand, source: str, data: bytes) -> None:
+        wire = await ask(hand, source, data)
+        if wire is not None:
+            wire.cut()

@@ -1,0 +1,133 @@
+"""Attacks on queues, on routes, and on the rate at which one client is read."""
+
+from itertools import cycle
+from typing import Final
+
+from tests.instruments.benchmarks.hostile.attack import Attack, Hand, Wire
+from tests.instruments.benchmarks.hostile.memory import Allowance
+from tests.instruments.benchmarks.hostile.packets import connect5, publish_with_alias
+from tests.peers.mqtt_bytes import PINGREQ, publish, subscribe
+
+QUEUE_LENGTH: Final = 1_000
+"""`max_mqueue_len` of the broker under attack."""
+BURST_PACKETS: Final = 8_000
+"""More than ten seconds' worth of its `max_packet_rate`."""
+SUBSCRIPTIONS: Final = 1_200
+"""More than `max_subscriptions`."""
+
+ALIASES: Final = (
+    (b"a", 0),
+    (b"a", 17),
+    (b"a", 65_535),
+    (b"", 5),
+)
+"""Alias 0, two beyond `max_topic_alias`, one that stands for nothing."""
+
+
+class FullQueues(Attack):
+    """Sessions whose clients are away, and someone who writes to them."""
+
+    name = "queues of clients that are away"
+    sentence = (
+        "5 persistent sessions without their clients, and 1,000 QoS 1 messages a second to them."
+    )
+    allowance = Allowance(connections=2, sessions=5, bounds=("queues",))
+    counters = ("dropped: queue_full",)
+
+    async def run(self, hand: Hand) -> None:
+        """Subscribe, leave, publish."""
+        for number in range(5):
+            wire = await hand.client(f"away{number}", clean=False)
+            wire.send(subscribe(1, ("attack/away", 1)))
+            await wire.answer()
+            wire.cut()
+        publisher = await hand.client("to-away")
+        async for number in hand.paced(100):
+            some = range(10 * number, 10 * number + 10)
+            packets = (publish("attack/away", b"x", qos=1, packet_id=1 + n % 60_000) for n in some)
+            publisher.send(b"".join(packets))
+
+
+class RefusingCircles(Attack):
+    """Clients whose queue refuses, that write to it and read nothing."""
+
+    name = "circles of queues that refuse"
+    sentence = (
+        "2 clients that `[[queues]]` lets refuse, each subscribed to what the other publishes: "
+        "1,000 QoS 1 messages a second, and nothing is read or acknowledged."
+    )
+    allowance = Allowance(connections=2, slow_readers=2, sessions=2, bounds=("queues",))
+    counters = ("queue_circle", "queue_refuses")
+
+    async def run(self, hand: Hand) -> None:
+        """Publish until they are ended; then come again."""
+        wires: list[Wire] = []
+        async for number in hand.paced(100, 400, whole=True):
+            if len(wires) < 2 or wires[0].closed.is_set() or wires[1].closed.is_set():
+                for wire in wires:
+                    wire.cut()
+                wires = [await self._member(hand, each) for each in range(2)]
+            for each, wire in enumerate(wires):
+                some = range(5 * number, 5 * number + 5)
+                topic, payload = f"attack/circle/{1 - each}", bytes(2_000)
+                wire.send(
+                    b"".join(publish(topic, payload, qos=1, packet_id=1 + n % 60_000) for n in some)
+                )
+
+    async def _member(self, hand: Hand, number: int) -> Wire:
+        wire = await hand.client(f"refuse-{number}", clean=False)
+        wire.send(subscribe(60_001, (f"attack/circle/{number}", 1)))
+        return wire
+
+
+class PacketFlood(Attack):
+    """As many packets as fit into a read."""
+
+    name = "packets beyond a rate"
+    sentence = "2 clients that each send 8,000 PINGREQ at once, again each 3 s."
+    allowance = Allowance(connections=2, slow_readers=2)
+    counters = ("max_packet_rate",)
+
+    async def run(self, hand: Hand) -> None:
+        """Send them all."""
+        wires = [await hand.client(f"flood{each}") for each in range(2)]
+        async for _ in hand.paced(1 / 3, whole=True):
+            for wire in wires:
+                wire.send(PINGREQ * BURST_PACKETS)
+
+
+class TooManyFilters(Attack):
+    """More subscriptions than a session may have."""
+
+    name = "subscriptions beyond the limit"
+    sentence = "5 clients that ask for 1,200 filters with wildcards each, 40 times a second in all."
+    allowance = Allowance(connections=5, bounds=("subscriptions",))
+    counters = ("max_subscriptions",)
+
+    async def run(self, hand: Hand) -> None:
+        """Subscribe, a hundred a packet."""
+        wires = [await hand.client(f"filters{each}") for each in range(5)]
+        async for number in hand.paced(40, 120, whole=True):
+            first = 100 * (number // len(wires)) % SUBSCRIPTIONS
+            filters = [(f"attack/filter/+/{first + each}/#", 1) for each in range(100)]
+            wires[number % len(wires)].send(subscribe(1 + number % 60_000, *filters))
+
+
+class WrongAliases(Attack):
+    """Numbers of topics that there are not."""
+
+    name = "topic aliases that are none"
+    sentence = (
+        "50 clients a second that use topic alias 0, 17, 65,535, and one that stands for nothing."
+    )
+    allowance = Allowance(connections=100)
+    counters = ("topic_alias", "property_value")
+
+    async def run(self, hand: Hand) -> None:
+        """Use one each."""
+        aliases = cycle(ALIASES)
+        async for number in hand.paced(50):
+            wire = await hand.stranger()
+            if wire is not None:
+                topic, alias = next(aliases)
+                wire.send(connect5(f"no-alias{number % 64}") + publish_with_alias(topic, alias))

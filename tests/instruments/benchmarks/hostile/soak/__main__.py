@@ -1,0 +1,96 @@
+"""`make soak`: every attack at the same time, beside honest clients, in turn with calm.
+
+    python -m tests.instruments.benchmarks.hostile.soak [--minutes N] [--code PATH] [--write]
+
+The exit code is 1 where something does not hold, 2 where nothing could be measured: the broker did
+not start, or calm windows differ from each other as much as an attack may make them differ.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+import uvloop
+from rich.console import Console
+
+from tests.instruments.benchmarks.brokers import COMPILED, BenchmarkFailed
+from tests.instruments.benchmarks.hostile.besieged import go_first
+from tests.instruments.benchmarks.hostile.figures import RATIO_MOST, worst_of
+from tests.instruments.benchmarks.hostile.report import with_part
+from tests.instruments.benchmarks.hostile.siege import ROOT
+from tests.instruments.benchmarks.hostile.soak.report import MARKERS, part_of
+from tests.instruments.benchmarks.hostile.soak.run import KINDS, Plan, soak
+from tests.instruments.benchmarks.hostile.soak.verdict import Soak, failures_of
+from tests.instruments.benchmarks.machine import machine_of
+
+EXIT_TERMINATED: Final = 128 + signal.SIGTERM
+LIMITS_PAGE: Final = ROOT / "docs" / "limits.md"
+
+
+def main() -> int:
+    """Measure, report, and write where that is wanted."""
+    arguments = _arguments()
+    console = Console(highlight=False)
+    directory: Path = arguments.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    # Ended by a signal, it still ends its broker and its attackers.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
+    go_first(os.getpid())
+    machine = machine_of(directory)
+    plan = _plan_of(arguments)
+    try:
+        found = uvloop.run(soak(arguments.code.resolve(), directory, plan, console.print))
+    except (BenchmarkFailed, OSError, TimeoutError, AssertionError) as error:
+        console.print(f"make soak: {error}", style="red", markup=False)
+        return 2
+    build = "compiled" if arguments.code.resolve() != ROOT else "plain Python"
+    part = part_of(found, plan, machine, build)
+    (directory / "soak.json").write_text(json.dumps(asdict(found), indent=1) + "\n")
+    (directory / "soak.md").write_text(part)
+    console.print(part, markup=False)
+    if arguments.write:
+        LIMITS_PAGE.write_text(with_part(LIMITS_PAGE.read_text(), part, MARKERS))
+    return _exit_code_of(found, console)
+
+
+def _exit_code_of(found: Soak, console: Console) -> int:
+    failures = failures_of(found, KINDS, latency=True)
+    for failure in failures:
+        console.print(f"make soak: {failure}", style="red", markup=False)
+    worst = max(worst_of(found.noise(), each)[1] for each in ("p50", "p99"))
+    if failures and worst > RATIO_MOST:
+        console.print(f"make soak: calm windows differ {worst:.1f} times: too busy a machine")
+        return 2
+    return 1 if failures else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make soak")
+    parser.add_argument("--minutes", type=float, default=10.0, help="about so long in all")
+    parser.add_argument(
+        "--code",
+        type=Path,
+        default=COMPILED if COMPILED.exists() else ROOT,
+        help="where gateway is imported from; `.` is the plain source",
+    )
+    parser.add_argument("--share", type=float, default=Plan.share, help="of each attack's own rate")
+    parser.add_argument("--window", type=float, default=Plan.window, help="seconds")
+    parser.add_argument("--write", action="store_true", help="write the result into docs/limits.md")
+    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "hostile")
+    return parser.parse_args()
+
+
+def _plan_of(arguments: argparse.Namespace) -> Plan:
+    plan = Plan(window=arguments.window, share=arguments.share)
+    seconds_a_round = 2 * (plan.window + plan.settle)
+    rounds = round((60 * arguments.minutes - plan.window - plan.settle) / seconds_a_round)
+    return Plan(window=plan.window, share=plan.share, rounds=max(2, rounds))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

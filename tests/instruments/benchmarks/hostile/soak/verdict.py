@@ -1,0 +1,141 @@
+"""What the windows of a soak come to, and whether that is what was required: pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.instruments.benchmarks.hostile.attack import Attack
+from tests.instruments.benchmarks.hostile.figures import (
+    PERCENTILES,
+    RATIO_MOST,
+    Conservation,
+    Percentiles,
+    medians_of,
+    ratios_of,
+    worst_of,
+)
+
+LOG_LINES_A_SECOND_MOST: Final = 25.0
+"""10 about clients that misbehave and one that counts the rest, as many about what rules forbid,
+and what else happens (`gateway.server.event_loop.notices`)."""
+
+GROWTH_BYTES_MOST: Final = 32 * 2**20
+"""By how much what is resident in a calm window may grow, from the second to the last one: in the
+first attack caches are filled, and Python's allocator keeps what it got."""
+
+Figures = Mapping[str, Mapping[str, int | str | None]]
+"""What each attack did, by its name."""
+
+
+@dataclass
+class Soak:
+    """What was measured; the windows are in turn, a calm one first and last."""
+
+    calm: list[Percentiles] = field(default_factory=list)
+    attacked: list[Percentiles] = field(default_factory=list)
+    calm_resident_bytes: list[int] = field(default_factory=list)
+    attacked_processor: list[float] = field(default_factory=list)
+    """Processors that the broker used in each attacked window, all of its threads: 1.0 is one."""
+    most_bytes: int = 0
+    allowed_bytes: int = 0
+    done: list[Figures] = field(default_factory=list)
+    counted: dict[str, int] = field(default_factory=dict)
+    conservations: list[Conservation] = field(default_factory=list)
+    logins_answered: int = 0
+    logins_wrong: dict[str, int] = field(default_factory=dict)
+    visits_answered: int = 0
+    visits_wrong: dict[str, int] = field(default_factory=dict)
+    log_lines: int = 0
+    seconds: float = 0.0
+    ended: str = ""
+    """How the broker or the page ended; nothing: both run."""
+
+    def ratios(self) -> Percentiles:
+        """Return the median of the attacked windows by that of the calm ones."""
+        return ratios_of(medians_of(self.calm), medians_of(self.attacked))
+
+    def noise(self) -> Percentiles:
+        """Return the same of the calm windows among themselves: every second one by the others.
+
+        The larger of the two halves counts.
+        """
+        one, other = medians_of(self.calm[::2]), medians_of(self.calm[1::2])
+        return {
+            name: {
+                each: max(figure / other[name][each], other[name][each] / figure)
+                for each, figure in figures.items()
+            }
+            for name, figures in one.items()
+        }
+
+    def answered_by(self, attack: type[Attack]) -> dict[str, int]:
+        """Return by what the limits answered an attack, each with its number."""
+        found = {name: self.counted.get(name, 0) for name in attack.counters}
+        for figures in self.done:
+            for name in attack.counters:
+                found[name] += _number(figures[attack.__name__].get(name, 0))
+        return {name: count for name, count in found.items() if count}
+
+    def done_by(self, attack: type[Attack], name: str) -> int:
+        """Return the sum of one of an attack's own figures."""
+        return sum(_number(figures[attack.__name__].get(name, 0)) for figures in self.done)
+
+
+def _number(value: int | str | None) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def failures_of(soak: Soak, attacks: Sequence[type[Attack]], *, latency: bool) -> list[str]:
+    """Return what a soak fell short of, a few words each; empty: it holds.
+
+    `latency` is whether latencies count: not in a test on a machine that does other work.
+    """
+    failures = [soak.ended] if soak.ended else []
+    if latency:
+        for each in (f"p{percentile}" for percentile in PERCENTILES):
+            name, ratio = worst_of(soak.ratios(), each)
+            if ratio > RATIO_MOST:
+                failures.append(f"{each} of {name} {ratio:.1f} times")
+    for who, kept in zip(("subscriber", "returning subscriber"), soak.conservations, strict=True):
+        if kept.lost or kept.doubled or kept.connections_lost:
+            failures.append(
+                f"{who}: {kept.lost} lost, {kept.doubled} doubled, {kept.connections_lost} cut"
+            )
+    failures += [f"login: {name} {count}" for name, count in soak.logins_wrong.items()]
+    failures += [f"page: {name} {count}" for name, count in soak.visits_wrong.items()]
+    if not soak.logins_answered or not soak.visits_answered:
+        failures.append("no login, or no visit of the page, was answered")
+    return failures + _of_memory(soak) + _of_log(soak) + _of_attacks(soak, attacks)
+
+
+def _of_memory(soak: Soak) -> list[str]:
+    failures = []
+    if soak.most_bytes > soak.allowed_bytes:
+        most, allowed = soak.most_bytes / 2**20, soak.allowed_bytes / 2**20
+        failures.append(f"memory {most:,.0f} MiB of {allowed:,.0f}")
+    settled = soak.calm_resident_bytes[1:]
+    if settled and settled[-1] - settled[0] > GROWTH_BYTES_MOST:
+        growth = (settled[-1] - settled[0]) / 2**20
+        failures.append(f"memory grew by {growth:,.0f} MiB from calm to calm")
+    return failures
+
+
+def _of_log(soak: Soak) -> list[str]:
+    if soak.log_lines > LOG_LINES_A_SECOND_MOST * soak.seconds:
+        return [f"{soak.log_lines:,} lines in the log in {soak.seconds:,.0f} s"]
+    return []
+
+
+def _of_attacks(soak: Soak, attacks: Sequence[type[Attack]]) -> list[str]:
+    failures = []
+    for attack in attacks:
+        if not soak.done_by(attack, "connections"):
+            failures.append(f"{attack.name}: did nothing")
+        elif attack.counters and not soak.answered_by(attack):
+            failures.append(f"{attack.name}: no limit answered ({' or '.join(attack.counters)})")
+        failures += [
+            f"{attack.name}: broke off: {problem}"
+            for problem in {figures[attack.__name__]["problem"] for figures in soak.done}
+            if problem is not None
+        ]
+    return failures
