@@ -12,6 +12,8 @@
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
 #   make kill      kills a broker under load KILLS=2000 times with SIGKILL and counts what is lost
 #   make uplink-kill  kills the uplink and both its brokers KILLS=100 times, cuts the link, counts what is lost
+#   make kill-board  kills the bridge, the broker and a simulated Arduino Uno KILLS=100 times each, counts what is lost
+#   make fuzz-board  arbitrary bytes into the boards' C decoder, SECONDS=600 long
 #   make powercut  cuts the power of a broker under load CUTS=100 times and counts what is lost (needs root)
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
@@ -86,7 +88,7 @@ ONE_IN ?= 1
 .PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
-.PHONY: machines packages-machines conformance conformance-write fill fuzz kill powercut simulate uplink-kill
+.PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
 .PHONY: cloud static bench bench-cloud bench-turns scale hostile soak
@@ -243,6 +245,13 @@ kill: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compi
 
 uplink-kill: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.uplink.kill --kills $(if $(filter file,$(origin KILLS)),100,$(KILLS)) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
+
+kill-board: packages-test $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.bridge.firmware.kill --kills $(if $(filter file,$(origin KILLS)),100,$(KILLS)) $(if $(SEED),--seed $(SEED))
+
+# The C decoder of boards under ASan and UBSan.
+fuzz-board: $(VENV)/.ready-test
+	@exec $(BIN)/python -m tests.bridge.firmware.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 powercut: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)

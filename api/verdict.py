@@ -171,6 +171,18 @@ def _notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
             f"Serial port {name} has not been found yet. Plug it in, or correct its path or usb "
             "in the configuration.",
         )
+    elif port.held:
+        yield Notice(
+            Level.ATTENTION,
+            f"Serial port {name} is not read because the outbox is full: its device waits. See why "
+            "the broker does not take readings, or raise outbox_max.",
+        )
+    elif port.silent_seconds is not None:
+        yield Notice(
+            Level.ATTENTION,
+            f"Serial port {name} has not received a byte for {duration_of(port.silent_seconds)}. "
+            "Check sensor, cable and line settings; silent_after sets when this is shown.",
+        )
 
 
 def _notices_of_upload(report: UploadReport, *, now_ms: int) -> Iterator[Notice]:

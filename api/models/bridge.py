@@ -52,6 +52,23 @@ class Port(FromSensors):
     """Frames that were skipped, by reason."""
     repeated_starts: Count | None = None
     """Starts of boards that gave the numbers of an earlier one again."""
+    overruns: Count | None = None
+    """Times that bytes were lost before the bridge could read them."""
+    line_errors: dict[str, Count] = Field({})
+    """What driver or serial server count: overrun, buffer_overrun, framing, parity, break."""
+    resyncs: Count | None = None
+    """Times that frames were read again after damage."""
+    reopened: Count | None = None
+    """Openings after the first."""
+    resets: Count | None = None
+    """Those of them for silence."""
+    dropped: dict[str, Count] = Field({})
+    """Readings that the bridge could not take, by reason."""
+    held: bool | None = None
+    """Whether the port is not read because the outbox is full."""
+    silent_seconds: Count | None = None
+    """How long no byte has come, where that is longer than `silent_after`."""
+    last_frame_ms: Milliseconds | None = None
     last_reading_ms: Milliseconds | None = None
     devices: list[Device] = Field([])
 

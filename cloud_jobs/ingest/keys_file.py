@@ -17,7 +17,7 @@ from cloud_jobs.errors import KeysFileError
 from cloud_jobs.ingest.signature import PUBLIC_KEY
 from cloud_jobs.limits import KEYS_FILE_BYTES_MAX, KEYS_PER_GATEWAY_MAX
 
-_GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}\Z", re.ASCII)
+_GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?\Z", re.ASCII)
 _PREFIX: Final = "prefix="
 
 

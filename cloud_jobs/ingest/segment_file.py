@@ -40,7 +40,7 @@ from cloud_jobs.limits import (
     SEGMENT_LINES_MAX,
 )
 
-_GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}\Z", re.ASCII)
+_GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?\Z", re.ASCII)
 _IDENTITY: Final = re.compile(r"[0-9a-f]{16}\Z", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 MORE: Final = "more"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 NAME_PATTERN: Final = (
-    r"^([a-z0-9-]{1,64})\.([0-9a-f]{16})\.([0-9]{8})\.([0-9]{12})-([0-9]{12})"
+    r"^([a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?)\.([0-9a-f]{16})\.([0-9]{8})\.([0-9]{12})-([0-9]{12})"
     r"\.([0-9a-f]{64})\.jsonl\.zst$"
 )
 _NAME: Final = re.compile(NAME_PATTERN.replace("$", r"\Z"), re.ASCII)

@@ -14,7 +14,7 @@ from gateway.session_log.segments.signature import is_public_key
 KEYS_FILE_BYTES_MAX: Final = 16 * 1024 * 1024
 """A hundred thousand gateways with a name each."""
 
-_GATEWAY = re.compile(r"[a-z0-9-]{1,64}", re.ASCII)
+_GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
 
 
 class KeysFileError(ValueError):

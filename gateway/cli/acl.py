@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, CommandFailed
-from gateway.cli.options import ConfigOption, JsonOption, configuration_of
+from gateway.cli.options import ConfigOption, JsonOption, TenantOption, configuration_of
 from gateway.cli.output import show as show_document
 
 if TYPE_CHECKING:
@@ -44,14 +44,13 @@ def answer(
     file: FileOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> int:
     """Say whether a client is allowed something, and which line decides.
 
     The exit code is 0 for allowed and 1 for denied.
 
     Examples:
-
-        oncegate acl test cellar publish cellar/lamp
 
         oncegate acl test anna subscribe 'sensors/#' --qos 1
 
@@ -60,7 +59,7 @@ def answer(
     from gateway.core.rules.permissions import Client
 
     _refuse_topic(action, topic)
-    rules = _rules_of(file, config)
+    rules = _rules_of(file, config, tenant)
     if rules is None:
         document: dict[str, Any] = {"allowed": True, "line": None, "rule": None, "file": None}
     else:
@@ -79,6 +78,7 @@ def show_rules(
     file: FileOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """List the rules that hold, or those that are about a user.
 
@@ -91,7 +91,7 @@ def show_rules(
 
         oncegate acl show --user cellar
     """
-    rules = _rules_of(file, config)
+    rules = _rules_of(file, config, tenant)
     if rules is None:
         show_document({"file": None, "rules": []}, lambda _: _OPEN, as_json=as_json)
         return
@@ -139,14 +139,18 @@ def _refuse_topic(action: str, topic: str) -> None:
         raise CommandFailed(f"oncegate acl test: {error}", exit_code=EXIT_CONFIGURATION)
 
 
-def _rules_of(file: Path | None, config: Path | None) -> "FileRules | None":
+def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
     """Return the rules of a file, or those that the broker has with a configuration."""
     from gateway.access.rules import FileRules
     from gateway.access.rules_file import RulesFileError, load
     from gateway.server.rights import rules_of
 
     try:
-        return FileRules(load(file)) if file is not None else rules_of(configuration_of(config))
+        return (
+            FileRules(load(file))
+            if file is not None
+            else rules_of(configuration_of(config, tenant=tenant))
+        )
     except RulesFileError as error:
         raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None
 

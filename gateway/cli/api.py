@@ -8,6 +8,7 @@ from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
     QuietOption,
+    TenantOption,
     VerboseOption,
     configuration_of,
 )
@@ -24,6 +25,7 @@ def api(
     port: PortOption = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
+    tenant: TenantOption = None,
 ) -> PreparedApi:
     """Serve the status page and the REST interface.
 
@@ -39,7 +41,9 @@ def api(
     from api.settings import ApiSettings
     from gateway.cli.page_certificate import certificate_of
 
-    configuration = configuration_of(config, gateway__data_dir=data_dir, api__port=port)
+    configuration = configuration_of(
+        config, tenant=tenant, gateway__data_dir=data_dir, api__port=port
+    )
     page = configuration.api
     settings = ApiSettings(
         bind=page.listens_at,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
-from gateway.cli.options import ConfigOption, JsonOption, configuration_of
+from gateway.cli.options import ConfigOption, JsonOption, TenantOption, configuration_of
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def add(
     role: Annotated[RoleWord, typer.Option("--role", help="What the program may do.")] = "viewer",
     file: FileOption = None,
     config: ConfigOption = None,
+    tenant: TenantOption = None,
 ) -> None:
     """Make a token and print it: it is shown this once, and the file has only a hash of it.
 
@@ -54,7 +55,7 @@ def add(
     from api.roles import ROLES_BY_WORD
     from api.tokens import TokensFileError, new_token
 
-    path = _file_of(file, config)
+    path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=True)
     if any(token.name == name for token in tokens):
         raise CommandFailed(
@@ -76,7 +77,10 @@ def add(
 
 @application.command("list")
 def list_tokens(
-    file: FileOption = None, config: ConfigOption = None, as_json: JsonOption = False
+    file: FileOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """List the tokens: name, role and the day they were made. No token can be shown again.
 
@@ -84,7 +88,7 @@ def list_tokens(
 
         oncegate api-token list
     """
-    path = _file_of(file, config)
+    path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=False)
     document = {
         "file": str(path),
@@ -96,14 +100,19 @@ def list_tokens(
 
 
 @application.command()
-def remove(name: NameArgument, file: FileOption = None, config: ConfigOption = None) -> None:
+def remove(
+    name: NameArgument,
+    file: FileOption = None,
+    config: ConfigOption = None,
+    tenant: TenantOption = None,
+) -> None:
     """Remove a token: the page refuses it within a second.
 
     Example:
 
         oncegate api-token remove dashboard
     """
-    path = _file_of(file, config)
+    path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=False)
     kept = [token for token in tokens if token.name != name]
     if len(kept) == len(tokens):
@@ -112,10 +121,10 @@ def remove(name: NameArgument, file: FileOption = None, config: ConfigOption = N
     print(f"removed: {name} from {path}")
 
 
-def _file_of(file: Path | None, config: Path | None) -> Path:
+def _file_of(file: Path | None, config: Path | None, tenant: str | None) -> Path:
     if file is not None:
         return file
-    configured = configuration_of(config).api.tokens_file
+    configured = configuration_of(config, tenant=tenant).api.tokens_file
     if configured is None:
         raise CommandFailed(
             "no file of tokens: name it with --file, or in the configuration as [api] tokens_file",

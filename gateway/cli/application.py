@@ -19,6 +19,7 @@ from gateway.cli import (
     identity,
     ingest,
     passwd,
+    serial,
     simulate_board,
     tls,
     up,
@@ -60,6 +61,7 @@ application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
 application.add_typer(ctl.application, name="ctl")
+application.add_typer(serial.application, name="serial")
 application.add_typer(acl.application, name="acl")
 application.add_typer(api_token.application, name="api-token")
 application.command("passwd")(passwd.passwd)

@@ -16,7 +16,13 @@ from gateway.cli.failures import (
     CommandFailed,
     line_of,
 )
-from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    TenantOption,
+    configuration_of,
+)
 from gateway.cli.output import show
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
@@ -48,6 +54,7 @@ def audit(
     tables: TablesOption = None,
     keys: KeysOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> int:
     """Prove that every message was received once, released once and delivered once.
 
@@ -73,7 +80,7 @@ def audit(
         elif segments is not None:
             result = _audit_segments(segments, keys, say)
         else:
-            result = _audit_data(config, data_dir, keys, say)
+            result = _audit_data(config, data_dir, tenant, keys, say)
     result["seconds"] = round(time.monotonic() - began, 3)
     from gateway.cli.audit_report import render
 
@@ -119,15 +126,15 @@ def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, A
 
 
 def _audit_data(
-    config: Path | None, data_dir: Path | None, keys: Path | None, say: Say
+    config: Path | None, data_dir: Path | None, tenant: str | None, keys: Path | None, say: Say
 ) -> dict[str, Any]:
     import sqlite3
 
     from gateway.audit.run import Audit
-    from gateway.configuration.identity import known_id
+    from gateway.configuration.identity import known_log_identity
 
-    settings = configuration_of(config, gateway__data_dir=data_dir).gateway
-    directory = settings.data_dir
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
+    directory = configuration.gateway.data_dir
     if not (directory / "broker.db").is_file():
         raise CommandFailed(
             f"oncegate audit: {directory} holds no broker.db: name the gateway's data directory "
@@ -135,7 +142,7 @@ def _audit_data(
         )
     audit_run = Audit(directory, _counting(say), _pinned(keys))
     try:
-        return audit_run.data_directory(directory, settings.id or known_id(directory)).as_json()
+        return audit_run.data_directory(directory, known_log_identity(configuration)).as_json()
     except sqlite3.Error as error:
         raise CommandFailed(
             f"oncegate audit: {directory / 'broker.db'}: {line_of(error)}: if the broker does not "

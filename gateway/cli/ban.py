@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
-from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    TenantOption,
+    configuration_of,
+)
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
@@ -44,6 +50,7 @@ def add(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Ban a client, a user or an address; its connections end.
 
@@ -54,13 +61,16 @@ def add(
     request = _subject_of(client, user, address) | {"reason": reason}
     if duration is not None:
         request["seconds"] = _seconds_of(duration)
-    answer = _ask(config, data_dir, "ban", request)
+    answer = _ask(config, data_dir, tenant, "ban", request)
     show(answer, _banned_lines, as_json=as_json)
 
 
 @application.command("list")
 def list_bans(
-    config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """List the bans that hold, the oldest first.
 
@@ -71,7 +81,7 @@ def list_bans(
     found: list[Any] = []
     following: object = 0
     while following is not None:
-        answer = _ask(config, data_dir, "bans", {"first": following})
+        answer = _ask(config, data_dir, tenant, "bans", {"first": following})
         found += answer.get("bans", [])
         following = answer.get("next")
     show({"bans": found}, _table, as_json=as_json)
@@ -85,6 +95,7 @@ def lift(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Lift a ban, as `list` shows it.
 
@@ -92,7 +103,7 @@ def lift(
 
         oncegate ctl ban lift --address 192.0.2.0/24
     """
-    answer = _ask(config, data_dir, "lift_ban", _subject_of(client, user, address))
+    answer = _ask(config, data_dir, tenant, "lift_ban", _subject_of(client, user, address))
     show(answer, lambda found: _with_kept("lifted", found), as_json=as_json)
 
 
@@ -123,11 +134,16 @@ def _seconds_of(text: str) -> float:
 
 
 def _ask(
-    config: ConfigOption, data_dir: DataDirOption, command: str, request: dict[str, object]
+    config: ConfigOption,
+    data_dir: DataDirOption,
+    tenant: TenantOption,
+    command: str,
+    request: dict[str, object],
 ) -> dict[str, Any]:
     from gateway.cli.control import ask
 
-    control_socket = configuration_of(config, gateway__data_dir=data_dir).gateway.control_socket
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
+    control_socket = configuration.gateway.control_socket
     asked: Callable[..., dict[str, Any]] = ask
     return asked(control_socket, command, **request)
 

@@ -97,6 +97,8 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
     from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
     from firmware_bridge.serial.settings import PortSettings
 
+    from gateway.keys.readings import Readings
+
     protocol = port.protocol
     assert isinstance(protocol, DecoderSettings | PollerSettings), "the table has no others"
     return PortSettings(
@@ -108,6 +110,12 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         line=port.line_settings,
         units=dict(port.units),
         device=port.device,
+        readings=port.readings or Readings(),
+        address=port.address,
+        flow_control=port.flow_control,
+        low_latency=port.low_latency,
+        silent_seconds=port.silent_after,
+        reset_seconds=port.reset_after,
     )
 
 

@@ -8,6 +8,7 @@ from gateway.cli.options import (
     DataDirOption,
     ListenOption,
     QuietOption,
+    TenantOption,
     VerboseOption,
     configuration_of,
 )
@@ -22,6 +23,7 @@ def broker(
     data_dir: DataDirOption = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
+    tenant: TenantOption = None,
 ) -> PreparedBroker:
     """Run the MQTT broker until SIGTERM or Ctrl-C.
 
@@ -34,17 +36,19 @@ def broker(
         oncegate broker --listen 127.0.0.1:1884 --data-dir /tmp/gateway
 
         oncegate broker --config /etc/oncegate/gateway.toml
+
+        oncegate broker --config /etc/oncegate/gateway.toml --tenant acme
     """
     from gateway.cli.ports import free_port
 
     overrides = {"listen": listen, "gateway__data_dir": data_dir}
-    configuration = configuration_of(config, **overrides)
+    configuration = configuration_of(config, tenant=tenant, **overrides)
     for listener in configuration.listeners:
         if listener.path is None:
             free_port(listener.bind, listener.port, what="the broker", mend=LISTENER_MEND)
     return PreparedBroker(
         configuration=configuration,
-        read_again=partial(read_configuration, config, **overrides),
+        read_again=partial(read_configuration, config, tenant=tenant, **overrides),
         verbose=verbose,
         quiet=quiet,
     )

@@ -54,11 +54,8 @@ def check_config(
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
-    rules = _rights_of(configuration, mistakes)
+    rules = _checked_rights_of(configuration)
     page = _page_of(configuration)
-    if mistakes:
-        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
@@ -69,16 +66,34 @@ def check_config(
     )
 
 
+def _checked_rights_of(configuration: "Configuration") -> str:
+    """Return which access rules hold at the top level, in a sentence.
+
+    Raises:
+        CommandFailed: with a line for each mistake in what the gateway or a tenant names.
+    """
+    mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
+    rules = _rights_of(configuration, mistakes)
+    for name, tenant in configuration.tenants.items():
+        wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
+        _rights_of(tenant, wrong)
+        mistakes += [f"tenant {name}: {line}" for line in wrong]
+    if mistakes:
+        raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
+    return rules
+
+
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield what is wrong with the files that a configuration names, a line for each."""
     from gateway.access.passwords import PasswordFile, PasswordFileError
     from gateway.cli import bridge, uplink
 
-    try:
-        bridge.bridge_settings_of(configuration)
-    except CommandFailed as error:
-        yield from error.lines
-    yield from bridge.mistakes_in_files_of(configuration)
+    if configuration.tenant is None:
+        try:
+            bridge.bridge_settings_of(configuration)
+        except CommandFailed as error:
+            yield from error.lines
+        yield from bridge.mistakes_in_files_of(configuration)
     yield from uplink.mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:

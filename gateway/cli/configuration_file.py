@@ -22,12 +22,16 @@ def file_of(config: Path | None) -> Path | None:
     return INSTALLED_FILE if INSTALLED_FILE.exists() else None
 
 
-def read_configuration(config: Path | None, **overrides: object) -> Configuration:
-    """Read the configuration; `overrides` are named as in `load`, with `__` for the dot.
+def read_configuration(
+    config: Path | None, *, tenant: str | None = None, **overrides: object
+) -> Configuration:
+    """Read the configuration, a tenant's where one is named.
+
+    `overrides` are named as in `load`, with `__` for the dot.
 
     Raises ConfigurationError.
     """
     from firmware_bridge.protocols.table import PROTOCOLS
 
     named = {name.replace("__", "."): value for name, value in overrides.items()}
-    return load(file_of(config), os.environ, named, PROTOCOLS)
+    return load(file_of(config), os.environ, named, PROTOCOLS, tenant)

@@ -6,7 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from gateway.cli.ban import application as ban_application
-from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    TenantOption,
+    configuration_of,
+)
 from gateway.cli.output import show
 
 application = typer.Typer(
@@ -23,7 +29,10 @@ PAGE_SESSIONS = 1000
 
 @application.command()
 def status(
-    config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Show how the broker is: listeners, sessions, messages, journal, warnings.
 
@@ -33,7 +42,7 @@ def status(
     """
     from gateway.cli.tables import status_table
 
-    show(_asker(config, data_dir)("status"), status_table, as_json=as_json)
+    show(_asker(config, data_dir, tenant)("status"), status_table, as_json=as_json)
 
 
 @application.command()
@@ -44,6 +53,7 @@ def sessions(
         int, typer.Option("--limit", help="How many to show.", min=1, max=1_000_000)
     ] = 100,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """List the sessions, connected or not, by client id.
 
@@ -53,7 +63,7 @@ def sessions(
     """
     from gateway.cli.tables import sessions_table
 
-    ask = _asker(config, data_dir)
+    ask = _asker(config, data_dir, tenant)
     found: list[object] = []
     after: object = None
     while True:
@@ -72,6 +82,7 @@ def session(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Show one session with its subscriptions and what is in flight.
 
@@ -81,7 +92,7 @@ def session(
     """
     from gateway.cli.tables import session_tables
 
-    answer = _asker(config, data_dir)("session", client_id=client_id)
+    answer = _asker(config, data_dir, tenant)("session", client_id=client_id)
     show(answer, session_tables, as_json=as_json)
 
 
@@ -91,6 +102,7 @@ def kick(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Close a client's connection; its session stays.
 
@@ -98,7 +110,7 @@ def kick(
 
         oncegate ctl kick probe-7
     """
-    answer = _asker(config, data_dir)("kick", client_id=client_id)
+    answer = _asker(config, data_dir, tenant)("kick", client_id=client_id)
     show(answer, lambda _: f"kicked: {client_id!a}", as_json=as_json)
 
 
@@ -108,6 +120,7 @@ def drop(
     config: ConfigOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """End a session, connected or not, with all that waits in it.
 
@@ -115,13 +128,16 @@ def drop(
 
         oncegate ctl drop probe-7
     """
-    answer = _asker(config, data_dir)("drop", client_id=client_id)
+    answer = _asker(config, data_dir, tenant)("drop", client_id=client_id)
     show(answer, lambda _: f"dropped: {client_id!a}", as_json=as_json)
 
 
 @application.command()
 def reload(
-    config: ConfigOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Have the broker read its configuration again, and print what took effect and what waits.
 
@@ -131,7 +147,7 @@ def reload(
 
         oncegate ctl reload
     """
-    show(_asker(config, data_dir)("reload"), _reload_lines, as_json=as_json)
+    show(_asker(config, data_dir, tenant)("reload"), _reload_lines, as_json=as_json)
 
 
 def _reload_lines(answer: dict[str, Any]) -> str:
@@ -151,10 +167,13 @@ def _listed(keys: list[object] | None) -> str:
     return ", ".join(map(str, keys or []))
 
 
-def _asker(config: ConfigOption, data_dir: DataDirOption) -> Callable[..., dict[str, Any]]:
+def _asker(
+    config: ConfigOption, data_dir: DataDirOption, tenant: TenantOption
+) -> Callable[..., dict[str, Any]]:
     from gateway.cli.control import ask
 
-    control_socket = configuration_of(config, gateway__data_dir=data_dir).gateway.control_socket
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
+    control_socket = configuration.gateway.control_socket
 
     def ask_broker(command: str, **arguments: object) -> dict[str, Any]:
         return ask(control_socket, command, **arguments)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli.failures import CommandFailed, line_of
-from gateway.cli.options import ConfigOption, DataDirOption, configuration_of
+from gateway.cli.options import ConfigOption, DataDirOption, TenantOption, configuration_of
 
 
 def identity(
@@ -16,6 +16,7 @@ def identity(
         bool,
         typer.Option("--public-key", help="Print id and public key: a line for `ingest --keys`."),
     ] = False,
+    tenant: TenantOption = None,
 ) -> None:
     """Print the gateway's id, and make it where there is none yet.
 
@@ -28,12 +29,12 @@ def identity(
 
         oncegate id --public-key >> keys
     """
-    from gateway.configuration import gateway_id
+    from gateway.configuration import log_identity
     from gateway.files.private import prepare
 
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
     prepare(configuration.gateway.data_dir)
-    gateway = gateway_id(configuration)
+    gateway = log_identity(configuration)
     if public_key:
         print(gateway, _public_key_in(configuration.gateway.data_dir / "log"))
     else:

@@ -19,7 +19,13 @@ from gateway.cli.failures import (
     CommandFailed,
     line_of,
 )
-from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.options import (
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    TenantOption,
+    configuration_of,
+)
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
@@ -53,6 +59,7 @@ def ingest(
     tables: TablesOption = None,
     keys: KeysOption = None,
     as_json: JsonOption = False,
+    tenant: TenantOption = None,
 ) -> int:
     """Turn uploaded session logs into tables, and print what was found.
 
@@ -71,7 +78,7 @@ def ingest(
     from cloud_jobs.report import render
     from cloud_jobs.settings import IngestSettings
 
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
     directory = configuration.gateway.data_dir.absolute()
     settings = IngestSettings(
         source=source or _directory_of(configuration.upload_target),

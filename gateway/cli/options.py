@@ -33,6 +33,12 @@ ListenOption = Annotated[
         help="Where the broker listens: 127.0.0.1:1883. Port 0: any.",
     ),
 ]
+TenantOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant", metavar="NAME", help="The tenant that is meant. Default: the gateway's own."
+    ),
+]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Log every step, for finding a fault.")
 ]
@@ -43,14 +49,16 @@ JsonOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")]
 
 
-def configuration_of(config: Path | None, **overrides: object) -> "Configuration":
-    """Read the configuration for a verb that begins.
+def configuration_of(
+    config: Path | None, *, tenant: str | None = None, **overrides: object
+) -> "Configuration":
+    """Read the configuration for a verb that begins, a tenant's where one is named.
 
     Raises CommandFailed with a line for each mistake.
     """
     from gateway.configuration import ConfigurationError
 
     try:
-        return read_configuration(config, **overrides)
+        return read_configuration(config, tenant=tenant, **overrides)
     except ConfigurationError as error:
         raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None

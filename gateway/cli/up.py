@@ -15,6 +15,7 @@ import typer
 
 from gateway.cli.api import PortOption
 from gateway.cli.broker import LISTENER_MEND
+from gateway.cli.children import board_link, children_of, of_tenant
 from gateway.cli.configuration_file import file_of
 from gateway.cli.failures import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from gateway.cli.options import (
@@ -26,13 +27,12 @@ from gateway.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gateway.cli.supervisor import Child, Supervisor
+    from gateway.cli.supervisor import Supervisor
     from gateway.configuration import Configuration
 
 API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
 # A developer wants to see a table now, not when a segment has become worth sending.
 SEAL_AFTER_DEVELOPMENT = "5s"
-BOARD_LINK = "board"
 
 AsServicesOption = Annotated[
     bool,
@@ -98,6 +98,10 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
         listeners.append(replace(listener, port=port))
     page = configuration.api
     port = free_port(page.listens_at, page.port, what="the page", mend=API_MEND)
+    for name, tenant in configuration.tenants.items():
+        for listener in (each for each in tenant.listeners if each.path is None):
+            mend = f"choose another in [[tenants.{name}.listeners]]"
+            free_port(listener.bind, listener.port, what=f"tenant {name}", mend=mend)
     return replace(configuration, listeners=tuple(listeners), api=replace(page, port=port))
 
 
@@ -130,7 +134,7 @@ def environment_of(
     if "seal_after" not in configuration.session_log.given:
         environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
     if not configuration.serial:
-        board = {"name": "board", "path": str(_board_link(configuration)), "framing": "board"}
+        board = {"name": "board", "path": str(board_link(configuration)), "framing": "board"}
         environment["ONCEGATE_SERIAL"] = json.dumps([board])
     return environment
 
@@ -149,7 +153,7 @@ async def _run(
     _listen_to_signals(stop, supervisor)
     exit_code = EXIT_OK
     try:
-        for child in _children_of(configuration, options, as_services=as_services):
+        for child in children_of(configuration, options, as_services=as_services):
             await supervisor.start(child)
         if not stop.is_set():
             if as_services:
@@ -164,33 +168,12 @@ async def _run(
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
     # Readings stop first, so that the broker has all last messages; the uploader goes last, so
     # that the broker's own last words are in a segment.
+    tenants = (*configuration.tenants,)
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
-        await supervisor.stop(name)
+        await supervisor.stop(name, *(of_tenant(name, tenant) for tenant in tenants))
     if exit_code == EXIT_OK:
         _say("stopped; the next start goes on from here")
     return exit_code
-
-
-def _children_of(
-    configuration: "Configuration", options: Sequence[str], *, as_services: bool
-) -> "list[Child]":
-    """Return what runs, in the order of its start."""
-    from gateway.cli.supervisor import Child
-
-    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
-    oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
-    children = [
-        Child("broker", [*oncegate, "broker", *options], reports_ready=True),
-        Child("upload", [*oncegate, "upload", *options]),
-        Child("api", [*oncegate, "api", *options], reports_ready=True),
-    ]
-    if not configuration.serial and not as_services:
-        link = str(_board_link(configuration))
-        children.append(Child("board", [*oncegate, "simulate-board", link, *options]))
-    children.append(Child("bridge", [*oncegate, "bridge", *options]))
-    if configuration.uplink.address is not None:
-        children.append(Child("uplink", [*oncegate, "uplink", *options]))
-    return children
 
 
 def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
@@ -249,7 +232,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
     ):
         console.print(f"  {name:<9} [cyan]{value}[/]")
     if not configuration.serial:
-        link = escape(str(_board_link(configuration)))
+        link = escape(str(board_link(configuration)))
         nothing = escape("No [[serial]] port is configured")
         console.print(f"\n  {nothing}: a simulated board speaks on {link}.")
     console.print()
@@ -277,10 +260,6 @@ def _command() -> str:
         return str(absolute.relative_to(Path.cwd()))
     except ValueError:
         return str(called)
-
-
-def _board_link(configuration: "Configuration") -> Path:
-    return configuration.gateway.data_dir / BOARD_LINK
 
 
 def _say(line: str) -> None:

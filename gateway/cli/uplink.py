@@ -14,6 +14,7 @@ from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
     QuietOption,
+    TenantOption,
     VerboseOption,
     configuration_of,
 )
@@ -38,6 +39,7 @@ def uplink(
     ] = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
+    tenant: TenantOption = None,
 ) -> PreparedUplink | None:
     """Carry messages between this gateway's broker and an upstream one, exactly once at QoS 2.
 
@@ -51,7 +53,7 @@ def uplink(
         ONCEGATE_UPLINK_ADDRESS=broker.example:1883 ONCEGATE_UPLINK_TOPICS='[{filter="sensors/#"}]'
         oncegate uplink
     """
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
     if configuration.uplink.address is None:
         exit_code = EXIT_FAILED if check else EXIT_CONFIGURATION
         raise CommandFailed(NOT_CONFIGURED, exit_code=exit_code)
@@ -62,12 +64,13 @@ def uplink(
 
 
 def own_id_of(configuration: "Configuration") -> str:
-    """Return the gateway's id: `[gateway] id`, systemd's credential `gateway-id`, or its file.
+    """Return the gateway's id, with a tenant's name behind it where it is a tenant's uplink.
 
-    As a service the uplink has a data directory and a user of its own; the file is the broker's.
+    The id is `[gateway] id`, systemd's credential `gateway-id`, or that of the file. As a service
+    the uplink has a data directory and a user of its own; the file is the broker's.
     Raises OSError.
     """
-    from gateway.configuration import gateway_id
+    from gateway.configuration.identity import gateway_id, with_tenant
     from gateway.configuration.sections import GATEWAY_ID
 
     credentials = os.environ.get("CREDENTIALS_DIRECTORY")
@@ -75,8 +78,8 @@ def own_id_of(configuration: "Configuration") -> str:
         with (Path(credentials) / ID_FILE).open(encoding="ascii", errors="replace") as file:
             given = file.read(ID_CHARACTERS_MAX).strip()
         if re.fullmatch(GATEWAY_ID, given):
-            return given
-    return gateway_id(configuration)
+            return with_tenant(given, configuration)
+    return with_tenant(gateway_id(configuration), configuration)
 
 
 def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSettings":

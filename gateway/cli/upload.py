@@ -8,6 +8,7 @@ from gateway.cli.options import (
     ConfigOption,
     DataDirOption,
     QuietOption,
+    TenantOption,
     VerboseOption,
     configuration_of,
 )
@@ -27,6 +28,7 @@ def upload(
     ] = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
+    tenant: TenantOption = None,
 ) -> PreparedUpload:
     """Write the session log into sealed segments and upload them.
 
@@ -38,7 +40,9 @@ def upload(
 
         oncegate upload --target s3://my-bucket/gateways
     """
-    configuration = configuration_of(config, gateway__data_dir=data_dir, upload__target=target)
+    configuration = configuration_of(
+        config, tenant=tenant, gateway__data_dir=data_dir, upload__target=target
+    )
     return PreparedUpload(
         settings=session_log_settings_of(configuration), verbose=verbose, quiet=quiet
     )
@@ -46,11 +50,11 @@ def upload(
 
 def session_log_settings_of(configuration: "Configuration") -> "SessionLogSettings":
     """Return the session log's part of the configuration."""
-    from gateway.configuration import gateway_id
+    from gateway.configuration import log_identity
     from gateway.session_log.settings import SessionLogSettings
 
     return SessionLogSettings(
-        gateway=gateway_id(configuration),
+        gateway=log_identity(configuration),
         data_dir=configuration.gateway.data_dir,
         control_socket=configuration.gateway.control_socket,
         target=configuration.upload_target,

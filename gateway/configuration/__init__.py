@@ -7,11 +7,19 @@ value and what is allowed. What the values mean is up to the rooms that use them
 explained in `docs/configuration.md`.
 """
 
-from gateway.configuration.identity import gateway_id
+from gateway.configuration.identity import gateway_id, log_identity
 from gateway.configuration.listener import Listener
 from gateway.configuration.loading import load
 from gateway.configuration.problems import ConfigurationError
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.whole import Configuration
 
-__all__ = ["Configuration", "ConfigurationError", "Listener", "Serial", "gateway_id", "load"]
+__all__ = [
+    "Configuration",
+    "ConfigurationError",
+    "Listener",
+    "Serial",
+    "gateway_id",
+    "load",
+    "log_identity",
+]

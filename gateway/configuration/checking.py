@@ -6,7 +6,7 @@ imports pydantic, which a process that only uses a configuration does not need.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, Field
+from dataclasses import MISSING, Field, replace
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Union, get_args, get_origin
 
@@ -56,6 +56,7 @@ def configuration_of(
     protocols: Protocols = NO_PROTOCOLS,
     *,
     unknown: Collection[str] = (),
+    tenant: str | None = None,
 ) -> Configuration:
     """Return the configuration that `tables` (TOML's) describe.
 
@@ -64,6 +65,7 @@ def configuration_of(
         source_of: names where a value came from.
         protocols: the values of `framing`, with the keys that each adds to its table.
         unknown: sections of which something could not be read: nothing follows from their values.
+        tenant: whose configuration it is; None: the gateway's own.
 
     Raises:
         ConfigurationError: with a line for each mistake.
@@ -80,6 +82,7 @@ def configuration_of(
         places = [details["loc"] for details in error.errors()]
         wrong |= {str(place[0]) for place in places if place}
         made = _made_of(_without(tables, places), protocols)
+    made = replace(made, tenant=tenant)
     lines += [f"{source_of(())}: use {mend}" for mend in conflicts(made, wrong)]
     if lines:
         raise ConfigurationError(lines)

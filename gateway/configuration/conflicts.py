@@ -30,9 +30,11 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
     """
     yield from _places(configuration, wrong)
     yield from _serial_ports(configuration)
-    if not {"listeners", "bridge"} & {*wrong} and configuration.bridge.broker is None:
+    # The bridge is the gateway's own: it finds no tenant's broker by itself.
+    has_bridge = configuration.tenant is None and configuration.bridge.broker is None
+    if has_bridge and not {"listeners", "bridge"} & {*wrong}:
         yield from _listener_for_the_bridge(configuration)
-    if not {"mqtt", "bridge"} & {*wrong} and configuration.bridge.broker is None:
+    if has_bridge and not {"mqtt", "bridge"} & {*wrong}:
         yield from _limits_for_the_bridge(configuration)
     uplink = configuration.uplink
     if (
@@ -72,7 +74,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
         yield f"another port for the listener at {second.place}: {first.place} includes it"
     if "api" not in wrong:
         for each in listeners:
-            if each.path is None and _collide((each.bind, each.port), (page.listens_at, page.port)):
+            if each.path is None and collide((each.bind, each.port), (page.listens_at, page.port)):
                 yield f"another [api] port than {page.port}: a listener is at {each.place}"
     if "gateway" not in wrong:
         section = configuration.gateway
@@ -87,11 +89,11 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:
             differ = first.place != second.place
-            if differ and _collide((first.bind, first.port), (second.bind, second.port)):
+            if differ and collide((first.bind, first.port), (second.bind, second.port)):
                 yield first, second
 
 
-def _collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
+def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
     """Whether the kernel refuses the second of two listening sockets."""
     if one[1] != other[1] or one[1] == 0:
         return False
@@ -121,6 +123,8 @@ def _serial_ports(configuration: Configuration) -> Iterator[str]:
         yield f'one [[serial]] with path = "{path}", not several'
     for usb in _repeated(port.usb.lower() for port in ports if port.usb is not None):
         yield f'one [[serial]] with usb = "{usb}", not several'
+    for address in _repeated(port.address.lower() for port in ports if port.address is not None):
+        yield f'one [[serial]] with address = "{address}", not several'
 
 
 def _repeated(values: Iterable[str]) -> list[str]:

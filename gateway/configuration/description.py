@@ -8,6 +8,7 @@ from typing import Any, Union, get_args, get_origin
 
 from gateway.configuration.problems import shown
 from gateway.configuration.serial_port import Serial
+from gateway.configuration.tenants import OF_THE_GATEWAY
 from gateway.configuration.whole import Configuration
 from gateway.keys.quantities import Quantity, is_never
 from gateway.keys.section import Section, fields_of, keys_of
@@ -24,23 +25,34 @@ class Key:
 
 
 def keys(configuration: Configuration) -> Iterator[Key]:
-    """Yield all keys in the order of the sections; those of lists of tables once for each table."""
+    """Yield all keys in the order of the sections; those of lists of tables once for each table,
+    and those of the tenants behind."""
+    yield from _keys_within(configuration, "")
+    for name, tenant in configuration.tenants.items():
+        yield from _keys_within(tenant, f"tenants.{name}.")
+
+
+def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
     for section, value in _sections_of(configuration):
         if isinstance(value, Section):
-            yield from _keys_of(f"[{section}]", value)
+            yield from _keys_of(f"[{prefix}{section}]", value)
             continue
         for number, table in enumerate(value, start=1):
-            yield from _keys_of(f"[[{section}]] {number}", table)
+            yield from _keys_of(f"[[{prefix}{section}]] {number}", table)
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
-    """Return `table_of` every section, and of each table of a list of tables."""
-    return {
+    """Return `table_of` every section, and of each table of a list of tables; the same of each
+    tenant by its name, where there are any."""
+    found: dict[str, Any] = {
         section: table_of(value)
         if isinstance(value, Section)
         else [table_of(each) for each in value]
         for section, value in _sections_of(configuration)
     }
+    if configuration.tenants:
+        found["tenants"] = {name: tables(each) for name, each in configuration.tenants.items()}
+    return found
 
 
 def table_of(section: Section) -> dict[str, Any]:
@@ -57,7 +69,7 @@ def written_of(key: Field[Any], value: Any) -> Any:
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
-        return value if isinstance(value, int) and text == str(value) else text
+        return value if isinstance(value, int | float) and text == str(value) else text
     if isinstance(value, Section):
         return table_of(value)
     if isinstance(value, tuple):
@@ -74,7 +86,10 @@ def text_of(key: Field[Any], value: Any) -> str:
 
 
 def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
-    return ((section, getattr(configuration, section)) for section in keys_of(Configuration))
+    sections = keys_of(Configuration)
+    if configuration.tenant is not None:
+        sections = tuple(each for each in sections if each not in OF_THE_GATEWAY)
+    return ((section, getattr(configuration, section)) for section in sections)
 
 
 def _keys_of(prefix: str, section: Section) -> Iterator[Key]:

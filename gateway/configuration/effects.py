@@ -108,7 +108,21 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "commit_delay",
     ),
     "serial": _all(
-        _PROCESS, "name", "path", "usb", "framing", "baud_rate", "line", "units", "device"
+        _PROCESS,
+        "name",
+        "path",
+        "usb",
+        "address",
+        "framing",
+        "baud_rate",
+        "line",
+        "flow_control",
+        "low_latency",
+        "silent_after",
+        "reset_after",
+        "units",
+        "device",
+        "readings",
     ),
     "uplink": _all(
         _PROCESS,
@@ -195,7 +209,7 @@ def in_force(before: Configuration, after: Configuration) -> Configuration:
             sections[name] = type(new)(**values | {key: getattr(old, key) for key in waiting})
         else:
             sections[name] = new
-    return Configuration(**sections, given=after.given)
+    return Configuration(**sections, given=after.given, tenant=after.tenant, tenants=after.tenants)
 
 
 def _differing(before: Configuration, after: Configuration) -> list[tuple[str, Effect]]:

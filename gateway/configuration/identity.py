@@ -38,7 +38,7 @@ def gateway_id(configuration: Configuration) -> str:
     """
     if configuration.gateway.id is not None:
         return configuration.gateway.id
-    directory = configuration.gateway.data_dir
+    directory = configuration.identity_dir
     directory.mkdir(parents=True, exist_ok=True)
     # Several processes start together: one makes the id, the others read what it has fsynced.
     with alone_in(directory):
@@ -46,6 +46,25 @@ def gateway_id(configuration: Configuration) -> str:
         if kept is not None and _ID.fullmatch(kept):
             return kept
         return _begin(directory, is_damaged=kept is not None)
+
+
+def log_identity(configuration: Configuration) -> str:
+    """Return the name under which events are logged: the gateway's id, a tenant's behind it.
+
+    `_` is in neither of both, so no tenant's name is another's, nor that of a gateway.
+    """
+    return with_tenant(gateway_id(configuration), configuration)
+
+
+def known_log_identity(configuration: Configuration) -> str:
+    """Return the same for a data directory as it is; make no id. Empty where it is not known."""
+    gateway = configuration.gateway.id or known_id(configuration.identity_dir)
+    return with_tenant(gateway, configuration) if gateway else ""
+
+
+def with_tenant(gateway: str, configuration: Configuration) -> str:
+    """Return the name of a gateway, or that of its tenant."""
+    return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 
 def known_id(directory: Path) -> str:

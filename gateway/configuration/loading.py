@@ -21,6 +21,7 @@ from gateway.configuration.problems import (
     shown,
     suggestion,
 )
+from gateway.configuration.tenants import refuse_unknown
 from gateway.configuration.variables import RESERVED, is_reserved
 from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
@@ -38,6 +39,7 @@ def load(
     environment: Mapping[str, str],
     overrides: Mapping[str, object],
     protocols: Protocols | None,
+    tenant: str | None = None,
 ) -> Configuration:
     """Return the configuration from `path` (None: no file), `environment` and `overrides`.
 
@@ -47,6 +49,8 @@ def load(
         overrides: `"section.key"` (or `"listeners"`, `"serial"`) to values as the file would have
             them; None means not given.
         protocols: the values of `framing`, with their keys; None where no `[[serial]]` is accepted.
+        tenant: whose configuration it is to be; None: the gateway's own, with those of its tenants.
+            `overrides` but those of `gateway` are the tenant's.
 
     Raises:
         ConfigurationError: with one line for each mistake.
@@ -55,19 +59,21 @@ def load(
     if path is not None:
         gathered.add_file(path)
     gathered.add_environment(environment)
-    gathered.add_overrides(overrides)
+    gathered.add_overrides(overrides, tenant)
 
-    from gateway.configuration.checking import configuration_of  # noqa: PLC0415
+    from gateway.configuration.tenant_checking import whole_of  # noqa: PLC0415
 
-    try:
-        configuration = configuration_of(
-            gathered.tables, gathered.source_of, protocols or {}, unknown=gathered.unknown
-        )
-    except ConfigurationError as error:
-        raise ConfigurationError([*gathered.problems, *error.problems]) from None
-    if gathered.problems:
-        raise ConfigurationError(gathered.problems)
-    return configuration
+    configuration = whole_of(
+        gathered.tables,
+        gathered.source_of,
+        protocols or {},
+        unknown=gathered.unknown,
+        problems=gathered.problems,
+    )
+    if tenant is None:
+        return configuration
+    refuse_unknown(configuration.tenants, tenant)
+    return configuration.tenants[tenant]
 
 
 class _Gathered:
@@ -106,12 +112,22 @@ class _Gathered:
                 mend = suggestion(name, (*places, *RESERVED), likeness=0.0)
                 self.problems.append(f"{name} sets no key of this version: {mend}")
 
-    def add_overrides(self, overrides: Mapping[str, object]) -> None:
+    def add_overrides(self, overrides: Mapping[str, object], tenant: str | None) -> None:
         for name, value in overrides.items():
+            of_gateway = name.startswith("gateway.")
+            tables = self.tables if of_gateway else self._tables_of(tenant)
             if value is not None and name == "listen":
-                self._listen_at(str(value))
+                self._listen_at(str(value), tables)
             elif value is not None:
-                self._set(tuple(name.split(".")), value, COMMAND_LINE)
+                self._set(tuple(name.split(".")), value, COMMAND_LINE, tables)
+
+    def _tables_of(self, tenant: str | None) -> dict[str, Any]:
+        """Return the tables of a tenant; of one that is not there, some that nothing reads."""
+        tenants = self.tables.get("tenants") if tenant is not None else None
+        if tenant is None:
+            return self.tables
+        found = tenants.get(tenant) if isinstance(tenants, dict) else None
+        return found if isinstance(found, dict) else {}
 
     def _add_variable(self, name: str, location: Location, text: str) -> None:
         value = _value_of(text)
@@ -121,26 +137,26 @@ class _Gathered:
                 f"{name} = {shown(value)} is not TOML: use [{{ key = value, ... }}, ...]"
             )
         else:
-            self._set(location, _as_text_where_due(location, value, text), name)
+            self._set(location, _as_text_where_due(location, value, text), name, self.tables)
 
-    def _listen_at(self, address: str) -> None:
+    def _listen_at(self, address: str, tables: dict[str, Any]) -> None:
         try:
             bind, port = host_and_port_of(address)
         except ValueError as error:
             self.unknown.add("listeners")
             self.problems.append(f"{COMMAND_LINE}: --listen: {error}")
             return
-        listeners = self.tables.get("listeners")
+        listeners = tables.get("listeners")
         first = listeners[0] if isinstance(listeners, list) and listeners else {}
         if isinstance(first, dict):
-            self._set(("listeners",), [first | {"bind": bind, "port": port}], COMMAND_LINE)
+            self._set(("listeners",), [first | {"bind": bind, "port": port}], COMMAND_LINE, tables)
 
-    def _set(self, location: Location, value: object, source: str) -> None:
+    def _set(self, location: Location, value: object, source: str, tables: dict[str, Any]) -> None:
         self._sources[tuple(location)] = source
         if len(location) == 1:
-            self.tables[str(location[0])] = value
+            tables[str(location[0])] = value
             return
-        section = self.tables.setdefault(str(location[0]), {})
+        section = tables.setdefault(str(location[0]), {})
         # A file that has `mqtt = 1` is refused as a whole later; there is nothing to set in it.
         if isinstance(section, dict):
             section[str(location[1])] = value

@@ -14,6 +14,7 @@ from gateway.configuration.description import written_of
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS
 from gateway.configuration.listener import Listener
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
+from gateway.configuration.tenants import INHERITED, NAME_PATTERN, OWN, TENANTS_MAX
 from gateway.configuration.whole import Configuration
 from gateway.keys.protocol import Protocols
 from gateway.keys.quantities import Items, Quantity
@@ -46,7 +47,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
         _where("protocol", "unix", _has_not("tls"), {}),
     ],
     Serial: [
-        {"oneOf": [_has("path"), _has("usb")]},
+        {"oneOf": [_has("path"), _has("usb"), _has("address")]},
         {"not": {"required": ["baud_rate", "line"]}},
     ],
 }
@@ -56,12 +57,30 @@ def schema(protocols: Protocols) -> Schema:
     """Return the schema of a whole file in which `framing` has the names of `protocols`."""
     properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
     _add_protocols(properties["serial"]["items"], protocols)
+    properties["tenants"] = _of_tenants(properties)
     return {
         "$schema": DIALECT,
         "title": "gateway.toml, the configuration of Oncegate",
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
+    }
+
+
+def _of_tenants(sections: Mapping[str, Schema]) -> Schema:
+    """Return the schema of `[tenants.NAME]`, which has some of the sections of the whole file."""
+    tenant = {
+        "type": "object",
+        "properties": {name: sections[name] for name in (*OWN, *INHERITED)},
+        "required": ["listeners"],
+        "additionalProperties": False,
+    }
+    return {
+        "description": "Isolated projects on this gateway, each with a broker of its own.",
+        "type": "object",
+        "patternProperties": {f"^{NAME_PATTERN}$": tenant},
+        "additionalProperties": False,
+        "maxProperties": TENANTS_MAX,
     }
 
 

@@ -11,17 +11,21 @@ from typing import Annotated, Any
 from gateway.configuration.addresses import FilePath
 from gateway.keys.names import Name
 from gateway.keys.protocol import ProtocolSettings
-from gateway.keys.quantities import Text, Whole, refusal
+from gateway.keys.quantities import Duration, Text, Whole, refusal
+from gateway.keys.readings import Readings
 from gateway.keys.section import NO_KEY, Section, keys_of
 from gateway.keys.serial_line import (
     BAUD_RATE_DEFAULT,
     BAUD_RATE_MAX,
     BAUD_RATE_MIN,
+    FlowControl,
     Line,
     LineText,
 )
 
 DEFAULT_FRAMING = "board"
+DAY = 86400.0
+PORT_MAX = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +44,26 @@ class Serial(Section):
         ]
         | None
     ) = None
+    address: (
+        Annotated[
+            str,
+            Text(
+                r"(tcp|rfc2217)://([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):[1-9][0-9]{0,4}",
+                'a serial server "tcp://HOST:PORT" or "rfc2217://HOST:PORT"',
+            ),
+        ]
+        | None
+    ) = None
     framing: str = DEFAULT_FRAMING
     baud_rate: Annotated[int, Whole(BAUD_RATE_MIN, BAUD_RATE_MAX)] = BAUD_RATE_DEFAULT
     line: Annotated[Line, LineText()] | None = None
+    flow_control: FlowControl = "none"
+    low_latency: bool = True
+    silent_after: Annotated[float | None, Duration(1, DAY, never=True)] = 600.0
+    reset_after: Annotated[float | None, Duration(1, DAY, never=True)] = None
     units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
+    readings: Readings | None = None
     protocol: ProtocolSettings = field(metadata=NO_KEY)
     """Of the other keys in the table, which are those of `framing`."""
 
@@ -59,11 +78,27 @@ class Serial(Section):
         """`line`, else `baud_rate` with 8 data bits, no parity and 1 stop bit."""
         return self.line or Line(self.baud_rate)
 
+    @property
+    def _sets_line(self) -> bool:
+        return not {"line", "baud_rate", "flow_control"}.isdisjoint(self.given)
+
     def check(self) -> None:
         if self.line is not None and "baud_rate" in self.given:
             raise refusal('either baud_rate or line, and not both: line has the rate, "9600 8N1"')
-        if (self.path is None) == (self.usb is None):
-            raise refusal("either path or usb, and not both: one of them names the port")
+        if [self.path, self.usb, self.address].count(None) != 2:
+            raise refusal("one of path, usb and address, and no two of them: it names the port")
+        if self.address is not None and int(self.address.rpartition(":")[2]) > PORT_MAX:
+            raise refusal(f"an address with a port from 1 to {PORT_MAX}")
+        if self.flow_control == "xon_xoff" and 7 not in self.protocol.data_bits:
+            raise refusal(
+                f'no flow_control = "xon_xoff" with framing = "{self.framing}": any byte may be '
+                "in its frames, also those two"
+            )
+        if self.address is not None and self.address.startswith("tcp:") and self._sets_line:
+            raise refusal(
+                "no line, baud_rate or flow_control with tcp://, which cannot set them: set them "
+                "at the server, or use rfc2217://"
+            )
         if self.protocol.device_prefix is not None and self.device is not None:
             raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
         if self.line_settings.data_bits not in self.protocol.data_bits:

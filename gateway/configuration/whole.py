@@ -1,6 +1,8 @@
 """The whole configuration: its sections, and what follows from several of them together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 from gateway.configuration.addresses import host_and_port_of
@@ -22,7 +24,7 @@ from gateway.configuration.sections import (
 from gateway.configuration.serial_port import Serial
 from gateway.configuration.uplink import Uplink
 from gateway.keys.quantities import Items
-from gateway.keys.section import Section
+from gateway.keys.section import NO_KEY, Section
 
 BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5
@@ -52,6 +54,16 @@ class Configuration(Section):
     serial: Annotated[tuple[Serial, ...], Items()] = ()
     uplink: Uplink = field(default_factory=Uplink)
     api: Api = field(default_factory=Api)
+    tenant: str | None = field(default=None, metadata=NO_KEY)
+    """Whose configuration this is; None: the gateway's own, at the top level of the file."""
+    tenants: Mapping[str, "Configuration"] = field(default_factory=dict, metadata=NO_KEY)
+    """Those of the tenants by name, each of them whole."""
+
+    @property
+    def identity_dir(self) -> Path:
+        """The directory of the gateway's id: a tenant's is two below that of the gateway."""
+        data_dir = self.gateway.data_dir
+        return data_dir if self.tenant is None else data_dir.parent.parent
 
     @property
     def upload_target(self) -> str:

@@ -176,6 +176,33 @@ class Whole(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
+class Number(Quantity):
+    """A number, whole or with a fraction, whose magnitude is at most `magnitude_max`."""
+
+    magnitude_max: float = 1e18
+    minimum: float | None = None
+
+    @property
+    def allowed(self) -> str:
+        least = -self.magnitude_max if self.minimum is None else self.minimum
+        return f"a number from {least:g} to {self.magnitude_max:g}"
+
+    def value_of(self, written: object) -> float:
+        if isinstance(written, bool) or not isinstance(written, int | float):
+            raise refusal(self.allowed)
+        # False for what is not a number, too.
+        if not abs(written) <= self.magnitude_max:
+            raise refusal(self.allowed)
+        if self.minimum is not None and written < self.minimum:
+            raise refusal(self.allowed)
+        return written
+
+    def schema(self) -> dict[str, Any]:
+        least = -self.magnitude_max if self.minimum is None else self.minimum
+        return {"type": "number", "minimum": least, "maximum": self.magnitude_max}
+
+
+@dataclass(frozen=True, slots=True)
 class Text(Quantity):
     """A text that matches `pattern` as a whole; `description` is that in a sentence."""
 

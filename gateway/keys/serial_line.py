@@ -10,6 +10,8 @@ BAUD_RATE_MIN, BAUD_RATE_MAX = 50, 4_000_000
 BAUD_RATE_DEFAULT = 115_200
 
 Parity = Literal["N", "E", "O"]
+FlowControl = Literal["none", "rts_cts", "xon_xoff"]
+"""How one side of a line stops the other: not at all, by wires, by the bytes XON and XOFF."""
 _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 
 

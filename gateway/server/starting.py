@@ -11,7 +11,7 @@ from gateway.access.decoys import load_key
 from gateway.access.passwords import PasswordFile
 from gateway.access.rules import FileRules
 from gateway.access.users import FileUsers
-from gateway.configuration import Configuration, gateway_id
+from gateway.configuration import Configuration, log_identity
 from gateway.core.broker import Broker
 from gateway.core.limits import Limits
 from gateway.core.records.kinds import Observation, StartKind
@@ -152,7 +152,7 @@ def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> No
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
     """Return what does not change while the process runs."""
     return Identity(
-        gateway_id(configuration),
+        log_identity(configuration),
         boot.hex(),
         version("oncegate"),
         opened.recovery.word,

@@ -84,6 +84,15 @@ def bridge_status() -> Json:
                 "readings": 6_140,
                 "damaged": {"checksum": 2, "too_long": 0},
                 "repeated_starts": 0,
+                "overruns": 0,
+                "line_errors": {},
+                "resyncs": 2,
+                "reopened": 1,
+                "resets": 0,
+                "dropped": {},
+                "held": False,
+                "silent_seconds": None,
+                "last_frame_ms": NOW_MS - 400,
                 "last_reading_ms": NOW_MS - 400,
                 "devices": [
                     {
@@ -110,6 +119,15 @@ def bridge_status() -> Json:
                 "readings": 12_283,
                 "damaged": {},
                 "repeated_starts": 0,
+                "overruns": 0,
+                "line_errors": {},
+                "resyncs": 2,
+                "reopened": 1,
+                "resets": 0,
+                "dropped": {},
+                "held": False,
+                "silent_seconds": None,
+                "last_frame_ms": NOW_MS - 400,
                 "last_reading_ms": NOW_MS - 1_200,
                 "devices": [
                     {

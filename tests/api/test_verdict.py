@@ -108,6 +108,19 @@ def test_a_port_that_was_never_found_is_named_with_the_mend(gateway: Gateway) ->
     assert "has not been found yet" in gateway.sentences()[0][1]
 
 
+def test_a_silent_port_and_one_that_is_not_read_are_named(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(silent_seconds=720)
+    gateway.bridge["ports"][1].update(held=True)
+    assert [sentence.split(":")[0] for _, sentence in gateway.sentences()] == [
+        (
+            "Serial port greenhouse has not received a byte for 12 min. Check sensor, cable and "
+            "line settings; silent_after sets when this is shown."
+        ),
+        "Serial port gps is not read because the outbox is full",
+    ]
+
+
 def test_a_bridge_without_its_broker_says_how_much_waits(gateway: Gateway) -> None:
     assert gateway.bridge is not None
     gateway.bridge["mqtt"]["connected"] = False

@@ -17,6 +17,8 @@ from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.terminal import Terminal
 from tests.peers.control_server import ControlServer
 
+OF_PORT = ("address", "flow_control", "silent_seconds", "reset_seconds")
+
 
 class ControlRoom(ControlServer):
     """Keeps what the bridge reports."""
@@ -64,10 +66,12 @@ def port_of(
     device: str | None = None,
     **keys: Any,
 ) -> PortSettings:
-    """A port as the configuration makes it; `keys` are those of its protocol."""
+    """A port as the configuration makes it; `keys` are its own, and those of its protocol."""
+    own = {key: keys.pop(key) for key in OF_PORT if key in keys}
+    place = None if "address" in own else str(path)
     protocol = PROTOCOLS[framing](**keys)
     return PortSettings(
-        name, str(path), None, framing, protocol, Line(), units=units or {}, device=device
+        name, place, None, framing, protocol, Line(), units=units or {}, device=device, **own
     )
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.modbus import Device
+from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration import Configuration, load
@@ -15,6 +18,7 @@ from gateway.configuration.mysql import Mysql
 from gateway.configuration.problems import section_at
 from gateway.configuration.tls import ClientTls, PageTls, Tls
 from gateway.configuration.uplink import UplinkTopic
+from gateway.keys.readings import QuantityRule, Readings
 from gateway.keys.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
@@ -26,6 +30,11 @@ TABLES_WITHIN = {
     "### Users in a database": "mysql",
     "### What the uplink carries": "uplink_topics",
     "### TLS towards the upstream broker": "uplink_tls",
+    "### Fields of a frame": "serial_fields",
+    "### Readings of a port": "serial_readings",
+    "### Rules for a quantity": "serial_readings_quantities",
+    "### Devices of a Modbus line": "serial_devices",
+    "### Registers of a Modbus device": "serial_devices_registers",
 }
 # Where there is no value by default, the page says what happens in words.
 WORDS = re.compile(
@@ -44,6 +53,11 @@ WITHIN = {
     "mysql": Mysql,
     "uplink_topics": UplinkTopic,
     "uplink_tls": ClientTls,
+    "serial_fields": FrameField,
+    "serial_readings": Readings,
+    "serial_readings_quantities": QuantityRule,
+    "serial_devices": Device,
+    "serial_devices_registers": Register,
 }
 
 

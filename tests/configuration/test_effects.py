@@ -10,6 +10,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.configuration import Configuration, load
 from gateway.configuration.effects import (
     EFFECTS,
+    LISTS_AS_ONE,
     PROCESSES,
     Effect,
     changes_between,
@@ -29,9 +30,8 @@ def configured(**overrides: object) -> Configuration:
 
 def test_every_key_has_an_effect() -> None:
     declared = {section: set(keys) for section, keys in EFFECTS.items()}
-    of_protocols = {key for protocol in PROTOCOLS.values() for key in keys_of(protocol)}
     assert declared == {name: set(keys_of(section_at(name))) for name in keys_of(Configuration)}
-    assert of_protocols == {"columns"}, "keys of a protocol are told as `serial`"
+    assert "serial" in LISTS_AS_ONE, "keys of its protocols are named as `serial`"
     assert {*PROCESSES} >= {
         section for section, keys in EFFECTS.items() if Effect.PROCESS in keys.values()
     }

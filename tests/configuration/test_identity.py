@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.configuration import Configuration, gateway_id, load
-from gateway.configuration.identity import known_id
+from gateway.configuration.identity import known_id, known_log_identity, log_identity
 from tests.session_log.journals import Broker, MemoryJournal
 from tests.session_log.stage import Stage, settings_in
 
@@ -109,3 +109,14 @@ def test_processes_that_start_together_agree_on_the_id(tmp_path: Path) -> None:
     ids = {start.communicate(timeout=60)[0] for start in starts}
     assert len(ids) == 1
     assert json.dumps(ids.pop().decode().strip()).startswith('"gw-')
+
+
+def test_a_tenants_log_bears_the_gateways_id_and_its_own_name(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(
+        f"[gateway]\ndata_dir = '{tmp_path}'\n[[tenants.acme.listeners]]\nport = 1884\n"
+    )
+    gateway = gateway_id(load(file, {}, {}, None))
+    acme = load(file, {}, {}, None, "acme")
+    assert known_log_identity(acme) == log_identity(acme) == f"{gateway}_acme"
+    assert not (tmp_path / "tenants").exists()

@@ -170,7 +170,14 @@ def test_mistakes_of_all_sources_are_reported_together(file: Path) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         load(file, environment, {"gateway.id": "A B"}, PROTOCOLS)
     problems = refusal.value.problems
-    for part in ("SEED", "max_inflight", "path or usb", "target", "[gateway] id", "[api] port"):
+    for part in (
+        "SEED",
+        "max_inflight",
+        "path, usb and address",
+        "target",
+        "[gateway] id",
+        "[api] port",
+    ):
         assert sum(part in line for line in problems) == 1, part
     assert len(problems) == 6
 

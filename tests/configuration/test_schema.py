@@ -25,6 +25,9 @@ EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for p
 # What a schema cannot see: ranges behind a unit, whole numbers written with a point, and what keys
 # or tables must have in common. `oncegate check-config` finds it.
 LEFT_TO_THE_LOADER = {
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'board'\nflow_control = 'xon_xoff'",
+    "[[serial]]\nname = 'a'\naddress = 'tcp://a:1'\nbaud_rate = 9600",
+    "[[serial]]\nname = 'a'\naddress = 'tcp://a:65536'",
     "[mqtt]\nmax_inflight = 1.0",
     "[mqtt]\nretry_interval = '0s'",
     "[mqtt]\nmax_packet_size = '1GiB'",
@@ -52,6 +55,8 @@ LEFT_TO_THE_LOADER = {
     "[mqtt]\nmaximum_qos = 1\n[[serial]]\nname = 'a'\npath = 'x'",
     "[mqtt]\nprotocol_versions = [5]\n[[serial]]\nname = 'a'\npath = 'x'",
     f"{PORT}'csv'\ncolumns = ['a', 'a']",
+    f"{PORT}'pattern'\npattern = '('",
+    f"{PORT}'json'\n[serial.readings]\ntopic = 'a/{{device}}'",
     f"{PORT}'json'\ndevice = 'board-1'",
     f"{PORT}'board'\nline = '9600 7E1'",
     "[[serial]]\nname = 'a'\npath = 'x'\ndevice = 'd'",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticCustomError
 
-from gateway.keys.quantities import Duration, Quantity, Size, Text, Whole, is_never
+from gateway.keys.quantities import Duration, Number, Quantity, Size, Text, Whole, is_never
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from gateway.keys.quantities import Duration, Quantity, Size, Text, Whole, is_ne
         (Size(0, 1 << 40), "8MB", 8_000_000, "8000000B"),
         (Whole(1, 9), 9, 9, "9"),
         (Text("a+", "some a"), "aaa", "aaa", "aaa"),
+        (Number(), 0.1, 0.1, "0.1"),
+        (Number(minimum=0), 2, 2, "2"),
     ],
 )
 def test_a_value_is_converted_and_shown_as_it_may_be_written(
@@ -41,6 +43,11 @@ def test_a_value_is_converted_and_shown_as_it_may_be_written(
         (Whole(1, 9), 10),
         (Whole(1, 9), 1.0),
         (Text("a+", "some a"), "aab"),
+        (Number(), True),
+        (Number(), "1"),
+        (Number(), float("nan")),
+        (Number(10), -11),
+        (Number(minimum=0), -0.5),
         (Text("a+", "some a"), None),
     ],
 )

@@ -6,7 +6,10 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncmy
 
@@ -93,13 +96,28 @@ class MariaDB:
 
     async def execute(self, *statements: str) -> None:
         """Execute statements as root in the database `mqtt`, where it is there."""
-        connection = await asyncmy.connect(
-            host="localhost", user="root", unix_socket=str(self.socket), autocommit=True
-        )
-        async with connection.cursor() as cursor:
+        async with self._connected() as cursor:
             await cursor.execute("SHOW DATABASES LIKE 'mqtt'")
             if await cursor.fetchall():
                 await cursor.execute("USE mqtt")
             for statement in statements:
                 await cursor.execute(statement)
-        connection.close()
+
+    @asynccontextmanager
+    async def locked(self, name: str) -> AsyncIterator[None]:
+        """Hold a lock for which queries wait with GET_LOCK."""
+        async with self._connected() as cursor:
+            await cursor.execute("SELECT GET_LOCK(%s, 0)", (name,))
+            assert await cursor.fetchall() == ((1,),)
+            yield
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Any]:
+        connection = await asyncmy.connect(
+            host="localhost", user="root", unix_socket=str(self.socket), autocommit=True
+        )
+        try:
+            async with connection.cursor() as cursor:
+                yield cursor
+        finally:
+            connection.close()

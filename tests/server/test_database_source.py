@@ -20,7 +20,9 @@ from tests.peers.mariadb import PASSWORD, USER, MariaDB
 from tests.peers.packet_client import PacketClient
 from tests.server.event_loop.authenticating import Broker
 
-SLOW_QUERY = "SELECT SLEEP(0.5), username, password_hash FROM devices WHERE username = ${username}"
+SLOW_QUERY = (
+    "SELECT GET_LOCK('slow', 60), username, password_hash FROM devices WHERE username = ${username}"
+)
 QUERY = "SELECT username, password_hash FROM devices WHERE username = ${username}"
 
 
@@ -86,15 +88,20 @@ async def test_users_of_the_database_and_of_the_file_are_let_in(broker: Broker) 
     assert await outcome(broker, "nobody", b"secret") == 0x86
 
 
-@pytest.mark.parametrize("broker", [{"query": SLOW_QUERY, "connections": 1}], indirect=True)
-async def test_a_slow_database_keeps_no_user_of_the_file_waiting(broker: Broker) -> None:
+@pytest.mark.parametrize(
+    "broker", [{"query": SLOW_QUERY, "connections": 1, "timeout": "60s"}], indirect=True
+)
+async def test_a_slow_database_keeps_no_user_of_the_file_waiting(
+    broker: Broker, mariadb: MariaDB
+) -> None:
     clients = [await broker.open() for _ in range(3)]
-    for client in clients:
-        client.send(login("device", b"of the database"))
-    assert await outcome(broker, "local", b"secret") == 0
-    waiting = asyncio.create_task(code_of(clients[0]))
-    await asyncio.sleep(0)
-    assert not waiting.done(), "the database had not answered"
+    async with mariadb.locked("slow"):
+        for client in clients:
+            client.send(login("device", b"of the database"))
+        assert await outcome(broker, "local", b"secret") == 0
+        waiting = asyncio.create_task(code_of(clients[0]))
+        await asyncio.sleep(0)
+        assert not waiting.done(), "the database had not answered"
     assert await waiting == 0
     for client in clients:
         client.cut()

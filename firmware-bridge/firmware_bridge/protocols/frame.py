@@ -55,7 +55,8 @@ def checked_time(seconds: float) -> float:
 class Frame:
     """One frame of a line.
 
-    `device` names its sensor on a line that has several; None is the port's own. A frame with an
+    `device` names its sensor on a line that has several; None is the port's own. `part` is one of
+    several of the port's own device, without a name but with a number or a word. A frame with an
     `identity` is one that its sensor keeps and sends again until `acknowledgement` has come.
     """
 
@@ -63,6 +64,7 @@ class Frame:
     device: str | None = None
     identity: BoardIdentity | None = None
     acknowledgement: bytes = b""
+    part: str | None = None
 
     def contents_digest(self) -> bytes:
         """Digest the measurements to 8 bytes, the same each time a board sends the frame.

@@ -39,7 +39,11 @@ class LineDecoder(DelimitedDecoder):
             text = data.decode("utf-8").strip()
         except UnicodeDecodeError as error:
             raise Damaged("utf8") from error
-        measurements = self._parse(text) if text else {}
+        return self.frame_of(text) if text else None
+
+    def frame_of(self, text: str) -> Frame | None:
+        """Make a frame of the measurements of one line; None: it has none."""
+        measurements = self._parse(text)
         if not measurements:
             return None
         return Frame({name: [found] for name, found in measurements.items()})

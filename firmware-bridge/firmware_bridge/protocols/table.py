@@ -8,10 +8,16 @@ from typing import Final
 
 from firmware_bridge.protocols.board import Board
 from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.declared_frames import DeclaredFrames
+from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from firmware_bridge.protocols.json_lines import JsonLines
 from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.modbus import Modbus
+from firmware_bridge.protocols.mysensors import MySensors
 from firmware_bridge.protocols.nmea import Nmea
+from firmware_bridge.protocols.pattern_lines import PatternLines
+from firmware_bridge.protocols.sml import Sml
 
 PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "board": Board,
@@ -19,4 +25,10 @@ PROTOCOLS: Final[Mapping[str, type[DecoderSettings] | type[PollerSettings]]] = {
     "json": JsonLines,
     "key_value": KeyValueLines,
     "csv": CsvLines,
+    "pattern": PatternLines,
+    "mysensors": MySensors,
+    "dsmr": Dsmr,
+    "sml": Sml,
+    "frames": DeclaredFrames,
+    "modbus": Modbus,
 }

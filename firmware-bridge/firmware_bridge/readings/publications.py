@@ -1,21 +1,27 @@
-"""Measurements -> what is published: topic and SenML JSON payload (docs/formats/readings.md)."""
+"""Measurements -> what is published: topic and payload (docs/formats/readings.md)."""
 
 import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from firmware_bridge.readings.forms import json_of, plain_of, topic_of
 from firmware_bridge.readings.measurement import (
     ABSOLUTE_TIME_SECONDS_MIN,
     Measurement,
     Quantities,
 )
 from firmware_bridge.readings.numbering import Numbering
+from gateway.keys.readings import Readings
+
+AS_SENML: Final = Readings()
+"""What holds where nothing is configured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One PUBLISH to be: `topic` is valid UTF-8 without wildcards, `payload` is SenML JSON."""
+    """One PUBLISH to be: `topic` is valid UTF-8 without wildcards."""
 
     topic: str
     payload: bytes
@@ -27,15 +33,47 @@ def publications_of(
     *,
     arrival_seconds: float,
     units: Mapping[str, str],
+    readings: Readings = AS_SENML,
+    port: str = "",
 ) -> list[Publication]:
-    """Make one publication a quantity. `units`, the operator's, replace those of the sensor."""
+    """Make one publication a quantity, or one a value where `readings` has another form than SenML.
+
+    `units`, the operator's, replace those of the sensor.
+    """
+    known: dict[str, object] = {**readings.tags, "device": numbering.device, "port": port}
+    if readings.payload == "senml":
+        return [
+            Publication(
+                topic_of(readings.topic, {**known, "quantity": quantity}),
+                _payload_of(measurements, numbering, arrival_seconds, units, readings.tags),
+            )
+            for quantity, measurements in quantities.items()
+        ]
+    known |= {"boot": numbering.boot, "sequence": numbering.sequence}
     return [
-        Publication(
-            f"sensors/{numbering.device}/{quantity}",
-            _payload_of(measurements, numbering, arrival_seconds, units),
-        )
-        for quantity, measurements in quantities.items()
+        _publication_of(each, {**known, "quantity": each.name}, arrival_seconds, units, readings)
+        for measurements in quantities.values()
+        for each in measurements
     ]
+
+
+def _publication_of(
+    measurement: Measurement,
+    known: Mapping[str, object],
+    arrival_seconds: float,
+    units: Mapping[str, str],
+    readings: Readings,
+) -> Publication:
+    topic = topic_of(readings.topic, known)
+    if readings.payload == "value":
+        return Publication(topic, plain_of(measurement.value))
+    values = {
+        **known,
+        "value": measurement.value,
+        "unit": units.get(measurement.name, measurement.unit),
+        "time": time_seconds_of(measurement, arrival_seconds),
+    }
+    return Publication(topic, json_of(readings.template, values))
 
 
 def time_seconds_of(measurement: Measurement, arrival_seconds: float) -> float:
@@ -56,6 +94,7 @@ def _payload_of(
     numbering: Numbering,
     arrival_seconds: float,
     units: Mapping[str, str],
+    tags: Mapping[str, str],
 ) -> bytes:
     records: list[dict[str, object]] = []
     for measurement in measurements:
@@ -68,6 +107,8 @@ def _payload_of(
         record["device"] = numbering.device
         record["boot"] = numbering.boot
         record["sequence"] = numbering.sequence
+        if tags:
+            record["tags"] = dict(tags)
         records.append(record)
     return json.dumps(records, separators=(",", ":"), allow_nan=False).encode()
 

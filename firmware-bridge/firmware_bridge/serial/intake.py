@@ -1,22 +1,26 @@
 """The frames of one port on their way into the outbox.
 
 A board's frame is acknowledged when the outbox reports that it is durable. A board can wait, so its
-port is not read while the outbox is full; other sensors cannot, so what they send then is counted
-as dropped, and its numbers stay missing in `sequence` for all to see.
+port is not read while the outbox is full; nor is one with flow control, by which the line stops
+the device. Other sensors cannot wait, so what they send then is counted as dropped, and its numbers
+stay missing in `sequence` for all to see.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from firmware_bridge.outbox.boards import Placement, TooManyStarts
 from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
-from firmware_bridge.serial.link import SerialLink
+from firmware_bridge.readings.rules import Rules
+from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
@@ -38,6 +42,7 @@ class Intake:
         self._next_sequence = next_sequence
         self._gathering = Gathering()
         self._dropping = False
+        self._rules = Rules(settings.readings)
         self.status = status
 
     async def wait_until_taken(self, *, can_wait: bool) -> None:
@@ -45,40 +50,58 @@ class Intake:
         outbox has room."""
         if self._outbox.behind:
             await self._outbox.wait_for_commit()
-        if can_wait and self._outbox.full:
-            await self._outbox.wait_for_room()
+        if self._outbox.full and (can_wait or self._settings.flow_control != "none"):
+            self.status.held = True
+            try:
+                await self._outbox.wait_for_room()
+            finally:
+                self.status.held = False
 
-    def take(self, frame: Frame, link: SerialLink) -> None:
+    def take(self, frame: Frame, link: Link) -> None:
         """Submit a frame's readings, or count them as dropped."""
-        self.status.frames += 1
         arrival_seconds = time.time()
+        self.status.note_frame(arrival_seconds)
         if frame.identity is not None:
             self._take_board_frame(frame, frame.identity, link, arrival_seconds)
-        elif frame.quantities:
-            self._take_other_frame(frame, arrival_seconds)
+            return
+        quantities, out_of_range = self._rules.scaled(frame.quantities)
+        if out_of_range:
+            self._note_dropped("out_of_range", out_of_range)
+        if quantities:
+            self._take_other_frame(replace(frame, quantities=quantities), arrival_seconds)
 
     def _take_other_frame(self, frame: Frame, arrival_seconds: float) -> None:
         device = frame.device or self._settings.device_name
+        if frame.part is not None:
+            device = f"{device}-{frame.part}"
+        now = time.monotonic()
+        due = self._rules.due(device, frame.quantities, now)
+        if not due:
+            return
         # Also a reading that finds no room takes its number: the gap shows that it is missing.
         numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
         if self._outbox.full:
-            self._note_dropped("outbox_full", len(frame.quantities))
+            self._note_dropped("outbox_full", len(due))
             return
         self._dropping = False
-        self._outbox.submit(self._publications_of(frame, numbering, arrival_seconds))
-        self.status.note(frame, numbering, arrival_seconds)
+        self._rules.note_published(device, due, now)
+        self._outbox.submit(self._publications_of(due, numbering, arrival_seconds))
+        self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _take_board_frame(
-        self, frame: Frame, identity: BoardIdentity, link: SerialLink, arrival_seconds: float
+        self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
         if not self._outbox.knows_room_for(identity.device):
             self._note_dropped("too_many_devices", len(frame.quantities))
             return
         device = identity.device_name
+        quantities, out_of_range = self._rules.scaled(frame.quantities)
+        now = time.monotonic()
+        due = self._rules.due(device, quantities, now)
 
         def publications(boot: int) -> list[Publication]:
             numbering = Numbering(device, boot, identity.sequence)
-            return self._publications_of(frame, numbering, arrival_seconds)
+            return self._publications_of(due, numbering, arrival_seconds)
 
         try:
             durable, placement = self._outbox.submit_frame(
@@ -91,6 +114,9 @@ class Intake:
         if not placement.is_new:
             self.status.duplicates += 1
             return
+        self._rules.note_published(device, due, now)
+        if out_of_range:
+            self._note_dropped("out_of_range", out_of_range)
         durable.add_done_callback(
             lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
         )
@@ -99,19 +125,21 @@ class Intake:
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
         numbering = Numbering(device, placement.published_boot, identity.sequence)
-        self.status.note(frame, numbering, arrival_seconds)
+        self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _publications_of(
-        self, frame: Frame, numbering: Numbering, arrival_seconds: float
+        self, quantities: Quantities, numbering: Numbering, arrival_seconds: float
     ) -> list[Publication]:
         return publications_of(
-            frame.quantities,
+            quantities,
             numbering,
             arrival_seconds=arrival_seconds,
             units=self._settings.units,
+            readings=self._settings.readings,
+            port=self._settings.name,
         )
 
-    def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: SerialLink) -> None:
+    def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: Link) -> None:
         if not durable.cancelled() and not link.write(frame.acknowledgement):
             # The board sends the frame again and is answered then.
             self.status.dropped["acknowledgement"] += 1

@@ -1,47 +1,48 @@
-"""One open serial port: bytes in, bytes out, one exception when it is gone.
+"""One open port: bytes in, bytes out, one exception when it is gone.
 
-pyserial opens and sets the port up (exclusively: two readers would each get half of the bytes);
-from then on the event loop watches the file descriptor. A pseudo-terminal works the same way.
+`Link` waits for bytes on a file descriptor, whichever it is; `SerialLink` is a device file that
+pyserial opens and sets up, exclusively: two readers would each get half of the bytes. A
+pseudo-terminal works the same way. What is behind a TCP address is in `network.py`.
 """
 
 import asyncio
+import contextlib
+import fcntl
 import os
+import struct
+import termios
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import serial
 
-from gateway.keys.serial_line import Line
+from gateway.keys.serial_line import FlowControl, Line
 
 # One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
 # it, whatever it is, and then another port is served.
 READ_BYTES = 4096
+# Opening empties the kernel's buffer; what comes sooner after it is the rest of a line.
+MID_LINE_SECONDS = 0.02
+
+_TIOCGICOUNT = 0x545D  # linux/include/uapi/asm-generic/ioctls.h
+# struct serial_icounter_struct: 11 counters, and 9 that are reserved.
+_COUNTERS = struct.Struct("11i36x")
+_COUNTERS_OF_ERRORS = {"framing": 6, "overrun": 7, "parity": 8, "break": 9, "buffer_overrun": 10}
+"""Positions of what the driver counts."""
 
 
 class PortLost(Exception):
     """The port is gone or cannot be opened: one sentence for people."""
 
 
-class SerialLink:
+class Link(ABC):
     """The port at `path`, open until `close`."""
 
-    def __init__(self, path: str, line: Line) -> None:
-        """Open the port; this may block for a moment.
+    mid_line_seconds: float = 0.0
+    """What comes so soon after the opening is the rest of a line."""
 
-        Raises:
-            PortLost: it is not there, not ours, or in use.
-        """
+    def __init__(self, path: str) -> None:
         self.path = path
-        try:
-            self._port = serial.Serial(
-                path,
-                line.baud_rate,
-                bytesize=line.data_bits,
-                parity=line.parity,
-                stopbits=line.stop_bits,
-                timeout=0,
-                exclusive=True,
-            )
-        except (OSError, ValueError) as error:
-            raise PortLost(_sentence_of(path, error)) from error
 
     async def read(self) -> bytes:
         """Wait for bytes, and return them as soon as there are any.
@@ -52,17 +53,16 @@ class SerialLink:
         loop = asyncio.get_running_loop()
         while True:
             try:
-                data = os.read(self._port.fileno(), READ_BYTES)
+                data = self._receive()
             except BlockingIOError:
                 await self._wait_readable(loop)
                 continue
-            except OSError as error:
-                raise PortLost(_sentence_of(self.path, error)) from error
             if data:
                 return data
             # Some drivers answer "nothing" when there is nothing yet, and again and again when the
             # device is gone: readable, and yet nothing, is the second.
-            if await self._wait_readable(loop) and not self._has_input():
+            await self._wait_readable(loop)
+            if self._is_gone():
                 raise PortLost(f"{self.path} was disconnected")
 
     def read_pending(self) -> bytes:
@@ -72,16 +72,90 @@ class SerialLink:
             PortLost: the port is gone.
         """
         try:
-            return os.read(self._port.fileno(), READ_BYTES)
+            return self._receive()
         except BlockingIOError:
             return b""
-        except OSError as error:
-            raise PortLost(_sentence_of(self.path, error)) from error
 
-    @property
-    def may_cut_lines(self) -> bool:
-        """A sensor sends whether or not the port is open; a pseudo-terminal's writer is here."""
-        return not os.path.realpath(self.path).startswith("/dev/pts/")
+    @abstractmethod
+    def write(self, data: bytes) -> bool:
+        """Write; return False where the port does not take it now: the device has to ask again."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the port."""
+
+    def line_errors(self) -> Mapping[str, int]:
+        """Return what was damaged or lost on the line, counted since some moment before.
+
+        `overrun` and `buffer_overrun` are bytes that cannot be brought back: the chip's and the
+        driver's buffer were full. None where the port does not count.
+        """
+        return {}
+
+    @abstractmethod
+    def _descriptor(self) -> int: ...
+
+    @abstractmethod
+    def _receive(self) -> bytes:
+        """Take what is there. Raises `BlockingIOError` where that is nothing, and `PortLost`."""
+
+    def _is_gone(self) -> bool:
+        """Whether there is nothing although the descriptor was readable."""
+        return False
+
+    async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> None:
+        readable = loop.create_future()
+        descriptor = self._descriptor()
+        loop.add_reader(descriptor, _finish, readable)
+        try:
+            await readable
+        finally:
+            loop.remove_reader(descriptor)
+
+
+class SerialLink(Link):
+    """A device file."""
+
+    def __init__(
+        self,
+        path: str,
+        line: Line,
+        *,
+        flow_control: FlowControl = "none",
+        low_latency: bool = True,
+    ) -> None:
+        """Open the port; this may block for a moment.
+
+        Raises:
+            PortLost: it is not there, not ours, or in use.
+        """
+        super().__init__(path)
+        # A sensor sends whether or not the port is open; a pseudo-terminal's writer is here.
+        is_terminal = os.path.realpath(path).startswith("/dev/pts/")
+        self.mid_line_seconds = 0.0 if is_terminal else MID_LINE_SECONDS
+        try:
+            self._port = serial.Serial(
+                path,
+                line.baud_rate,
+                bytesize=line.data_bits,
+                parity=line.parity,
+                stopbits=line.stop_bits,
+                timeout=0,
+                exclusive=True,
+                rtscts=flow_control == "rts_cts",
+                xonxoff=flow_control == "xon_xoff",
+            )
+        except (OSError, ValueError, termios.error) as error:
+            raise PortLost(sentence_of(path, error)) from error
+        if not is_terminal:
+            # Beside the lock of pyserial, which programs that ask for none do not see. The last to
+            # close a port ends it; of a terminal the other end would keep it.
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
+        if low_latency:
+            # Drivers without it (most but FTDI's and 8250) refuse.
+            with contextlib.suppress(ValueError, OSError):
+                self._port.set_low_latency_mode(True)
 
     def write(self, data: bytes) -> bool:
         """Write; return False where the port does not take it now: the device has to ask again."""
@@ -94,21 +168,31 @@ class SerialLink:
         """Close the port."""
         self._port.close()
 
-    def _has_input(self) -> bool:
+    def line_errors(self) -> Mapping[str, int]:
+        """Return the driver's counters, since it found the device."""
         try:
-            return bool(self._port.in_waiting)
+            found = fcntl.ioctl(self._port.fileno(), _TIOCGICOUNT, bytes(_COUNTERS.size))
         except OSError:
-            return False
+            return {}
+        counters = _COUNTERS.unpack(found)
+        return {name: counters[at] for name, at in _COUNTERS_OF_ERRORS.items()}
 
-    async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> bool:
-        readable = loop.create_future()
-        descriptor = self._port.fileno()
-        loop.add_reader(descriptor, _finish, readable)
+    def _descriptor(self) -> int:
+        return int(self._port.fileno())
+
+    def _receive(self) -> bytes:
         try:
-            await readable
-        finally:
-            loop.remove_reader(descriptor)
-        return True
+            return os.read(self._port.fileno(), READ_BYTES)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise PortLost(sentence_of(self.path, error)) from error
+
+    def _is_gone(self) -> bool:
+        try:
+            return not self._port.in_waiting
+        except OSError:
+            return True
 
 
 def _finish(readable: "asyncio.Future[None]") -> None:
@@ -116,9 +200,10 @@ def _finish(readable: "asyncio.Future[None]") -> None:
         readable.set_result(None)
 
 
-def _sentence_of(path: str, error: Exception) -> str:
+def sentence_of(path: str, error: Exception) -> str:
+    """Return what went wrong with a port, with the mend where there is one."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: permission denied; add the bridge's user to the group that owns the port"
-    if getattr(error, "errno", None) == 11:
+    if getattr(error, "errno", None) in (11, 16):
         return f"{path} is used by another program; stop it, a port has one reader"
-    return str(error)
+    return str(error) or type(error).__name__

@@ -6,10 +6,8 @@ import time
 from firmware_bridge.protocols.frame import Tally
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.serial.intake import Intake
-from firmware_bridge.serial.link import SerialLink
+from firmware_bridge.serial.link import Link
 
-# Opening empties the kernel's buffer; what comes sooner after it is the rest of a line.
-MID_LINE_SECONDS = 0.02
 # A line that stays silent this long will not complete what it has begun.
 IDLE_SECONDS = 1.0
 
@@ -21,6 +19,7 @@ class Listening:
         self._settings = settings
         self._intake = intake
         self._decoder = settings.decoder()
+        self._damaged_before = 0
 
     @property
     def tally(self) -> Tally:
@@ -33,7 +32,7 @@ class Listening:
         self._decoder = self._settings.decoder()
         self._decoder.tally = tally
 
-    async def run(self, link: SerialLink) -> None:
+    async def run(self, link: Link) -> None:
         """Read until the port is lost.
 
         Raises:
@@ -43,18 +42,28 @@ class Listening:
         while True:
             data = await _next_data(link)
             if first:
-                soon = time.monotonic() - opened_at < MID_LINE_SECONDS
-                self._decoder.begin(mid_line=soon and link.may_cut_lines)
+                soon = time.monotonic() - opened_at < link.mid_line_seconds
+                self._decoder.begin(mid_line=soon)
                 first = False
-            self._intake.status.bytes_read += len(data)
-            for frame in self._decoder.feed(data) if data else self._decoder.flush():
+            self._intake.status.note_bytes(len(data))
+            frames = self._decoder.feed(data) if data else self._decoder.flush()
+            for frame in frames:
                 self._intake.take(frame, link)
+            self._note_resync(bool(frames))
             # A line that always has something must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
             await self._intake.wait_until_taken(can_wait=self._decoder.can_wait)
 
+    def _note_resync(self, is_read: bool) -> None:
+        """Count that frames are read again where something was damaged; once a read of the port."""
+        damaged = self.tally.damaged.total()
+        if is_read and damaged > self._damaged_before:
+            self._intake.status.resyncs += 1
+        if is_read:
+            self._damaged_before = damaged
 
-async def _next_data(link: SerialLink) -> bytes:
+
+async def _next_data(link: Link) -> bytes:
     """Read the next bytes; none where the line was silent for IDLE_SECONDS."""
     try:
         async with asyncio.timeout(IDLE_SECONDS):

@@ -15,7 +15,7 @@ import contextlib
 from firmware_bridge.protocols.frame import Damage, Frame, Tally
 from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
 from firmware_bridge.serial.intake import Intake
-from firmware_bridge.serial.link import SerialLink
+from firmware_bridge.serial.link import Link
 from gateway.keys.serial_line import Line
 
 # What was not asked for is over when the line has been silent for this long: 19 characters at
@@ -43,7 +43,7 @@ class Polling:
         """Take another poller, after an error in this one; the counters go on."""
         self._poller = self._settings.poller(self._line)
 
-    async def run(self, link: SerialLink) -> None:
+    async def run(self, link: Link) -> None:
         """Ask until the port is lost.
 
         Raises:
@@ -61,7 +61,7 @@ class Polling:
             # A poller whose pauses are none must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
 
-    async def _ask(self, link: SerialLink, request: Request) -> None:
+    async def _ask(self, link: Link, request: Request) -> None:
         if self._read_pending(link):
             self.tally.foreign["unasked"] += 1
             # More of it may be on its way, in a driver or on the line.
@@ -80,7 +80,7 @@ class Polling:
             late = request.late_seconds_max
             await self._discard(link, "late", seconds=late, at_most_seconds=2 * late)
 
-    async def _answer_to(self, request: Request, link: SerialLink) -> Frame | Damage:
+    async def _answer_to(self, request: Request, link: Link) -> Frame | Damage:
         answer = b""
         deadline = _now() + request.answer_seconds_max
         while True:
@@ -93,7 +93,7 @@ class Polling:
                 return outcome
 
     async def _discard(
-        self, link: SerialLink, what: str, *, seconds: float, at_most_seconds: float
+        self, link: Link, what: str, *, seconds: float, at_most_seconds: float
     ) -> None:
         """Discard what comes for so long, and then until the line is silent."""
         begun = _now()
@@ -104,7 +104,7 @@ class Polling:
                 silent = max(deadline, _now() + QUIET_SECONDS)
                 deadline = min(silent, begun + at_most_seconds)
 
-    async def _read_until(self, deadline: float, link: SerialLink) -> bytes:
+    async def _read_until(self, deadline: float, link: Link) -> bytes:
         """Read the next bytes; none where none came by the deadline, on the event loop's clock."""
         # A line that always has something must not keep the others and MQTT from being served.
         await asyncio.sleep(0)
@@ -115,11 +115,11 @@ class Polling:
         # What came in time, while the event loop was busy with something else.
         return self._read_pending(link)
 
-    def _read_pending(self, link: SerialLink) -> bytes:
+    def _read_pending(self, link: Link) -> bytes:
         return self._counted(link.read_pending())
 
     def _counted(self, data: bytes) -> bytes:
-        self._intake.status.bytes_read += len(data)
+        self._intake.status.note_bytes(len(data))
         return data
 
 

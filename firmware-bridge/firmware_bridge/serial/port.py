@@ -5,7 +5,6 @@ An error of the bridge's own ends the reading of this port, which begins again, 
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 import traceback
@@ -14,12 +13,13 @@ from collections.abc import Callable
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
-from firmware_bridge.serial.identity import path_of
 from firmware_bridge.serial.intake import Intake
-from firmware_bridge.serial.link import PortLost, SerialLink
+from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.listening import Listening
+from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.polling import Polling
 from firmware_bridge.serial.settings import PortSettings
+from firmware_bridge.serial.silence import Silence
 from firmware_bridge.serial.status import PortStatus
 from gateway.connecting.backoff import Backoff
 
@@ -46,15 +46,18 @@ class Port:
         self._settings = settings
         self._control = control
         self._failures_logged: list[traceback.FrameSummary] = []
-        self._status = PortStatus(
-            settings.name, settings.framing, settings.path or f"usb:{settings.usb}"
-        )
+        self._status = PortStatus(settings.name, settings.framing, settings.place)
+        self._silence = Silence(settings, self._status)
+        self._link: Link | None = None
+        self._errors_before: dict[str, int] = {}
         self._conversation = _conversation_on(
             settings, Intake(settings, outbox, next_sequence, self._status)
         )
 
     def status(self) -> dict[str, object]:
         """Return the port's part of the bridge's status."""
+        if self._link is not None:
+            self._count_line_errors(self._link)
         return self._status.as_json(self._conversation.tally)
 
     async def run(self) -> None:
@@ -77,33 +80,42 @@ class Port:
         backoff = Backoff()
         while True:
             opened_at: float | None = None
+            frames_before = self._status.frames
             try:
-                link = await self._open()
+                link = await open_port(self._settings)
                 opened_at = time.monotonic()
-                try:
-                    self._note_found(link)
-                    await self._conversation.run(link)
-                finally:
-                    link.close()
+                await self._read(link)
+                backoff.reset()  # It is opened again on purpose.
+                continue
             except PortLost as lost:
                 self._note_lost(str(lost), was_open=opened_at is not None)
-            if opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS:
+            is_steady = opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS
+            if is_steady or self._status.frames > frames_before:
                 backoff.reset()
             await backoff.wait()
 
-    async def _open(self) -> SerialLink:
-        """Open in a thread, because opening may block; cancelled, nothing stays open."""
-
-        def open_link() -> SerialLink:
-            return SerialLink(path_of(self._settings), self._settings.line)
-
-        opening = asyncio.ensure_future(asyncio.to_thread(open_link))
+    async def _read(self, link: Link) -> None:
+        """Read until the port has to be opened again for its silence. Raises `PortLost`."""
+        self._link, self._errors_before = link, dict(link.line_errors())
         try:
-            return await asyncio.shield(opening)
-        except asyncio.CancelledError:
-            with contextlib.suppress(PortLost):
-                (await opening).close()
-            raise
+            async with asyncio.timeout(None) as reading:
+                self._silence.begin(lambda: reading.reschedule(0.0))
+                self._note_found(link)
+                await self._conversation.run(link)
+        except TimeoutError:
+            if not reading.expired():
+                raise
+        finally:
+            self._silence.end()
+            self._count_line_errors(link)
+            self._link = None
+            link.close()
+
+    def _count_line_errors(self, link: Link) -> None:
+        counted = dict(link.line_errors())
+        if counted != self._errors_before:
+            self._status.note_line_errors(counted, self._errors_before)
+            self._errors_before = counted
 
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
         """Log an error that nothing here expects, with its traceback, once for each place."""
@@ -124,10 +136,13 @@ class Port:
             exc_info=error,
         )
 
-    def _note_found(self, link: SerialLink) -> None:
+    def _note_found(self, link: Link) -> None:
+        was_open, self._status.state = self._status.state == "open", "open"
         self._status.fault = None
-        self._status.state = "open"
+        self._status.opened += 1
         self._status.path = link.path
+        if was_open:
+            return  # Opened again for its silence, which has a line of its own.
         logger.info("serial port %s: open on %s", self._settings.name, link.path)
         self._control.observe("serial_port_found", self._settings.name, link.path)
 

@@ -3,15 +3,19 @@
 from dataclasses import dataclass, field
 
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
-from gateway.keys.serial_line import Line
+from gateway.keys.readings import Readings
+from gateway.keys.serial_line import FlowControl, Line
 
 
 @dataclass(frozen=True)
 class PortSettings:
-    """One serial port. Exactly one of `path` and `usb` ("VID:PID" or "VID:PID:SERIAL") is given.
+    """One serial port. Exactly one of `path`, `usb` ("VID:PID" or "VID:PID:SERIAL") and `address`
+    ("tcp://HOST:PORT" or "rfc2217://HOST:PORT") is given.
 
     `framing` is the protocol's name. `units` maps a quantity to its SenML unit. `device` names the
-    sensor; a port without it lends its own name.
+    sensor; a port without it lends its own name. `readings` is how they are published. A port
+    without a byte for `silent_seconds` is reported, and opened again after `reset_seconds`; None:
+    never.
     """
 
     name: str
@@ -22,8 +26,19 @@ class PortSettings:
     line: Line = field(default_factory=Line)
     units: dict[str, str] = field(default_factory=dict)
     device: str | None = None
+    readings: Readings = field(default_factory=Readings)
+    address: str | None = None
+    flow_control: FlowControl = "none"
+    low_latency: bool = True
+    silent_seconds: float | None = None
+    reset_seconds: float | None = None
 
     @property
     def device_name(self) -> str:
         """The device of frames that do not name another."""
         return self.name if self.device is None else self.device
+
+    @property
+    def place(self) -> str:
+        """Where the port is, as it was configured."""
+        return self.path or self.address or f"usb:{self.usb}"

@@ -4,13 +4,18 @@ Bounded in every direction, because the report of all ports must fit 64 KiB
 (docs/formats/control-socket.md).
 """
 
+import logging
+import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from firmware_bridge.protocols.frame import Frame, Tally
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import time_seconds_of
+
+logger = logging.getLogger(__name__)
 
 DEVICES_SHOWN_MAX = 64
 QUANTITIES_SHOWN_MAX = 32
@@ -46,7 +51,9 @@ class PortStatus:
 
     `dropped` counts what the bridge itself could not take or send, by reason; `failures` how often
     reading the port ended in an error of the bridge's own; `fault` is why the port is not open, in
-    a sentence.
+    a sentence. `reopened` counts openings after the first, `resets` those for silence, `resyncs`
+    frames that came after damage, `line_errors` what driver or server count. `quiet_since` is the
+    latest byte on the monotonic clock; `held`: not read, because the outbox is full.
     """
 
     name: str
@@ -61,8 +68,55 @@ class PortStatus:
     repeated_starts: int = 0
     failures: int = 0
     last_reading_ms: int | None = None
+    last_frame_ms: int | None = None
+    opened: int = 0
+    resets: int = 0
+    resyncs: int = 0
+    silent: bool = False
+    held: bool = False
+    quiet_since: float = field(default_factory=time.monotonic)
+    line_errors: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     devices: dict[str, DeviceStatus] = field(default_factory=dict)
+
+    def note_bytes(self, count: int) -> None:
+        """Count what was read; after a silence, report that it is over."""
+        if not count:
+            return  # The line was silent.
+        self.bytes_read += count
+        now = time.monotonic()
+        if self.silent:
+            self.silent = False
+            logger.info(
+                "serial port %s: bytes again after %.0f s", self.name, now - self.quiet_since
+            )
+        self.quiet_since = now
+
+    def note_frame(self, arrival_seconds: float) -> None:
+        """Count a frame."""
+        self.frames += 1
+        self.last_frame_ms = int(arrival_seconds * 1000)
+
+    def note_line_errors(self, counted: Mapping[str, int], base: Mapping[str, int]) -> None:
+        """Take what was counted of the line since an opening, with what was counted before it."""
+        before = self.overruns
+        for name, count in counted.items():
+            # A driver's counter has 32 bits, and one that was plugged in again begins at 0.
+            self.line_errors[name] += max(0, count - base.get(name, 0))
+        overruns = self.overruns
+        if overruns.bit_length() > before.bit_length():
+            # The 1st, and when they have doubled: not each of them.
+            logger.warning(
+                "serial port %s: %d overruns: bytes were lost before the bridge could read them; "
+                "use flow_control, a lower rate, or a faster machine",
+                self.name,
+                overruns,
+            )
+
+    @property
+    def overruns(self) -> int:
+        """Times that a buffer before the bridge was full."""
+        return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
     def note(self, frame: Frame, numbering: Numbering, arrival_seconds: float) -> None:
         """Show the values of a frame that was taken."""
@@ -102,9 +156,17 @@ class PortStatus:
             "duplicates": self.duplicates,
             "repeated_starts": self.repeated_starts,
             "failures": self.failures,
+            "reopened": max(0, self.opened - 1),
+            "resets": self.resets,
+            "resyncs": self.resyncs,
+            "overruns": self.overruns,
+            "line_errors": {name: n for name, n in self.line_errors.items() if n},
+            "silent_seconds": round(time.monotonic() - self.quiet_since) if self.silent else None,
+            "held": self.held,
             "damaged": dict(tally.damaged),
             "foreign": dict(tally.foreign),
             "dropped": dict(self.dropped),
+            "last_frame_ms": self.last_frame_ms,
             "last_reading_ms": self.last_reading_ms,
             "devices": [device.as_json() for device in self.devices.values()],
         }

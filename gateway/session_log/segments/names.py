@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _NAME = re.compile(
-    r"(?P<gateway>[a-z0-9-]{1,64})\.(?P<boot>[0-9a-f]{16})\.(?P<segment>[0-9]{8,19})"
+    r"(?P<gateway>[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?)\.(?P<boot>[0-9a-f]{16})\.(?P<segment>[0-9]{8,19})"
     r"\.(?P<first>[0-9]{12,19})-(?P<last>[0-9]{12,19})\.(?P<sha256>[0-9a-f]{64})\.jsonl\.zst"
 )
 

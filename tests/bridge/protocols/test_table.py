@@ -6,14 +6,30 @@ import sys
 from typing import Any
 
 import pytest
-from firmware_bridge.protocols.interface import Decoder, DecoderSettings
+from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.interface import Decoder, DecoderSettings, PollerSettings
+from firmware_bridge.protocols.modbus import Device
+from firmware_bridge.protocols.modbus_register import Register
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.configuration.serial_port import Serial
 from gateway.keys.protocol import ProtocolSettings
 from gateway.keys.section import keys_of
+from gateway.keys.serial_line import Line
 
-KEYS: dict[str, dict[str, Any]] = {"csv": {"columns": ("temperature", "_")}}
+KEYS: dict[str, dict[str, Any]] = {
+    "csv": {"columns": ("temperature", "_")},
+    "pattern": {"pattern": "(?P<temperature>.+)"},
+    "frames": {
+        "start": "42 4D",
+        "frame_bytes": 8,
+        "checksum": "sum16",
+        "fields": (FrameField(name="pm2_5", at=4, type="u16"),),
+    },
+    "modbus": {
+        "devices": (Device(name="pump", address=5, registers=(Register(name="speed", at=0),)),),
+    },
+}
 """What a protocol cannot do without."""
 
 LIBRARIES = ("cbor2", "cobs", "pydantic", "pynmeagps", "serial")
@@ -28,7 +44,10 @@ def made(name: str) -> ProtocolSettings:
     return PROTOCOLS[name](**KEYS.get(name, {}))
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+DECODERS = [name for name, made in PROTOCOLS.items() if issubclass(made, DecoderSettings)]
+
+
+@pytest.mark.parametrize("name", DECODERS)
 def test_each_protocol_makes_a_decoder_that_finds_nothing_in_nothing(name: str) -> None:
     settings = made(name)
     assert isinstance(settings, DecoderSettings)
@@ -36,6 +55,13 @@ def test_each_protocol_makes_a_decoder_that_finds_nothing_in_nothing(name: str) 
     assert isinstance(decoder, Decoder)
     assert (decoder.feed(b""), decoder.flush()) == ([], [])
     assert not decoder.tally.damaged
+
+
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS if name not in DECODERS])
+def test_each_other_protocol_makes_a_poller_that_begins(name: str) -> None:
+    settings = made(name)
+    assert isinstance(settings, PollerSettings)
+    settings.poller(Line()).begin(0.0)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

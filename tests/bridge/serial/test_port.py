@@ -1,5 +1,6 @@
 """Serial ports as people meet them: lost, found, silent, noisy; and an error in one of them."""
 
+import functools
 import logging
 import os
 from dataclasses import dataclass
@@ -16,9 +17,12 @@ from firmware_bridge.serial.settings import PortSettings
 from gateway.connecting import backoff
 from tests.bridge.board import acknowledgements, board_frame
 from tests.bridge.broker import Subscriber
-from tests.bridge.running import port_of, port_on, running_bridge, settings_of
+from tests.bridge.running import ControlRoom, port_of, port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 from tests.system.broker_process import free_port
+
+# 100 were seen once: REPLUGS=100 pytest tests/bridge/serial/test_port.py
+REPLUGS = int(os.environ.get("REPLUGS", "20"))
 
 
 async def test_lines_are_numbered_anew_at_each_start_of_the_bridge(
@@ -64,6 +68,43 @@ async def test_a_lost_port_is_told_once_and_recovers_without_a_restart(
     assert [record["v"] for record in subscriber.records()] == [1, 2]
     lost = [line for line in caplog.messages if "trying again" in line]
     assert len(lost) <= 2, "the loss, and at most one line for the path that is not there"
+
+
+def _is_reopened(room: ControlRoom, times: int) -> bool:
+    return room.port("sensor").get("reopened") == times
+
+
+async def test_a_port_replugged_many_times_under_other_names_loses_nothing_it_was_asked_to_read(
+    subscriber: Subscriber,
+    terminal: Terminal,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "firmware_bridge")
+    monkeypatch.setattr(backoff, "FIRST_SECONDS", 0.005)
+    kept = []  # a name that is still open is not given to the next terminal
+    settings = settings_of(
+        terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
+    )
+    async with running_bridge(settings) as room:
+        for number in range(1, REPLUGS + 1):
+            opened = functools.partial(_is_reopened, times=number - 1)
+            await room.wait_until(opened)
+            await room.wait_for_port("sensor", "open")
+            await terminal.write(b'{"a":%d}\n' % number)
+            await room.wait_until(lambda room, n=number: room.port("sensor")["frames"] == n)  # type: ignore[misc]
+            terminal.unplug()
+            kept.append(os.openpty())
+            terminal.plug_in()
+        await subscriber.arrival_of(REPLUGS)
+        open_files = len(os.listdir("/proc/self/fd"))
+    for master, slave in kept:
+        os.close(master)
+        os.close(slave)
+    assert [record["v"] for record in subscriber.records()] == list(range(1, REPLUGS + 1))
+    assert open_files < 2 * REPLUGS + 60, "no port stays open"
+    lines = [line for line in caplog.messages if "serial port" in line]
+    assert len(lines) <= 4 * REPLUGS + 2, "found, lost, perhaps not there yet: a line a change"
 
 
 async def test_a_port_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:

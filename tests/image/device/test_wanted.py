@@ -34,7 +34,7 @@ def test_the_example_with_its_comments_taken_off_is_accepted() -> None:
         ('[gateway]\ndata_dir = "/tmp"\n', "[gateway] data_dir belongs to the image"),
         ('[api]\nbnd = "0.0.0.0"\n', 'did you mean "bind"?'),
         ("[mqtt]\nmax_inflight = -1\n", "[mqtt] max_inflight = -1"),
-        ('[[serial]]\nname = "a"\n', "either path or usb"),
+        ('[[serial]]\nname = "a"\n', "one of path, usb and address"),
         ("gateway = 1\n", "[gateway]"),
         ('[device\nhostname = "a"\n', "is not TOML"),
         ("[device]\n" + "#" * 70_000, "is it the right one?"),

@@ -18,12 +18,19 @@ from typing import Final, NamedTuple
 from cobs import cobs  # type: ignore[import-untyped]
 from firmware_bridge.protocols.board import Board
 from firmware_bridge.protocols.board_frame import frame_bytes_of
+from firmware_bridge.protocols.checksums import crc16_arc, crc16_x25
 from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.declared_field import FrameField
+from firmware_bridge.protocols.declared_frames import DeclaredFrames
+from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder
 from firmware_bridge.protocols.json_lines import JsonLines
 from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.mysensors import MySensors
 from firmware_bridge.protocols.nmea import Nmea
+from firmware_bridge.protocols.pattern_lines import PatternLines
+from firmware_bridge.protocols.sml import Sml
 from firmware_bridge.readings.measurement import TIME_SECONDS_MAX, Measurement
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import publications_of
@@ -58,6 +65,28 @@ def crc_of(content: bytes) -> bytes:
     return crc.to_bytes(2, "big")
 
 
+def sml_file(messages: bytes) -> bytes:
+    """A file of SML around any messages, as a meter would send it."""
+    fill = -len(messages) % 4
+    steps = [(messages + bytes(fill))[at : at + 4] for at in range(0, len(messages), 4)]
+    escaped = b"".join(step * 2 if step == b"\x1b" * 4 else step for step in steps)
+    data = b"\x1b" * 4 + b"\x01" * 4 + escaped + b"\x1b" * 4 + bytes((0x1A, fill))
+    return data + crc16_x25(data).to_bytes(2, "little")
+
+
+_DUST: Final = DeclaredFrames(
+    start="42 4D",
+    length_at=2,
+    length_type="u16",
+    length_adds=4,
+    checksum="sum8",
+    fields=(
+        FrameField(name="a", at=4, type="i16", scale=0.1, offset=-40, unit="Cel"),
+        FrameField(name="b", at=6, type="f32"),
+    ),
+)
+
+
 class Kind(NamedTuple):
     """A framing, and what becomes of an input before it."""
 
@@ -77,6 +106,13 @@ KINDS: Final = (
     Kind("json", JsonLines().decoder, _as_it_is),
     Kind("key_value", KeyValueLines().decoder, _as_it_is),
     Kind("csv", CsvLines(columns=("a", "_", "b")).decoder, _as_it_is),
+    Kind("pattern", PatternLines(pattern="(?P<a>[^ ]+) *(?P<b>.*)").decoder, _as_it_is),
+    Kind("mysensors", MySensors().decoder, _as_it_is),
+    Kind("dsmr", Dsmr().decoder, _as_it_is),
+    Kind("telegram", Dsmr(crc=False).decoder, _as_it_is),
+    Kind("sml", Sml().decoder, _as_it_is),
+    Kind("messages", Sml().decoder, sml_file),
+    Kind("frames", _DUST.decoder, _as_it_is),
 )
 
 
@@ -167,10 +203,23 @@ def seeds() -> list[bytes]:
         b'{"temperature":21.5,"door":"open","fault":false}\n{"a":"\\ud83d\\ude00","b":null}\n',
         b"temperature=21.5 humidity=40;pressure=1013.2\r\ndoor=open\n",
         b'21.5,x,"open"\n1e3,,-4\n',
+        b"21.5 open\nx\n",
+        b"12;6;1;0;0;36.5\n12;255;3;0;0;93\n",
     )
+    telegram = b"/ISk5\r\n\r\n0-0:1.0.0(170102192002W)\r\n1-0:1.7.0(00.244*kW)\r\n!"
+    messages = bytes.fromhex(
+        "760501020304620062007263070177010b0a01484c59020003a9100101"
+        "7177070100010800ff0101621e52ff6502659be401010163000000"
+    )
+    dust = b"BM\x00\x07\x02\x67\x3d\xcc\xcc\xcd"
     return [
         bytes([0, 3, 6]) + frame * 2,
         *(bytes([1, 0, 9]) + bytes.fromhex(pack) for pack in packs),
         bytes([2, 5, 0]) + sentence + b"\xb5\x62\x01\x07\x00\x00\x08\x19" + sentence,
         *(bytes([3 + index, 4, 7]) + line for index, line in enumerate(lines)),
+        bytes([8, 2, 9]) + telegram + b"%04X\r\n" % crc16_arc(telegram),
+        bytes([9, 2, 9]) + telegram + b"\r\n",
+        bytes([10, 7, 1]) + sml_file(messages),
+        bytes([11, 7, 1]) + messages,
+        bytes([12, 1, 1]) + dust + bytes((sum(dust) & 0xFF,)),
     ]

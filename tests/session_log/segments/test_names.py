@@ -12,6 +12,9 @@ from gateway.session_log.segments.names import SegmentName, segment_name_of, seg
     [
         "",
         "gw-1.0f.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
+        "gw_.0123456789abcdef.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
+        "gw_a_b.0123456789abcdef.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
+        "_a.0123456789abcdef.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
         "GW.0123456789abcdef.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
         "gw.0123456789abcdef.000000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
         "gw.0123456789abcdef.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst\n",
@@ -22,8 +25,9 @@ def test_what_is_no_segment_name_is_not_taken_for_one(text: str) -> None:
     assert segment_name_of(text) is None
 
 
-def test_a_name_survives_being_read() -> None:
-    name = SegmentName("gw-1", "0123456789abcdef", 12, 4021, 4138, "ab" * 32)
+@pytest.mark.parametrize("gateway", ["gw-1", "gw-1_acme", f"{'g' * 64}_{'a' * 32}"])
+def test_a_name_survives_being_read(gateway: str) -> None:
+    name = SegmentName(gateway, "0123456789abcdef", 12, 4021, 4138, "ab" * 32)
     assert segment_name_of(str(name)) == name
 
 

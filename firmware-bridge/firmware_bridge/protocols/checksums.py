@@ -1,0 +1,77 @@
+"""Checksums of serial protocols, by the names that the configuration has for them.
+
+CRCs are named as the catalogue of parametrised CRC algorithms names them
+(https://reveng.sourceforge.io/crc-catalogue/16.htm).
+"""
+
+from binascii import crc32, crc_hqx
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import xor
+from typing import Final, NamedTuple
+
+_WORD = 0xFFFF
+
+
+def _table_of(polynomial: int) -> tuple[int, ...]:
+    """Return what each byte does to a reflected CRC of 16 bits."""
+    table: list[int] = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (polynomial if crc & 1 else 0)
+        table.append(crc)
+    return tuple(table)
+
+
+_TABLE_8005 = _table_of(0xA001)
+_TABLE_1021 = _table_of(0x8408)
+
+
+def _crc_of(data: bytes, crc: int, table: tuple[int, ...]) -> int:
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
+    return crc
+
+
+def crc16_arc(data: bytes) -> int:
+    """CRC-16/ARC, of DSMR telegrams."""
+    return _crc_of(data, 0, _TABLE_8005)
+
+
+def crc16_modbus(data: bytes) -> int:
+    """CRC-16/MODBUS."""
+    return _crc_of(data, _WORD, _TABLE_8005)
+
+
+def crc16_x25(data: bytes) -> int:
+    """CRC-16/IBM-SDLC, of SML."""
+    return _crc_of(data, _WORD, _TABLE_1021) ^ _WORD
+
+
+def crc16_kermit(data: bytes) -> int:
+    """CRC-16/KERMIT, of SML of some meters."""
+    return _crc_of(data, 0, _TABLE_1021)
+
+
+class Checksum(NamedTuple):
+    """How many bytes it takes in a frame, and what it is of bytes."""
+
+    bytes_count: int
+    of: Callable[[bytes], int]
+
+
+CHECKSUMS: Final[Mapping[str, Checksum]] = {
+    "none": Checksum(0, lambda data: 0),
+    "sum8": Checksum(1, lambda data: sum(data) & 0xFF),
+    "sum8_negated": Checksum(1, lambda data: -sum(data) & 0xFF),
+    "xor8": Checksum(1, lambda data: reduce(xor, data, 0)),
+    "sum16": Checksum(2, lambda data: sum(data) & _WORD),
+    "crc16_arc": Checksum(2, crc16_arc),
+    "crc16_modbus": Checksum(2, crc16_modbus),
+    "crc16_ccitt_false": Checksum(2, lambda data: crc_hqx(data, _WORD)),
+    "crc16_xmodem": Checksum(2, lambda data: crc_hqx(data, 0)),
+    "crc16_kermit": Checksum(2, crc16_kermit),
+    "crc16_x25": Checksum(2, crc16_x25),
+    "crc32": Checksum(4, crc32),
+}

@@ -1,0 +1,107 @@
+"""Numbers of fixed form within bytes: fields of declared frames, registers of Modbus devices."""
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, Literal
+
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Quantities
+from firmware_bridge.readings.scaling import OutOfRange, scaled
+from gateway.keys.names import Name
+from gateway.keys.quantities import Number, Text, Whole
+from gateway.keys.section import Section
+
+Form = Literal["u8", "i8", "u16", "i16", "u24", "u32", "i32", "u64", "i64", "f32", "f64"]
+ByteOrder = Literal["big", "little"]
+
+Unit = Annotated[str, Text(r"[!-~]{1,32}", '1 to 32 ASCII characters, like "Cel"')]
+"""SenML's, or any other that the readers of the readings know."""
+
+_FLOAT_32_MAX = 3.4e38
+_FLOATS: Final = {"f32": "f", "f64": "d"}
+
+
+def bytes_of_form(form: str) -> int:
+    """Return how many bytes a number takes."""
+    return int(form[1:]) // 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameField(Section):
+    """One quantity of a declared frame."""
+
+    descriptions: ClassVar = {
+        "name": "The quantity.",
+        "at": "Where the number begins: bytes of the frame before it.",
+        "type": "Form of the number: unsigned, signed or floating point, and its bits.",
+        "scale": "What the number is multiplied by.",
+        "offset": "What is added after that.",
+        "unit": "The quantity's unit, as SenML has it.",
+    }
+
+    name: Name
+    at: Annotated[int, Whole(0, 255)]
+    type: Form = "u8"
+    scale: Annotated[float, Number()] = 1
+    offset: Annotated[float, Number()] = 0
+    unit: Unit | None = None
+
+    @property
+    def end(self) -> int:
+        """Where the number ends."""
+        return self.at + bytes_of_form(self.type)
+
+
+def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Quantities:
+    """Read all fields.
+
+    Raises:
+        Damaged: "value" for a number out of range.
+    """
+    return {
+        field.name: [
+            Measurement(
+                field.name,
+                read_number(
+                    data[field.at : field.end], field.type, order, field.scale, field.offset
+                ),
+                field.unit,
+            )
+        ]
+        for field in fields
+    }
+
+
+def read_number(
+    data: bytes, form: str, order: ByteOrder, scale: float = 1, offset: float = 0
+) -> float:
+    """Read a number of a form from exactly its bytes.
+
+    Raises:
+        Damaged: "value" for one that is no reading.
+    """
+    assert len(data) == bytes_of_form(form), "the caller cuts the bytes out"
+    number: float
+    if form in _FLOATS:
+        (number,) = struct.unpack((">" if order == "big" else "<") + _FLOATS[form], data)
+        if form == "f32" and math.isfinite(number):
+            number = _shortest_of(number)
+    else:
+        number = int.from_bytes(data, order, signed=form[0] == "i")
+    if not math.isfinite(number) or (isinstance(number, int) and abs(number) > INTEGER_MAX):
+        raise Damaged("value")
+    try:
+        return scaled(number, scale=scale, offset=offset)
+    except OutOfRange:
+        raise Damaged("value") from None
+
+
+def _shortest_of(number: float) -> float:
+    """Return the shortest decimal number that is this one of 32 bits: 0.1, not 0.100000001."""
+    if abs(number) > _FLOAT_32_MAX:
+        return number  # Rounded up, it would have no 32 bits.
+    bits = struct.pack(">f", number)
+    rounded = (float(f"{number:.{digits}g}") for digits in range(6, 10))
+    return next((each for each in rounded if struct.pack(">f", each) == bits), number)

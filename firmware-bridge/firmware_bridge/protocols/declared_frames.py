@@ -1,0 +1,149 @@
+"""Frames of bytes that the configuration describes: start, length, fields, checksum::
+
+    start | ... | length u8 or u16 | ... | fields ... | checksum | end
+
+The length of all frames may be given instead (`frame_bytes`). The PMS5003, a sensor of dust, sends
+a start 42 4D, a length u16 of what follows it, values u16, and the sum of all bytes before it.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from firmware_bridge.protocols.checksums import CHECKSUMS
+from firmware_bridge.protocols.declared_field import FrameField, values_of
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.scanning import ScanningDecoder
+from gateway.keys.quantities import Items, Text, Whole, refusal
+
+# Sensors' frames have 4 to 64 bytes; each beginning that noise has made costs a checksum of it.
+FRAME_BYTES_MAX = 256
+
+_HEX = r"[0-9A-Fa-f]{2}( ?[0-9A-Fa-f]{2}){0,7}"
+_HEX_ALLOWED = '1 to 8 bytes in hexadecimal digits, like "42 4D"'
+_LENGTH_BYTES = {"u8": 1, "u16": 2}
+
+Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredFrames(DecoderSettings):
+    """Frames whose start, length, fields and checksum stand here."""
+
+    descriptions: ClassVar = {
+        "start": "The bytes that each frame begins with.",
+        "end": "The bytes that each frame ends with, behind the checksum.",
+        "byte_order": "Order of the bytes of a number.",
+        "frame_bytes": "Bytes of each frame, from its start to its end. Either this or length_at.",
+        "length_at": "Where the length stands: bytes before it. Either this or frame_bytes.",
+        "length_type": "Form of the length.",
+        "length_adds": "What the bytes of the whole frame are more than the length.",
+        "checksum": "The checksum before the end of the frame.",
+        "checksum_from": "Where the bytes begin that the checksum is of.",
+        "checksum_order": "Order of the checksum's bytes. Default: byte_order.",
+        "fields": "The quantities of a frame.",
+    }
+
+    start: Hex
+    end: Hex | None = None
+    byte_order: Literal["big", "little"] = "big"
+    frame_bytes: Annotated[int, Whole(2, FRAME_BYTES_MAX)] | None = None
+    length_at: Annotated[int, Whole(1, FRAME_BYTES_MAX - 1)] | None = None
+    length_type: Literal["u8", "u16"] = "u8"
+    length_adds: Annotated[int, Whole(-FRAME_BYTES_MAX, FRAME_BYTES_MAX)] = 0
+    checksum: Literal[
+        "none",
+        "sum8",
+        "sum8_negated",
+        "xor8",
+        "sum16",
+        "crc16_arc",
+        "crc16_modbus",
+        "crc16_ccitt_false",
+        "crc16_xmodem",
+        "crc16_kermit",
+        "crc16_x25",
+        "crc32",
+    ]
+    checksum_from: Annotated[int, Whole(0, FRAME_BYTES_MAX - 1)] = 0
+    checksum_order: Literal["big", "little"] | None = None
+    fields: Annotated[tuple[FrameField, ...], Items(1)]
+
+    def check(self) -> None:
+        """Refuse frames that cannot be read or do not hold their fields."""
+        if (self.frame_bytes is None) == (self.length_at is None):
+            raise refusal("either frame_bytes or length_at, and not both: one is the length")
+        names = [field.name for field in self.fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise refusal(f'"{name}" once in fields, not several times')
+        if self.frame_bytes is not None:
+            room = self.frame_bytes - self.bytes_behind_fields
+            for field in self.fields:
+                if field.end > room:
+                    raise refusal(
+                        f'a larger frame_bytes: field "{field.name}" ends at byte {field.end}, '
+                        f"before checksum and end are {room}"
+                    )
+
+    @property
+    def start_bytes(self) -> bytes:
+        """`start` as bytes."""
+        return bytes.fromhex(self.start)
+
+    @property
+    def end_bytes(self) -> bytes:
+        """`end` as bytes."""
+        return bytes.fromhex(self.end or "")
+
+    @property
+    def bytes_behind_fields(self) -> int:
+        """What checksum and end take."""
+        return CHECKSUMS[self.checksum].bytes_count + len(self.end_bytes)
+
+    @property
+    def frame_bytes_min(self) -> int:
+        """What a frame has at least, with all of its fields."""
+        return max(field.end for field in self.fields) + self.bytes_behind_fields
+
+    def decoder(self) -> "DeclaredDecoder":
+        """Create a decoder for one line."""
+        return DeclaredDecoder(self)
+
+
+class DeclaredDecoder(ScanningDecoder):
+    """Frames as its settings declare them."""
+
+    def __init__(self, settings: DeclaredFrames) -> None:
+        super().__init__(settings.start_bytes)
+        self._settings = settings
+        self._end = settings.end_bytes
+        self._checksum = CHECKSUMS[settings.checksum]
+        self._checksum_order = settings.checksum_order or settings.byte_order
+
+    def end_of(self, buffer: bytes, position: int) -> int | None:
+        """Return where the frame ends, by its length."""
+        settings = self._settings
+        if settings.frame_bytes is not None:
+            return position + settings.frame_bytes
+        assert settings.length_at is not None, "the settings give one of them"
+        at = position + settings.length_at
+        length = buffer[at : at + _LENGTH_BYTES[settings.length_type]]
+        if len(length) < _LENGTH_BYTES[settings.length_type]:
+            return None
+        frame_bytes = int.from_bytes(length, settings.byte_order) + settings.length_adds
+        if not settings.frame_bytes_min <= frame_bytes <= FRAME_BYTES_MAX:
+            raise Damaged("length")
+        return position + frame_bytes
+
+    def read_frame(self, data: bytes) -> Frame | None:
+        """Check end and checksum, and read the fields."""
+        if not data.endswith(self._end):
+            raise Damaged("end")
+        content = data[: len(data) - len(self._end)]
+        covered = len(content) - self._checksum.bytes_count
+        found = int.from_bytes(content[covered:], self._checksum_order)
+        if found != self._checksum.of(content[self._settings.checksum_from : covered]):
+            raise Damaged("checksum")
+        quantities = values_of(self._settings.fields, content[:covered], self._settings.byte_order)
+        return Frame(quantities) if quantities else None

@@ -1,0 +1,85 @@
+r"""Telegrams of smart meters at the P1 port (DSMR 2.2 to 5, ESMR, eMUCS), as lines of text::
+
+    /XXX5identification CR LF
+    CR LF
+    1-0:1.8.1(000004.426*kWh) CR LF        OBIS code, value, unit
+    0-1:24.2.1(170102161005W)(00000.107*m3) CR LF
+    !6EEE CR LF                            CRC-16/ARC of all from '/' to '!', from DSMR 4 on
+
+A telegram is read whole or counted as damaged whole.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from firmware_bridge.protocols.checksums import crc16_arc
+from firmware_bridge.protocols.dsmr_telegram import read_telegram
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.scanning import ScanningDecoder
+from gateway.keys.quantities import Whole
+
+# Telegrams have 1 to 2 KiB; messages and logs of power failures may add some.
+TELEGRAM_BYTES_MAX = 8192
+
+# What is behind the '/': three letters of the maker, the rate.
+_START = b"/"
+_HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
+_HEAD_BYTES = 5
+_END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dsmr(DecoderSettings):
+    """Telegrams of smart meters at their P1 port."""
+
+    descriptions: ClassVar = {
+        "crc": "Whether telegrams end with a CRC; those before DSMR 4 do not.",
+        "utc_offset": "Hours that the meter's winter time is before UTC.",
+    }
+
+    crc: bool = True
+    utc_offset: Annotated[int, Whole(-12, 14)] = 1
+
+    def decoder(self) -> "DsmrDecoder":
+        """Create a decoder for one line."""
+        return DsmrDecoder(self)
+
+
+class DsmrDecoder(ScanningDecoder):
+    """A telegram without the end of its own, or with another one's beginning in it, is damaged."""
+
+    fillers: ClassVar = b"\r\n\0 "
+
+    def __init__(self, settings: Dsmr) -> None:
+        super().__init__(_START)
+        self._settings = settings
+
+    def end_of(self, buffer: bytes, position: int) -> int | None:
+        """Find the end of the line with '!'; None: it has not come."""
+        head = buffer[position : position + _HEAD_BYTES]
+        if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
+            return None
+        if not _HEAD.match(head):
+            return position
+        limit = position + TELEGRAM_BYTES_MAX
+        again = _HEAD.search(buffer, position + _HEAD_BYTES, limit)
+        end = _END.search(buffer, position, again.start() if again else limit)
+        if end is not None:
+            return end.end()
+        if again is not None:
+            raise Damaged("truncated")
+        if len(buffer) >= limit:
+            raise Damaged("overlong")
+        return None
+
+    def read_frame(self, data: bytes) -> Frame | None:
+        """Check the CRC and read the telegram."""
+        head, _, crc = data.rstrip().rpartition(b"!")
+        if self._settings.crc and not crc:
+            raise Damaged("no_checksum")
+        if crc and crc16_arc(head + b"!") != int(crc, 16):
+            raise Damaged("checksum")
+        quantities = read_telegram(head, self._settings.utc_offset)
+        return Frame(quantities) if quantities else None

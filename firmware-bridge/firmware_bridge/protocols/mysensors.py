@@ -1,0 +1,88 @@
+"""Lines of a MySensors gateway, serial protocol 2.x: one message of one node each::
+
+    node-id ; child-sensor-id ; command ; ack ; type ; payload LF
+
+Values that nodes set, and the battery level, are readings; presentations, requests and the
+gateway's own messages are none, and are not answered: the bridge listens, it is no controller.
+Source: the MySensors serial protocol 2.x.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damaged, Frame
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.lines import LineDecoder
+from firmware_bridge.protocols.text_values import measurements_of, value_of
+from firmware_bridge.readings.measurement import Measurement
+
+_MESSAGE = re.compile(r"([0-9]{1,3});([0-9]{1,3});([0-4]);([01]);([0-9]{1,3});(.*)")
+_SET, _INTERNAL = 1, 3
+_BATTERY_LEVEL = 0
+_BYTE_MAX = 255
+
+_TYPES: Final[dict[int, tuple[str, str | None]]] = {
+    0: ("temperature", "Cel"), 1: ("humidity", "%RH"), 2: ("status", None),
+    3: ("percentage", "%"), 4: ("pressure", "hPa"), 5: ("forecast", None), 6: ("rain", None),
+    7: ("rain_rate", None), 8: ("wind", "m/s"), 9: ("gust", "m/s"), 10: ("direction", "deg"),
+    11: ("uv", None), 12: ("weight", "kg"), 13: ("distance", "m"), 14: ("impedance", "Ohm"),
+    15: ("armed", None), 16: ("tripped", None), 17: ("power", "W"), 18: ("energy", "kWh"),
+    21: ("hvac_state", None), 22: ("hvac_speed", None), 23: ("light_level", "%"),
+    24: ("var1", None), 25: ("var2", None), 26: ("var3", None), 27: ("var4", None),
+    28: ("var5", None), 34: ("flow", "m/s"), 35: ("volume", "m3"), 36: ("lock", None),
+    37: ("level", None), 38: ("voltage", "V"), 39: ("current", "A"), 47: ("text", None),
+    48: ("custom", None), 49: ("position", None), 51: ("ph", "pH"),
+    52: ("redox", "mV"), 53: ("conductivity", None), 54: ("reactive_power", "var"),
+    55: ("apparent_power", "VA"), 56: ("power_factor", "/"),
+}  # fmt: skip
+"""V_... of the protocol, with SenML units where the protocol names one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MySensors(DecoderSettings):
+    """Messages of a MySensors gateway."""
+
+    def decoder(self) -> "MySensorsDecoder":
+        """Create a decoder for one line."""
+        return MySensorsDecoder()
+
+
+class MySensorsDecoder(LineDecoder):
+    """Each node is a device of its own: the port's device name, a dash and the node's number."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda line: {}, can_mistake_part_of_line=True)
+
+    def frame_of(self, text: str) -> Frame | None:
+        """Read one message."""
+        return read_message(text)
+
+
+def read_message(line: str) -> Frame | None:
+    """Read one message; None for one without a reading.
+
+    Raises:
+        Damaged: "syntax" for what is no message, "value", "text".
+    """
+    found = _MESSAGE.fullmatch(line)
+    if found is None:
+        raise Damaged("syntax")
+    node, child, command, acknowledges, kind = (int(part) for part in found.groups()[:5])
+    if node > _BYTE_MAX or child > _BYTE_MAX or kind > _BYTE_MAX:
+        raise Damaged("syntax")
+    # With the flag it is an echo of what a controller sent, not a value that a node measured.
+    if acknowledges or not found[6]:
+        return None
+    if command == _INTERNAL and kind == _BATTERY_LEVEL:
+        return _frame("battery", "%", found[6], node)
+    if command != _SET:
+        return None
+    name, unit = _TYPES.get(kind, (f"type{kind}", None))
+    return _frame(f"{name}_{child}", unit, found[6], node)
+
+
+def _frame(name: str, unit: str | None, text: str, node: int) -> Frame:
+    (found,) = measurements_of([(name, value_of(text))]).values()
+    measurement = Measurement(found.name, found.value, unit)
+    return Frame({name: [measurement]}, part=str(node))

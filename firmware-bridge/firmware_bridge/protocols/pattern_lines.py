@@ -1,0 +1,102 @@
+r"""Lines that a regular expression of the configuration reads, one quantity a named group::
+
+pattern = 'T=(?P<temperature>\S+) C, RH=(?P<humidity>\d+)%'
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.lines import LineDecoder
+from firmware_bridge.protocols.text_values import measurements_of, value_of
+from firmware_bridge.readings.measurement import Measurement
+from firmware_bridge.readings.names import is_name
+from gateway.keys.quantities import Text, refusal
+
+# What a pattern with several repetitions tries grows with a power of this.
+MATCHED_CHARACTERS_MAX = 256
+PATTERN_CHARACTERS_MAX = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternLines(DecoderSettings):
+    """Each line matches a regular expression with named groups."""
+
+    descriptions: ClassVar = {
+        "pattern": "Regular expression of a whole line; its named groups are the quantities."
+    }
+
+    pattern: Annotated[
+        str,
+        Text(
+            rf"[\s\S]{{1,{PATTERN_CHARACTERS_MAX}}}",
+            f"a regular expression of 1 to {PATTERN_CHARACTERS_MAX} characters",
+        ),
+    ]
+
+    def check(self) -> None:
+        """Refuse what is no expression, has no quantities, or could search without end."""
+        try:
+            groups = re.compile(self.pattern).groupindex
+        except (re.error, RecursionError, OverflowError) as error:
+            raise refusal(f"a regular expression of Python: {error}") from None
+        if not groups:
+            raise refusal("named groups in pattern, like (?P<temperature>[0-9.]+)")
+        for name in groups:
+            if not is_name(name):
+                raise refusal(f'a name of 1 to 64 letters, digits or "_" in place of "{name}"')
+        if has_nested_repeats(self.pattern):
+            raise refusal(
+                "no repetition within a repetition, like (a+)+, and no back-reference: a line "
+                "could keep the bridge busy for hours"
+            )
+
+    def decoder(self) -> LineDecoder:
+        """Create a decoder for one line."""
+        expression = re.compile(self.pattern)
+        return LineDecoder(
+            lambda line: read_matched(line, expression), can_mistake_part_of_line=True
+        )
+
+
+def read_matched(line: str, expression: re.Pattern[str]) -> dict[str, Measurement]:
+    """Read the measurements of one line; a group that took no part is not measured.
+
+    Raises:
+        Damaged: "pattern" for a line that does not match, "overlong", "value", "name", "text".
+    """
+    if len(line) > MATCHED_CHARACTERS_MAX:
+        raise Damaged("overlong")
+    match = expression.fullmatch(line)
+    if match is None:
+        raise Damaged("pattern")
+    return measurements_of(
+        [(name, value_of((text or "").strip())) for name, text in match.groupdict().items()]
+    )
+
+
+def has_nested_repeats(pattern: str) -> bool:
+    """Return whether a match may take exponential time: a repetition in one, a back-reference."""
+    # Python's own parser: no other one reads its dialect.
+    from re import _parser  # type: ignore[attr-defined] # noqa: PLC0415
+
+    return _repeats_in(_parser.parse(pattern), within=False)
+
+
+def _repeats_in(part: Any, *, within: bool) -> bool:
+    """Look through a parsed expression: operations with their arguments, in lists and tuples."""
+    if isinstance(part, tuple) and part and str(part[0]) in _REPEATS:
+        least, most, inner = part[1]
+        many = most - least > 0 and most > 1
+        return (within and many) or _repeats_in(inner, within=within or many)
+    if isinstance(part, tuple) and part and str(part[0]) in ("GROUPREF", "GROUPREF_EXISTS"):
+        return True
+    if isinstance(part, list | tuple) or hasattr(part, "data"):
+        parts = part.data if hasattr(part, "data") else part
+        return any(_repeats_in(each, within=within) for each in parts)
+    return False
+
+
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")

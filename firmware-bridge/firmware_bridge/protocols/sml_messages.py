@@ -1,0 +1,167 @@
+"""The messages of an SML file -> the values of its lists (SML_GetList.Res).
+
+Each element begins with type and length, and further nibbles of length where the first bit is set::
+
+    1 more | type, 3 bits: 0 bytes, 4 truth, 5 integer, 6 unsigned, 7 list | length, 4 bits
+
+A length counts these bytes too; of a list it counts the elements. 0x00 ends a message.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.obis import name_of
+from firmware_bridge.readings.measurement import (
+    MEASUREMENTS_MAX,
+    Measurement,
+    Quantities,
+    Value,
+)
+from firmware_bridge.readings.scaling import OutOfRange, scaled
+
+_GET_LIST_RESPONSE = 0x0701
+_MESSAGE_ELEMENTS = 6
+_LIST_ELEMENTS = 7
+_ENTRY_ELEMENTS = 7
+_DEPTH_MAX = 8
+_LENGTH_BYTES_MAX = 3
+_END_OF_MESSAGE = b"\x00"
+_BYTES, _TRUTH, _INTEGER, _UNSIGNED, _LIST = 0, 4, 5, 6, 7
+_POWER_OF_TEN_MAX = 18
+
+Element = bytes | bool | int | list["Element"] | None
+"""None: an optional element that is not there."""
+
+_UNITS: Final = {
+    3: "d", 4: "h", 5: "min", 6: "s", 8: "deg", 9: "Cel", 13: "m3", 14: "m3", 27: "W", 28: "VA",
+    29: "var", 30: "Wh", 31: "VAh", 32: "varh", 33: "A", 35: "V", 44: "Hz",
+}  # fmt: skip
+"""DLMS units by code, as SenML writes them (DLMS UA 1000-1, table 4)."""
+
+
+def read_messages(data: bytes) -> Quantities:
+    """Read the values of all lists.
+
+    Raises:
+        Damaged: "sml" for what is no message, "value" for a number out of range, "overlong".
+    """
+    quantities: Quantities = {}
+    count = 0
+    for entry in _entries_of(data):
+        measurement = _measurement_of(entry)
+        if measurement is not None:
+            quantities.setdefault(measurement.name, []).append(measurement)
+            count += 1
+    if count > MEASUREMENTS_MAX:
+        raise Damaged("overlong")
+    return quantities
+
+
+def _entries_of(data: bytes) -> Iterator[Sequence[Element]]:
+    position = 0
+    while position < len(data):
+        if data[position : position + 1] == _END_OF_MESSAGE:
+            position += 1  # Between messages some meters fill with zeros.
+            continue
+        message, position = _element_at(data, position, _DEPTH_MAX)
+        body = _list_of(message, _MESSAGE_ELEMENTS)[3]
+        tag, content = _list_of(body, 2)
+        if tag == _GET_LIST_RESPONSE:
+            entries = _list_of(content, _LIST_ELEMENTS)[4]
+            if not isinstance(entries, list):
+                raise Damaged("sml")
+            for entry in entries:
+                yield _list_of(entry, _ENTRY_ELEMENTS)
+
+
+def _list_of(element: Element, count: int) -> list[Element]:
+    if not isinstance(element, list) or len(element) != count:
+        raise Damaged("sml")
+    return element
+
+
+def _element_at(data: bytes, position: int, depth: int) -> tuple[Element, int]:
+    """Return the element and where it ends."""
+    begin = position
+    kind, length, position = _head_at(data, position)
+    if kind == _LIST:
+        if depth == 0 or length > len(data) - position:
+            raise Damaged("sml")
+        elements: list[Element] = []
+        for _ in range(length):
+            element, position = _element_at(data, position, depth - 1)
+            elements.append(element)
+        return elements, position
+    end = max(begin + length, position)
+    content = data[position:end]
+    if len(content) != end - position:
+        raise Damaged("sml")
+    return _value_of(kind, content), end
+
+
+def _head_at(data: bytes, position: int) -> tuple[int, int, int]:
+    """Return type, length, and where the content begins."""
+    if position >= len(data):
+        raise Damaged("sml")
+    kind, length = data[position] >> 4 & 7, data[position] & 15
+    begin = position
+    while data[position] & 0x80:
+        position += 1
+        if position >= len(data) or position - begin >= _LENGTH_BYTES_MAX:
+            raise Damaged("sml")
+        length = length << 4 | data[position] & 15
+    return kind, length, position + 1
+
+
+def _value_of(kind: int, content: bytes) -> Element:
+    if kind == _BYTES:
+        return content or None
+    if not 1 <= len(content) <= 8:
+        raise Damaged("sml")
+    if kind == _TRUTH:
+        return content != b"\x00"
+    if kind in (_INTEGER, _UNSIGNED):
+        return int.from_bytes(content, "big", signed=kind == _INTEGER)
+    raise Damaged("sml")
+
+
+def _measurement_of(entry: Sequence[Element]) -> Measurement | None:
+    """Return None for a value that is not there."""
+    code, _, _, unit, scaler, value, _ = entry
+    if not isinstance(code, bytes) or len(code) != 6:
+        raise Damaged("sml")
+    if value is None:
+        return None
+    # The last part is 255 where it has no meaning.
+    levels = "{}-{}:{}.{}.{}" if code[5] == 255 else "{}-{}:{}.{}.{}.{}"
+    return Measurement(name_of(levels.format(*code)), _reading_of(value, scaler), _unit_of(unit))
+
+
+def _unit_of(unit: Element) -> str | None:
+    return _UNITS.get(unit) if isinstance(unit, int) else None
+
+
+def _reading_of(value: Element, scaler: Element) -> Value:
+    if isinstance(value, bytes):
+        return _text_of(value)
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, int):
+        raise Damaged("sml")
+    if scaler is None:
+        scaler = 0
+    if isinstance(scaler, bool) or not isinstance(scaler, int):
+        raise Damaged("sml")
+    if abs(scaler) > _POWER_OF_TEN_MAX:
+        raise Damaged("value")
+    try:
+        return scaled(value, power_of_ten=scaler)
+    except OutOfRange:
+        raise Damaged("value") from None
+
+
+def _text_of(value: bytes) -> str:
+    """Return letters and digits as they are, any other bytes in hexadecimal digits."""
+    text = value.decode("ascii", "replace")
+    return text if text.isascii() and text.isprintable() else value.hex()

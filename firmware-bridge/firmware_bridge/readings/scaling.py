@@ -1,0 +1,41 @@
+"""Numbers of a device to the quantity's unit, exactly: 0.1 times 215 is 21.5.
+
+What is computed are decimal numbers, because a person writes `scale = 0.1` and means that.
+"""
+
+import math
+from decimal import Decimal
+
+from firmware_bridge.readings.measurement import INTEGER_MAX
+
+
+class OutOfRange(ValueError):
+    """The result is no reading: infinite, or an integer of more than 64 bits."""
+
+
+def scaled(value: float, *, scale: float = 1, offset: float = 0, power_of_ten: int = 0) -> float:
+    """Return `value * scale * 10 ** power_of_ten + offset`; an integer where all are.
+
+    Raises:
+        OutOfRange: the result is no reading.
+    """
+    if scale == 1 and offset == 0 and power_of_ten == 0:
+        return _checked(value)
+    if not math.isfinite(value):
+        raise OutOfRange("value")
+    exact = _decimal(value) * _decimal(scale) * Decimal(10) ** power_of_ten + _decimal(offset)
+    whole = all(isinstance(each, int) for each in (value, scale, offset)) and power_of_ten >= 0
+    return _checked(int(exact) if whole else float(exact))
+
+
+def _checked(value: float) -> float:
+    if isinstance(value, int):
+        if abs(value) > INTEGER_MAX:
+            raise OutOfRange("value")
+    elif not math.isfinite(value):
+        raise OutOfRange("value")
+    return value
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(number) if isinstance(number, int) else Decimal(repr(number))

@@ -1,0 +1,166 @@
+"""A serial port at a TCP address: its bytes as they are, or RFC 2217.
+
+A dead server is found by the kernel: within `KEEP_ALIVE` where the line is silent, within
+`UNACKNOWLEDGED_SECONDS_MAX` where something was written.
+"""
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from firmware_bridge.serial.link import READ_BYTES, Link, PortLost, sentence_of
+from firmware_bridge.serial.telnet import NotRfc2217, Telnet
+from gateway.keys.serial_line import FlowControl, Line
+
+# Name, connection and, with RFC 2217, the settings of the line.
+OPEN_SECONDS_MAX = 10.0
+# Idle seconds before a probe, seconds between probes, probes without an answer.
+KEEP_ALIVE = (10, 5, 3)
+UNACKNOWLEDGED_SECONDS_MAX = 25.0
+# What the server has of the line when we connect may be the rest of it, and takes its time.
+NETWORK_MID_LINE_SECONDS = 0.5
+
+
+class TcpLink(Link):
+    """Raw: a byte of the connection is a byte of the line."""
+
+    def __init__(self, path: str, connection: socket.socket) -> None:
+        super().__init__(path)
+        self.mid_line_seconds = NETWORK_MID_LINE_SECONDS
+        self._connection = connection
+
+    def write(self, data: bytes) -> bool:
+        """Write; return False where the connection does not take it now."""
+        try:
+            return self._connection.send(data) == len(data)
+        except OSError:
+            return False  # The reader finds that the port is lost.
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _descriptor(self) -> int:
+        return self._connection.fileno()
+
+    def _receive(self) -> bytes:
+        try:
+            data = self._connection.recv(READ_BYTES)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise PortLost(f"{self.path}: {sentence_of(self.path, error)}") from error
+        if not data:
+            raise PortLost(f"{self.path}: the server closed the connection")
+        return data
+
+
+class Rfc2217Link(TcpLink):
+    """With RFC 2217 the server sets the line as we ask, and reports what is wrong with it."""
+
+    def __init__(
+        self, path: str, connection: socket.socket, line: Line, flow_control: FlowControl
+    ) -> None:
+        super().__init__(path, connection)
+        self._telnet = Telnet(line, flow_control)
+
+    async def set_up(self) -> None:
+        """Negotiate. Raises `PortLost`."""
+        self._reply()
+        while not self._telnet.is_set_up:
+            # Data before the line is set was read at another rate.
+            await self.read()
+
+    def write(self, data: bytes) -> bool:
+        """Write; return False where the server does not take it now."""
+        return not self._telnet.suspended and super().write(self._telnet.escape(data))
+
+    def line_errors(self) -> Mapping[str, int]:
+        """Return what the server has reported since we connected."""
+        return self._telnet.errors
+
+    async def read(self) -> bytes:
+        """Wait for bytes; none where the server has confirmed the line's settings."""
+        loop = asyncio.get_running_loop()
+        was_set_up = self._telnet.is_set_up
+        while True:
+            data = self.read_pending()
+            if data or self._telnet.is_set_up != was_set_up:
+                return data
+            await self._wait_readable(loop)
+
+    def _receive(self) -> bytes:
+        try:
+            data = self._telnet.feed(super()._receive())
+        except NotRfc2217 as error:
+            raise PortLost(f"{self.path}: {error}") from None
+        self._reply()
+        return data
+
+    def _reply(self) -> None:
+        replies = self._telnet.take_replies()
+        if replies and not TcpLink.write(self, replies):
+            raise PortLost(f"{self.path}: the server does not read what it is sent")
+
+
+async def open_address(address: str, line: Line, flow_control: FlowControl) -> Link:
+    """Connect to `tcp://HOST:PORT` or `rfc2217://HOST:PORT`.
+
+    Raises:
+        PortLost: there is no server, or not within `OPEN_SECONDS_MAX`, or it does not speak this.
+    """
+    parts = urlsplit(address)
+    assert parts.hostname is not None, "the configuration checks addresses"
+    assert parts.port is not None, "the configuration checks addresses"
+    try:
+        async with asyncio.timeout(OPEN_SECONDS_MAX):
+            connection = await _connect(parts.hostname, parts.port)
+            if parts.scheme == "tcp":
+                return TcpLink(address, connection)
+            link = Rfc2217Link(address, connection, line, flow_control)
+            try:
+                await link.set_up()
+            except BaseException:
+                link.close()
+                raise
+            return link
+    except TimeoutError:
+        mend = "; does it speak RFC 2217?" if parts.scheme != "tcp" else ""
+        raise PortLost(f"{address}: no answer within {OPEN_SECONDS_MAX:g} s{mend}") from None
+    except OSError as error:
+        raise PortLost(f"{address}: {sentence_of(address, error)}") from error
+
+
+async def _connect(host: str, port: int) -> socket.socket:
+    """Try each address of the host. Raises `OSError`: that of the last one."""
+    loop = asyncio.get_running_loop()
+    fault = OSError("the name has no address")
+    for family, kind, protocol, _, address in await loop.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM
+    ):
+        connection = socket.socket(family, kind, protocol)
+        try:
+            _prepare(connection)
+            await loop.sock_connect(connection, address)
+        except OSError as error:
+            connection.close()
+            fault = error
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise fault
+
+
+def _prepare(connection: socket.socket) -> None:
+    connection.setblocking(False)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    idle, interval, count = KEEP_ALIVE
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, interval)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, count)
+    milliseconds = int(UNACKNOWLEDGED_SECONDS_MAX * 1000)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)

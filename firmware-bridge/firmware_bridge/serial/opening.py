@@ -1,0 +1,35 @@
+"""From a port's settings to an open port, whichever kind it is."""
+
+import asyncio
+import contextlib
+
+from firmware_bridge.serial.identity import path_of
+from firmware_bridge.serial.link import Link, PortLost, SerialLink
+from firmware_bridge.serial.network import open_address
+from firmware_bridge.serial.settings import PortSettings
+
+
+async def open_port(settings: PortSettings) -> Link:
+    """Open in a thread, because opening may block; cancelled, nothing stays open.
+
+    Raises:
+        PortLost: it is not there, not ours, or in use.
+    """
+    if settings.address is not None:
+        return await open_address(settings.address, settings.line, settings.flow_control)
+    opening = asyncio.ensure_future(asyncio.to_thread(_open_device, settings))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        with contextlib.suppress(PortLost):
+            (await opening).close()
+        raise
+
+
+def _open_device(settings: PortSettings) -> SerialLink:
+    return SerialLink(
+        path_of(settings),
+        settings.line,
+        flow_control=settings.flow_control,
+        low_latency=settings.low_latency,
+    )

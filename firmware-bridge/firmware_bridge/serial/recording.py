@@ -1,0 +1,81 @@
+"""Recordings of a serial line: bytes as they came, and when (docs/formats/serial-recording.md).
+
+::
+
+    {"oncegate_serial":1,"source":"/dev/ttyUSB0","line":"9600 8N1","begun_ms":1763715138250}
+    [0.000125,"244750474741..."]     seconds since the beginning, bytes as hexadecimal digits
+
+JSON lines: a recording that is cut off anywhere is good up to there.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+VERSION = 1
+# A chunk is what one read of a port brings: at most 4 KiB, written as twice as many digits.
+LINE_BYTES_MAX = 64 * 1024
+
+
+class UnreadableRecording(ValueError):
+    """A file that is no recording, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that came together, `seconds` after the beginning of the recording."""
+
+    seconds: float
+    data: bytes
+
+
+def head_of(source: str, line: str, begun_ms: int) -> bytes:
+    """Return the first line of a recording."""
+    head = {"oncegate_serial": VERSION, "source": source, "line": line, "begun_ms": begun_ms}
+    return json.dumps(head, separators=(",", ":")).encode() + b"\n"
+
+
+def line_of(chunk: Chunk) -> bytes:
+    """Return a chunk as a line of a recording."""
+    return b'[%.6f,"%b"]\n' % (chunk.seconds, chunk.data.hex().encode())
+
+
+def chunks_of(lines: Iterable[bytes]) -> Iterator[Chunk]:
+    """Read a recording, line by line; a last line that was cut off is left out.
+
+    Raises:
+        UnreadableRecording: it is none, or of a newer version.
+    """
+    before = 0.0
+    for number, line in enumerate(lines, 1):
+        if number == 1:
+            _check_head(line)
+        elif line.endswith(b"\n"):
+            chunk = _chunk_of(line, number)
+            if chunk.seconds < before:
+                raise UnreadableRecording(f"line {number} is earlier than the one before it")
+            before = chunk.seconds
+            yield chunk
+
+
+def _check_head(line: bytes) -> None:
+    try:
+        version = json.loads(line[:LINE_BYTES_MAX])["oncegate_serial"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise UnreadableRecording(
+            "this is no recording of `oncegate serial record`: no oncegate_serial in its first line"
+        ) from None
+    if version != VERSION:
+        raise UnreadableRecording(f"it is of version {version!r}, and {VERSION} can be read")
+
+
+def _chunk_of(line: bytes, number: int) -> Chunk:
+    try:
+        seconds, digits = json.loads(line[:LINE_BYTES_MAX])
+        if not 0 <= float(seconds) < float("inf"):
+            raise ValueError
+        return Chunk(float(seconds), bytes.fromhex(digits))
+    except (ValueError, TypeError, RecursionError):
+        raise UnreadableRecording(
+            f'line {number} is not [SECONDS,"HEX"], as a recording has them'
+        ) from None

@@ -1,0 +1,168 @@
+"""RFC 2217 as a client speaks it: a serial port behind Telnet. Pure: bytes in, bytes out.
+
+::
+
+    data, where 255 is written twice
+    IAC(255) WILL(251) | WONT(252) | DO(253) | DONT(254)  option
+    IAC(255) SB(250) 44 command value ... IAC(255) SE(240)
+
+The server's command is the client's and 100. pyserial has a client too: a thread a port that reads
+into a queue without a bound, so that a port that is not read would fill the memory
+(docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
+"""
+
+from collections import Counter
+from typing import Final
+
+from gateway.keys.serial_line import FlowControl, Line
+
+_IAC, _DONT, _DO, _WONT, _WILL, _SB, _SE = 255, 254, 253, 252, 251, 250, 240
+_BINARY, _SUPPRESS_GO_AHEAD, _COM_PORT = 0, 3, 44
+_SET_BAUD, _SET_DATA, _SET_PARITY, _SET_STOP, _SET_CONTROL = 1, 2, 3, 4, 5
+_NOTIFY_LINE, _SUSPEND, _RESUME, _SET_LINE_MASK = 6, 8, 9, 10
+_OF_SERVER = 100
+_PARITIES: Final = {"N": 1, "O": 2, "E": 3}
+_CONTROLS: Final = {"none": 1, "xon_xoff": 2, "rts_cts": 3}
+_LINE_ERRORS: Final = {2: "overrun", 4: "parity", 8: "framing", 16: "break"}
+# The longest that the standard has but the signature, which we do not ask for.
+SUBNEGOTIATION_BYTES_MAX = 256
+
+Settings = dict[int, int]
+"""What each setting is, by its command."""
+
+
+class NotRfc2217(Exception):
+    """The server refuses it, or sends what it is not: one sentence."""
+
+
+class Telnet:
+    """`replies` are bytes for the server, taken with `take_replies`.
+
+    `errors` counts what the server reports of the line; `suspended`: it wants no bytes now.
+    """
+
+    def __init__(self, line: Line, flow_control: FlowControl) -> None:
+        self.wanted: Settings = {
+            _SET_BAUD: line.baud_rate,
+            _SET_DATA: line.data_bits,
+            _SET_PARITY: _PARITIES[line.parity],
+            _SET_STOP: line.stop_bits,
+        }
+        self._control = _CONTROLS[flow_control]
+        self.confirmed: Settings = {}
+        self.errors: Counter[str] = Counter()
+        self.suspended = False
+        self._state = "data"
+        self._command = 0
+        self._sub = bytearray()
+        self._answered: set[tuple[int, int]] = set()
+        self._replies = bytearray()
+        for verb, option in (
+            (_WILL, _COM_PORT),
+            (_WILL, _BINARY),
+            (_DO, _BINARY),
+            (_WILL, _SUPPRESS_GO_AHEAD),
+            (_DO, _SUPPRESS_GO_AHEAD),
+        ):
+            self._replies += bytes((_IAC, verb, option))
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether the server has confirmed the line's settings."""
+        return self.confirmed.keys() >= self.wanted.keys()
+
+    def take_replies(self) -> bytes:
+        """Take what has to be sent to the server."""
+        replies, self._replies = bytes(self._replies), bytearray()
+        return replies
+
+    def escape(self, data: bytes) -> bytes:
+        """Return data as it is written on the connection."""
+        return data.replace(b"\xff", b"\xff\xff")
+
+    def feed(self, data: bytes) -> bytes:
+        """Take bytes of the connection, in any pieces; return those of the serial line.
+
+        Raises:
+            NotRfc2217: the server does not speak it, or does not set the line as asked.
+        """
+        if self._state == "data" and _IAC not in data:
+            return data
+        found = bytearray()
+        for byte in data:
+            if self._state == "data":
+                if byte == _IAC:
+                    self._state = "iac"
+                else:
+                    found.append(byte)
+            elif self._state == "iac":
+                self._take_command(byte, found)
+            elif self._state == "option":
+                self._state = "data"
+                self._negotiate(self._command, byte)
+            else:
+                self._take_sub(byte)
+        return bytes(found)
+
+    def _take_command(self, byte: int, found: bytearray) -> None:
+        self._state = "data"
+        if byte == _IAC:
+            found.append(byte)
+        elif byte == _SB:
+            self._state = "sub"
+            self._sub.clear()
+        elif byte in (_WILL, _WONT, _DO, _DONT):
+            self._state, self._command = "option", byte
+
+    def _take_sub(self, byte: int) -> None:
+        if self._state == "sub_iac":
+            self._state = "sub"
+            if byte == _SE:
+                self._state = "data"
+                self._receive_sub(bytes(self._sub))
+                return
+        elif byte == _IAC:
+            self._state = "sub_iac"
+            return
+        self._sub.append(byte)
+        if len(self._sub) > SUBNEGOTIATION_BYTES_MAX:
+            raise NotRfc2217("the server's Telnet command does not end")
+
+    def _negotiate(self, verb: int, option: int) -> None:
+        if option == _COM_PORT and verb in (_DONT, _WONT):
+            raise NotRfc2217("the server refuses RFC 2217; for a raw connection use tcp://")
+        if (verb, option) in self._answered:
+            return  # Once each, so that two sides that answer each other come to an end.
+        self._answered.add((verb, option))
+        if option == _COM_PORT:
+            if verb == _DO:
+                self._ask_settings()
+        elif option not in (_BINARY, _SUPPRESS_GO_AHEAD):
+            refusal = {_DO: _WONT, _WILL: _DONT}.get(verb)
+            if refusal is not None:
+                self._replies += bytes((_IAC, refusal, option))
+
+    def _ask_settings(self) -> None:
+        for command, value in self.wanted.items():
+            self._ask(command, value.to_bytes(4 if command == _SET_BAUD else 1, "big"))
+        self._ask(_SET_CONTROL, bytes([self._control]))
+        self._ask(_SET_LINE_MASK, bytes([sum(_LINE_ERRORS)]))
+
+    def _ask(self, command: int, value: bytes) -> None:
+        head = bytes((_IAC, _SB, _COM_PORT, command))
+        self._replies += head + self.escape(value) + bytes((_IAC, _SE))
+
+    def _receive_sub(self, sub: bytes) -> None:
+        if len(sub) < 2 or sub[0] != _COM_PORT:
+            return
+        command, value = sub[1] - _OF_SERVER, sub[2:]
+        if command in self.wanted:
+            found = int.from_bytes(value, "big")
+            if found != self.wanted[command]:
+                asked = self.wanted[command]
+                raise NotRfc2217(f"the server sets the line to {found} where {asked} was asked")
+            self.confirmed[command] = found
+        elif command == _NOTIFY_LINE and value:
+            self.errors.update(name for bit, name in _LINE_ERRORS.items() if value[0] & bit)
+        elif command in (_SUSPEND, _RESUME):
+            self.suspended = command == _SUSPEND

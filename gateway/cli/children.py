@@ -1,0 +1,55 @@
+"""The processes that `oncegate up` starts, for the gateway and for each of its tenants."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gateway.cli.supervisor import Child
+    from gateway.configuration import Configuration
+
+BOARD_LINK = "board"
+
+
+def children_of(
+    configuration: "Configuration", options: Sequence[str], *, as_services: bool
+) -> "list[Child]":
+    """Return what runs, in the order of its start."""
+    from gateway.cli.supervisor import Child
+
+    # -P: a directory of the caller's that happens to be called `gateway` is not ours.
+    oncegate = [sys.executable, "-P", "-m", "gateway.cli.main"]
+    children = [
+        Child("broker", [*oncegate, "broker", *options], reports_ready=True),
+        Child("upload", [*oncegate, "upload", *options]),
+        Child("api", [*oncegate, "api", *options], reports_ready=True),
+    ]
+    if not configuration.serial and not as_services:
+        link = str(board_link(configuration))
+        children.append(Child("board", [*oncegate, "simulate-board", link, *options]))
+    children.append(Child("bridge", [*oncegate, "bridge", *options]))
+    if configuration.uplink.address is not None:
+        children.append(Child("uplink", [*oncegate, "uplink", *options]))
+    # None of them is waited for: a tenant that cannot start must not keep the others from it.
+    for tenant, its in configuration.tenants.items():
+        for verb in _verbs_of(its):
+            named = [verb, *options, "--tenant", tenant]
+            children.append(Child(of_tenant(verb, tenant), [*oncegate, *named]))
+    return children
+
+
+def _verbs_of(tenant: "Configuration") -> list[str]:
+    """Return what runs for a tenant."""
+    others = {"api": "api" in tenant.given, "uplink": tenant.uplink.address is not None}
+    return ["broker", "upload", *(verb for verb, is_wanted in others.items() if is_wanted)]
+
+
+def of_tenant(verb: str, tenant: str) -> str:
+    """Return the name of a tenant's process."""
+    return f"{verb} of {tenant}"
+
+
+def board_link(configuration: "Configuration") -> Path:
+    """Return where the simulated board's pseudo-terminal is found."""
+    return configuration.gateway.data_dir / BOARD_LINK

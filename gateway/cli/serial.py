@@ -1,0 +1,283 @@
+"""`oncegate serial`: what is plugged in, what comes, recorded and replayed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.failures import EXIT_USAGE, CommandFailed, say
+from gateway.cli.options import JsonOption
+from gateway.cli.output import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from firmware_bridge.protocols.interface import DecoderSettings
+    from firmware_bridge.serial.detecting import Guess
+    from firmware_bridge.serial.link import Link
+    from firmware_bridge.serial.settings import PortSettings
+
+    from gateway.keys.serial_line import Line
+
+application = typer.Typer(
+    help="Look at serial ports beside the bridge: list, sniff, detect, record, replay.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+PortArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PORT", help="/dev/ttyUSB0, VID:PID[:SERIAL], tcp://HOST:PORT, rfc2217://HOST:PORT."
+    ),
+]
+LineOption = Annotated[
+    str, typer.Option("--line", "-l", metavar="LINE", help='The line: "115200 8N1", "9600 7E1".')
+]
+SecondsOption = Annotated[
+    float | None,
+    typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
+]
+# `detect` looks no further.
+SURE_ENOUGH = 0.95
+
+
+@application.command("list")
+def list_ports(as_json: JsonOption = False) -> None:
+    """List the serial ports of this machine, and the lines for gateway.toml that name them.
+
+    Example:
+
+        oncegate serial list
+    """
+    from gateway.cli.serial_tables import ports_found, ports_table
+
+    show({"ports": list(ports_found())}, ports_table, as_json=as_json)
+
+
+@application.command()
+def sniff(
+    port: PortArgument,
+    line: LineOption = "115200 8N1",
+    framing: Annotated[
+        str | None, typer.Option("--framing", "-f", help="Decode as this: json, nmea, board ...")
+    ] = None,
+    seconds: SecondsOption = None,
+) -> None:
+    """Show what a port receives: its bytes, and beside them what a protocol makes of them.
+
+    Damage is marked with "!!". Nothing is sent. A port that the bridge has open is refused.
+
+    Examples:
+
+        oncegate serial sniff /dev/ttyUSB0 --line "9600 8N1" --framing nmea
+
+        oncegate serial sniff rfc2217://192.0.2.7:7001 --seconds 10
+    """
+    from firmware_bridge.serial.watching import Reading, chunks_of_port
+
+    from gateway.cli.serial_tables import rows_of
+
+    reading = None if framing is None else Reading(_decoder_settings_of(framing))
+
+    async def watch(link: "Link") -> None:
+        async for chunk in chunks_of_port(link, seconds):
+            frames, damage = ([], []) if reading is None else reading.read(chunk.data)
+            for row in rows_of(chunk, [*frames, *(f"!! {reason}" for reason in damage)]):
+                print(row, flush=True)
+
+    _run_on(_settings_of(port, line), watch)
+    if reading is not None:
+        print(f"{reading.frames} frames, {reading.damaged} damaged")
+
+
+@application.command()
+def record(
+    port: PortArgument,
+    file: Annotated[Path, typer.Argument(help="A new file for the recording.")],
+    line: LineOption = "115200 8N1",
+    seconds: SecondsOption = None,
+) -> None:
+    """Record what a port receives, with its timing, for `serial replay`.
+
+    Example:
+
+        oncegate serial record /dev/ttyUSB0 scale.jsonl --line "9600 7E1" --seconds 60
+    """
+    import time
+
+    from firmware_bridge.serial.recording import head_of, line_of
+    from firmware_bridge.serial.watching import chunks_of_port
+
+    settings = _settings_of(port, line)
+    count = 0
+
+    async def write(link: "Link") -> None:
+        nonlocal count
+        with file.open("xb") as output:
+            output.write(head_of(port, line, int(time.time() * 1000)))
+            async for chunk in chunks_of_port(link, seconds):
+                output.write(line_of(chunk))
+                output.flush()
+                count += len(chunk.data)
+
+    _run_on(settings, write)
+    print(f"{count} bytes recorded in {file}")
+
+
+@application.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="A file of `serial record`.", exists=True)],
+    link: Annotated[
+        Path, typer.Option("--link", help="Where a link to the pseudo-terminal is made.")
+    ] = Path("replay"),
+    fast: Annotated[
+        bool, typer.Option("--fast", help="As fast as it is read, not as it was recorded.")
+    ] = False,
+) -> None:
+    """Replay a recording on a pseudo-terminal, which the bridge may read as a port.
+
+    It begins when the terminal is opened: set `path` in a [[serial]] table to the link.
+
+    Example:
+
+        oncegate serial replay scale.jsonl --link /tmp/scale --fast
+    """
+    from firmware_bridge.serial.recording import UnreadableRecording
+    from firmware_bridge.serial.replaying import LinkTaken, replay_on_terminal
+
+    try:
+        with file.open("rb") as lines:
+            count = replay_on_terminal(lines, link, fast=fast)
+    except (UnreadableRecording, LinkTaken) as error:
+        raise CommandFailed(f"{file}: {error}") from None
+    print(f"{count} bytes replayed")
+
+
+@application.command()
+def detect(
+    port: PortArgument,
+    seconds: Annotated[
+        float, typer.Option("--seconds", "-s", help="For each setting of the line.", min=0.05)
+    ] = 3.0,
+    line: Annotated[
+        str | None, typer.Option("--line", "-l", metavar="LINE", help="Try this line only.")
+    ] = None,
+) -> None:
+    """Find out what a port receives: try speeds and protocols, print what to configure.
+
+    Nothing is sent, so devices that have to be asked are not found. A sensor that sends seldom
+    needs more --seconds.
+
+    Example:
+
+        oncegate serial detect /dev/ttyUSB0
+    """
+    from firmware_bridge.serial.detecting import LINES
+
+    settings = _settings_of(port, line or str(LINES[0]))
+    is_raw = port.startswith("tcp://")
+    found = _guesses_on(settings, seconds, LINES if line is None and not is_raw else None)
+    best = max(found, key=lambda guess: (guess.sure, guess.frames), default=None)
+    if best is None:
+        raise CommandFailed(
+            "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a "
+            "sensor that sends seldom more --seconds"
+        )
+    key = "address" if settings.address else "usb" if settings.usb else "path"
+    table = best.toml("sensor", f'{key} = "{port}"')
+    if is_raw:
+        table = table.replace(f'line = "{best.line}"\n', "")
+    print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged\n{table}", end="")
+
+
+def _guesses_on(
+    settings: "PortSettings", seconds: float, lines: "Sequence[Line] | None"
+) -> "list[Guess]":
+    """Try lines, or that of the settings alone, until one is sure. Raises CommandFailed."""
+    import asyncio
+
+    from firmware_bridge.serial.detecting import detect as tried
+    from firmware_bridge.serial.link import PortLost
+
+    found: list[Guess] = []
+
+    async def try_all() -> None:
+        async for each, count, guesses in tried(settings, seconds, lines or (settings.line,)):
+            found.extend(guesses)
+            best = max(guesses, key=lambda guess: guess.sure, default=None)
+            shown = f"{best.framing} {best.sure:.0%}" if best is not None else "nothing known"
+            say(f"{each}: {count} bytes, {shown}")
+            if best is not None and best.sure > SURE_ENOUGH:
+                return
+
+    try:
+        asyncio.run(try_all())
+    except PortLost as lost:
+        raise CommandFailed(str(lost)) from None
+    return found
+
+
+def _decoder_settings_of(framing: str) -> "DecoderSettings":
+    from firmware_bridge.protocols.interface import DecoderSettings
+    from firmware_bridge.protocols.table import PROTOCOLS
+
+    protocol = PROTOCOLS.get(framing)
+    if protocol is None or not issubclass(protocol, DecoderSettings):
+        known = ", ".join(n for n, each in PROTOCOLS.items() if issubclass(each, DecoderSettings))
+        raise CommandFailed(f"--framing {framing}: use one of {known}", exit_code=EXIT_USAGE)
+    try:
+        return protocol()
+    except TypeError:
+        raise CommandFailed(
+            f"--framing {framing} needs keys of its own: record the line, and replay it to a "
+            "bridge with that configuration",
+            exit_code=EXIT_USAGE,
+        ) from None
+
+
+def _settings_of(port: str, line: str) -> "PortSettings":
+    import re
+
+    from firmware_bridge.protocols.json_lines import JsonLines
+    from firmware_bridge.serial.settings import PortSettings
+    from pydantic_core import PydanticCustomError
+
+    from gateway.keys.serial_line import LineText
+
+    try:
+        settings = LineText().value_of(line)
+    except PydanticCustomError as error:
+        raise CommandFailed(f"--line: use {error}", exit_code=EXIT_USAGE) from None
+    is_address = re.fullmatch(r"(tcp|rfc2217)://.+:\d{1,5}", port) is not None
+    is_usb = re.fullmatch(r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.+)?", port) is not None
+    return PortSettings(
+        "port",
+        None if is_address or is_usb else port,
+        port if is_usb else None,
+        "json",
+        JsonLines(),
+        settings,
+        address=port if is_address else None,
+    )
+
+
+def _run_on(settings: "PortSettings", work: Any) -> None:
+    """Open the port and do the work on it; Ctrl-C ends it as `--seconds` does."""
+    import asyncio
+
+    from firmware_bridge.serial.link import PortLost
+    from firmware_bridge.serial.opening import open_port
+
+    async def run() -> None:
+        link = await open_port(settings)
+        try:
+            await work(link)
+        finally:
+            link.close()
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        pass
+    except PortLost as lost:
+        raise CommandFailed(str(lost)) from None

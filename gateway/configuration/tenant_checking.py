@@ -1,0 +1,173 @@
+"""Makes the configurations of the gateway and of its tenants, and compares them with each other."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from gateway.configuration.checking import configuration_of
+from gateway.configuration.conflicts import collide
+from gateway.configuration.problems import ConfigurationError, Location
+from gateway.configuration.tenants import (
+    DIRECTORY,
+    SourceOf,
+    in_tables_of,
+    tables_of,
+    tenants_in,
+)
+from gateway.configuration.whole import Configuration
+from gateway.keys.protocol import Protocols
+
+
+def whole_of(
+    tables: Mapping[str, Any],
+    source_of: SourceOf,
+    protocols: Protocols,
+    *,
+    unknown: Collection[str],
+    problems: list[str],
+) -> Configuration:
+    """Return the configuration of the gateway with those of its tenants.
+
+    Args:
+        tables: the whole file's, `tenants` among them where there are any.
+        source_of: names where a value came from.
+        protocols: the values of `framing`.
+        unknown: sections of which something could not be read.
+        problems: the lines of mistakes that were found before.
+
+    Raises:
+        ConfigurationError: with a line for each mistake, of all tenants.
+    """
+    lines = [*problems]
+    top = {name: table for name, table in tables.items() if name != "tenants"}
+    made: Configuration | None = None
+    try:
+        made = configuration_of(top, source_of, protocols, unknown=unknown)
+    except ConfigurationError as error:
+        lines += error.problems
+    found, refusals = tenants_in(tables.get("tenants", {}), source_of)
+    lines += refusals
+    tenants: dict[str, Configuration] = {}
+    for name, own in found.items():
+        try:
+            tenants[name] = _tenant_of(name, own, top, made, source_of)
+        except ConfigurationError as error:
+            lines += in_tables_of(name, [*error.problems])
+    whole = {"": made} if made is not None else {}
+    lines += [f"{source_of(())}: use {mend}" for mend in crossings({**whole, **tenants})]
+    if lines or made is None:
+        raise ConfigurationError(lines)
+    return replace(made, tenants=tenants)
+
+
+def _tenant_of(
+    name: str,
+    own: Mapping[str, Any],
+    top: Mapping[str, Any],
+    made: Configuration | None,
+    source_of: SourceOf,
+) -> Configuration:
+    """Return a tenant's configuration; without the top level where that has a mistake, which has
+    its own line. Raises ConfigurationError."""
+    gateway = made.gateway if made is not None else Configuration().gateway
+    place = f"{DIRECTORY}/{name}"
+    tables = tables_of(
+        own,
+        top if made is not None else {},
+        data_dir=str(gateway.data_dir / place),
+        control_dir=None if gateway.control_dir is None else str(gateway.control_dir / place),
+    )
+
+    def source_within(location: Location) -> str:
+        return source_of(("tenants", name, *location))
+
+    lines: list[str] = []
+    if not own.get("listeners"):
+        lines.append(
+            f"{source_within(())}: [[listeners]] is missing: a tenant has listeners of its own"
+        )
+    try:
+        configuration = configuration_of(tables, source_within, tenant=name)
+    except ConfigurationError as error:
+        raise ConfigurationError([*lines, *error.problems]) from None
+    if lines:
+        raise ConfigurationError(lines)
+    return configuration
+
+
+def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
+    """Yield what to use instead where two tenants would share what has to be one's own.
+
+    Args:
+        configurations: by the tenant's name, the gateway's own under "".
+    """
+    for name, configuration in configurations.items():
+        if name and 0 in _ports_of(configuration):
+            yield (
+                f"a port other than 0 for the tenant {name}: its programs find each other by this "
+                "file"
+            )
+    for (one, first), (other, second) in combinations(configurations.items(), 2):
+        pair = f"{_words_of(one)} and {_words_of(other)}"
+        yield from _one_address(pair, first, second)
+        for what, mine, theirs in _files_of(first, second):
+            if mine is not None and mine == theirs:
+                yield f"another {what} for one of {pair}: both have {mine}"
+        if _within(first.upload_target, second.upload_target):
+            yield (
+                f"targets in [upload] of which none is within the other for {pair}: who reads one "
+                "would read both"
+            )
+        if first.access.jwt is not None and second.access.jwt is not None:
+            mine, theirs = first.access.jwt, second.access.jwt
+            if (mine.issuer, mine.audience) == (theirs.issuer, theirs.audience):
+                yield f"another audience in [access.jwt] for one of {pair}: a token does for both"
+
+
+def _ports_of(configuration: Configuration) -> list[int]:
+    ports = [each.port for each in configuration.listeners if each.path is None]
+    return [*ports, configuration.api.port] if "api" in configuration.given else ports
+
+
+def _one_address(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
+    for mine in _addresses_of(first):
+        for theirs in _addresses_of(second):
+            if collide(mine, theirs):
+                yield f"another port for one of {pair}: both have {mine[0]} port {mine[1]}"
+    sockets = [each.path for each in first.listeners if each.path is not None]
+    for listener in second.listeners:
+        if listener.path is not None and listener.path in sockets:
+            yield f"another path for one of {pair}: both listen at {listener.path}"
+
+
+def _addresses_of(configuration: Configuration) -> list[tuple[str, int]]:
+    found = [(each.bind, each.port) for each in configuration.listeners if each.path is None]
+    page = configuration.api
+    # A tenant has a page where it has [api]; the gateway always.
+    if configuration.tenant is None or "api" in configuration.given:
+        found.append((page.listens_at, page.port))
+    return found
+
+
+def _files_of(first: Configuration, second: Configuration) -> Iterator[tuple[str, object, object]]:
+    access, others = first.access, second.access
+    yield "[access] password_file", access.password_file, others.password_file
+    yield "[api] tokens_file", first.api.tokens_file, second.api.tokens_file
+    yield "[access.mysql] database or query", _query_of(first), _query_of(second)
+
+
+def _query_of(configuration: Configuration) -> object:
+    """Return where users are looked up in a database, and how; None: nowhere."""
+    mysql = configuration.access.mysql
+    return None if mysql is None else (mysql.server, mysql.socket, mysql.database, mysql.query)
+
+
+def _words_of(tenant: str) -> str:
+    return f"tenant {tenant}" if tenant else "the top level"
+
+
+def _within(one: str, other: str) -> bool:
+    """Whether one of two URLs of folders is the other, or lies in it."""
+    first, second = one.rstrip("/") + "/", other.rstrip("/") + "/"
+    return first.startswith(second) or second.startswith(first)

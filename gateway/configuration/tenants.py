@@ -1,0 +1,114 @@
+"""Tenants: several isolated projects on one gateway, each in tables of its own, `[tenants.NAME]`.
+
+A tenant's configuration is a whole one. What another tenant could be reached by is never taken
+from the top level: listeners, users, hooks, targets, the page. Limits are, key by key, where the
+tenant has none of its own (docs/decisions/0099-*.md).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gateway.configuration.problems import ConfigurationError, Location, shown, suggestion
+
+OWN: Final = ("listeners", "access", "hooks", "upload", "uplink", "api")
+"""Never as at the top level."""
+INHERITED: Final = (
+    *("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk", "session_log"),
+)
+"""As at the top level where the tenant does not say: a list as a whole, a table key by key."""
+OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial")
+"""There is one of each."""
+
+NAME_PATTERN: Final = r"[a-z0-9-]{1,32}"
+NAME_ALLOWED: Final = "1 to 32 of a-z, 0-9 and -"
+TENANTS_MAX: Final = 64
+"""Each is two processes at least, and 47 MB (docs/tenants.md)."""
+
+DIRECTORY: Final = "tenants"
+"""In the data directory and in that of the control sockets; below it one for each tenant."""
+
+_NAME = re.compile(NAME_PATTERN, re.ASCII)
+_SECTION = re.compile(rf"(\[{{1,2}})({'|'.join((*OWN, *INHERITED))})(?=[\].])")
+
+SourceOf = Callable[[Location], str]
+
+
+def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Return the tables of each tenant by its name, and what is wrong with them as a whole."""
+    if not isinstance(written, Mapping):
+        what = f"{source_of(('tenants',))}: [tenants] = {shown(written)} is not allowed"
+        return {}, [f"{what}: use a table for each tenant, like [[tenants.acme.listeners]]"]
+    found: dict[str, dict[str, Any]] = {}
+    problems = []
+    if len(written) > TENANTS_MAX:
+        problems.append(
+            f"{source_of(('tenants',))}: {len(written)} tenants are not allowed: "
+            f"use at most {TENANTS_MAX}"
+        )
+    for name, tables in written.items():
+        source = source_of(("tenants", name))
+        if not _NAME.fullmatch(name):
+            problems.append(f"{source}: [tenants.{shown(name)}] is no name: use {NAME_ALLOWED}")
+        elif not isinstance(tables, Mapping):
+            problems.append(
+                f"{source}: [tenants.{name}] = {shown(tables)} is not allowed: use a table"
+            )
+        else:
+            mine = [_refusal_of(name, section) for section in tables if _is_foreign(section)]
+            problems += [f"{source}: {line}" for line in mine]
+            found[name] = {key: table for key, table in tables.items() if not _is_foreign(key)}
+    return found, problems
+
+
+def tables_of(
+    own: Mapping[str, Any], around: Mapping[str, Any], *, data_dir: str, control_dir: str | None
+) -> dict[str, Any]:
+    """Return the tables of a tenant as those of a whole file.
+
+    Args:
+        own: what stands in its tables.
+        around: what stands at the top level.
+        data_dir: where it keeps what must survive.
+        control_dir: where its control sockets are; None: in `data_dir`.
+    """
+    made: dict[str, Any] = {}
+    for section in INHERITED:
+        above, mine = around.get(section), own.get(section)
+        if isinstance(above, Mapping) and isinstance(mine, Mapping | None):
+            made[section] = {**above, **(mine or {})}
+        elif mine is None and above is not None:
+            made[section] = above
+    # The id and the groups of the sockets are of this machine, and the same for all.
+    gateway = {**around.get("gateway", {}), "data_dir": data_dir}
+    if control_dir is not None:
+        gateway["control_dir"] = control_dir
+    return {**own, **made, "gateway": gateway}
+
+
+def in_tables_of(tenant: str, problems: list[str]) -> list[str]:
+    """Return the lines about a tenant with the names that its tables have in the file."""
+    return [_SECTION.sub(rf"\1tenants.{tenant}.\2", line) for line in problems]
+
+
+def refuse_unknown(tenants: Mapping[str, object], name: str) -> None:
+    """Refuse the name of a tenant that there is not. Raises ConfigurationError."""
+    if name in tenants:
+        return
+    if not tenants:
+        raise ConfigurationError([f"there is no tenant {shown(name)}: no [tenants.NAME] is given"])
+    raise ConfigurationError([f"there is no tenant {shown(name)}: {suggestion(name, tenants)}"])
+
+
+def _is_foreign(section: str) -> bool:
+    return section not in (*OWN, *INHERITED)
+
+
+def _refusal_of(tenant: str, section: str) -> str:
+    if section in OF_THE_GATEWAY:
+        return (
+            f"[tenants.{tenant}.{section}] is not allowed: use [{section}] at the top level, the "
+            "gateway has it once"
+        )
+    known = suggestion(section, (*OWN, *INHERITED))
+    return f"[tenants.{tenant}.{section}] is not a section of a tenant: {known}"

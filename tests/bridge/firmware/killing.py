@@ -1,0 +1,178 @@
+"""SIGKILL of the bridge, of the broker and of the simulated Uno, each at moments of its own."""
+
+import asyncio
+import json
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.bridge.firmware.bridge_process import BridgeProcess
+from tests.bridge.firmware.uno import UnoProcess, compile_simulator, compile_uno
+from tests.bridge.firmware.witness import Account, account_of
+from tests.peers import mqtt_bytes
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Kind, Received
+from tests.peers.resuming_client import Progress, Subscriber
+from tests.uplink.processes import broker_from_these_sources
+
+INTERVAL_MS = 500
+"""The board's memory holds some 20 frames: ten seconds without a bridge."""
+BETWEEN_SECONDS = (0.0, 1.0)
+PROGRESS_SECONDS_MAX = 120.0
+LOOK_SECONDS = 0.02
+PING_SECONDS = 2.0
+SETTLED = "sensors/settled"
+
+
+class Victim(Protocol):
+    """What is killed and started again."""
+
+    def start(self) -> None:
+        """Start it."""
+
+    def kill(self) -> None:
+        """End it without a warning."""
+
+
+class Collector(Subscriber):
+    """Keeps every record under `sensors/`, in order of arrival."""
+
+    def __init__(self, port: int, source: random.Random) -> None:
+        super().__init__(port, "collector", source, Progress(), filters=(("sensors/#", 2),))
+        self.records: list[dict[str, Any]] = []
+        self.is_settled = False
+        self._pinging: asyncio.Task[None] | None = None
+
+    async def resume(self, client: ByteClient) -> None:
+        await super().resume(client)
+        self.stop_pinging()
+        self._pinging = asyncio.create_task(self._ping(client))
+
+    async def receive(self, client: ByteClient, packet: Received) -> None:
+        if packet.kind is not Kind.PINGRESP:
+            await super().receive(client, packet)
+
+    def stop_pinging(self) -> None:
+        """Leave a connection that has ended alone."""
+        if self._pinging is not None:
+            self._pinging.cancel()
+
+    @staticmethod
+    async def _ping(client: ByteClient) -> None:
+        """Nothing comes while the bridge is away; a broker that does not answer is at fault."""
+        while True:
+            await asyncio.sleep(PING_SECONDS)
+            await client.send_all(mqtt_bytes.PINGREQ)
+
+    def is_finished(self) -> bool:
+        return self.is_settled and not self._received_ids
+
+    def _count(self, packet: Received) -> None:
+        if packet.topic == SETTLED:
+            self.is_settled = True
+        else:
+            self.records += json.loads(packet.payload)
+
+
+class Campaign:
+    """One run. The files stay where it is not whole."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = random.Random(seed)  # noqa: S311
+        self.broker = broker_from_these_sources()
+        self.directory = Path(self.broker.directory)
+        self.kills: Counter[str] = Counter()
+        self.account = Account()
+        self.size = ""
+        self.collector = Collector(self.broker.port, self._roll())
+        self._uno: UnoProcess | None = None
+        self._bridge: BridgeProcess | None = None
+
+    def _roll(self) -> random.Random:
+        return random.Random(self.dice.random())  # noqa: S311
+
+    def summary(self) -> str:
+        """What was done so far, and at the end what was counted."""
+        return f"kills {dict(self.kills)}, records {len(self.collector.records)}, {self.account}"
+
+    def stop(self) -> None:
+        """Let nothing run on; the files stay."""
+        if self._uno is not None:
+            self._uno.close()
+        if self._bridge is not None and self._bridge.is_running:
+            self._bridge.kill()
+        if self.broker.is_running:
+            self.broker.kill()
+
+    def remove(self) -> None:
+        """Let nothing run on, and leave nothing."""
+        self.stop()
+        self.broker.remove()
+
+    async def run(self, kills: int, report: Callable[[], None] = lambda: None) -> None:
+        """Kill each so many times, let everything arrive, and count."""
+        # A client finds out that a broker is dead by writing to it.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
+        firmware, self.size = await asyncio.to_thread(
+            compile_uno, self.directory / "build", INTERVAL_MS
+        )
+        simulator = await asyncio.to_thread(compile_simulator, self.directory)
+        self._uno = uno = UnoProcess(simulator, firmware, self.directory)
+        self._bridge = bridge = BridgeProcess(self.directory, self.broker.port, uno.link)
+        await asyncio.to_thread(self.broker.start)
+        async with asyncio.TaskGroup() as tasks:
+            collecting = tasks.create_task(self.collector.run())
+            await self.collector.is_subscribed.wait()
+            for victim in (uno, bridge):
+                await asyncio.to_thread(victim.start)
+            victims: dict[str, Victim] = {"board": uno, "bridge": bridge, "broker": self.broker}
+            async with asyncio.TaskGroup() as killing:
+                for name, each in victims.items():
+                    killing.create_task(self._kill(name, each, kills, self._roll(), report))
+            await self._drain(uno, bridge)
+            await asyncio.wait_for(collecting, PROGRESS_SECONDS_MAX)
+        self.collector.stop_pinging()
+        self._count(uno)
+
+    async def _kill(
+        self,
+        name: str,
+        victim: Victim,
+        kills: int,
+        dice: random.Random,
+        report: Callable[[], None],
+    ) -> None:
+        for _ in range(kills):
+            before = len(self.collector.records)
+            # Random moments are what this is about: nothing is awaited here.
+            await asyncio.sleep(dice.uniform(*BETWEEN_SECONDS))
+            await asyncio.to_thread(victim.kill)
+            await asyncio.sleep(dice.uniform(0.0, 0.2))
+            await asyncio.to_thread(victim.start)
+            self.kills[name] += 1
+            report()
+            # A kill amid a standstill would prove nothing.
+            await self._until(lambda: len(self.collector.records) > before)  # noqa: B023
+
+    async def _drain(self, uno: UnoProcess, bridge: BridgeProcess) -> None:
+        """Cut the board's power a last time; what it was acknowledged has to arrive."""
+        await asyncio.to_thread(uno.kill)
+        await self._until(lambda: bridge.waiting() == 0)
+        async with await ByteClient.open(self.broker.port) as client:
+            await client.connect("the-end", clean=True)
+            await client.deliver(SETTLED, b"", qos=2)
+
+    @staticmethod
+    async def _until(condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PROGRESS_SECONDS_MAX):
+            while not condition():  # noqa: ASYNC110 - files of other processes can only be asked
+                await asyncio.sleep(LOOK_SECONDS)
+
+    def _count(self, uno: UnoProcess) -> None:
+        sent = uno.sent.read_bytes()
+        ends = [*uno.lives[1:], len(sent)]
+        lives = [sent[begin:end] for begin, end in zip(uno.lives, ends, strict=True)]
+        self.account = account_of(lives, uno.received.read_bytes(), self.collector.records)

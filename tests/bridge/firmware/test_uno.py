@@ -1,0 +1,34 @@
+"""The Uno in simavr with the real bridge and broker, each killed; longer: `make kill-board`."""
+
+import os
+import random
+import re
+
+import pytest
+
+from tests.bridge.firmware.killing import Campaign
+
+KILLS = 2
+FLASH_BYTES_MAX = 8192
+RAM_BYTES_MAX = 1536
+"""Of 2,048: the rest is the stack's."""
+
+
+@pytest.mark.slow
+async def test_bridge_broker_and_board_killed_lose_and_double_nothing_by_the_board_s_numbers() -> (
+    None
+):
+    seed = int(os.environ.get("ONCEGATE_TEST_SEED", random.randrange(2**32)))  # noqa: S311
+    print(f"ONCEGATE_TEST_SEED={seed}")
+    campaign = Campaign(seed)
+    try:
+        await campaign.run(KILLS)
+    except BaseException:
+        campaign.stop()
+        raise
+    assert campaign.account.is_whole(), campaign.summary()
+    assert campaign.account.acknowledged > KILLS
+    campaign.remove()
+    flash, ram = re.findall(r"(?:Program|Data): +(\d+) bytes", campaign.size)
+    assert int(flash) <= FLASH_BYTES_MAX
+    assert int(ram) <= RAM_BYTES_MAX

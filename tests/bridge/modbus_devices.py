@@ -1,0 +1,85 @@
+"""Modbus devices: pymodbus's server on a pseudo-terminal, and a line to it to be disturbed."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from pymodbus.datastore import (
+    ModbusDeviceContext,
+    ModbusSequentialDataBlock,
+    ModbusServerContext,
+)
+from pymodbus.server import ModbusSerialServer
+
+from tests.bridge.terminal import Terminal
+
+Disturbance = Callable[[bytes], bytes]
+"""What becomes of an answer on the line."""
+
+
+class DisturbedLine:
+    """Carries bytes between the bridge's end and the devices'; `disturb` changes the answers."""
+
+    def __init__(self, bridge: Terminal, devices: Terminal, addresses: Collection[int]) -> None:
+        self._bridge = bridge
+        self._devices = devices
+        self._addresses = addresses
+        self.disturb: Disturbance = bytes
+        self.requests: list[bytes] = []
+
+    async def carry(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._carry_requests())
+            tasks.create_task(self._carry_answers())
+
+    async def _carry_requests(self) -> None:
+        while True:
+            request = await self._bridge.read()
+            self.requests.append(request)
+            # pymodbus's server answers for an address that has no device: the line does not.
+            if request[0] in self._addresses:
+                await self._devices.write(request)
+
+    async def _carry_answers(self) -> None:
+        while True:
+            await self._bridge.write(self.disturb(await self._devices.read()))
+
+
+def block_of(values: list[Any]) -> ModbusSequentialDataBlock:
+    """A table that begins at register 0, which pymodbus counts as 1."""
+    make: Any = ModbusSequentialDataBlock
+    return make(1, values)  # type: ignore[no-any-return]
+
+
+@contextlib.asynccontextmanager
+async def devices_behind(
+    terminal: Terminal, directory: Path, registers: dict[int, list[int]]
+) -> AsyncIterator[DisturbedLine]:
+    """Devices by address, each with its registers from 0 as holding and input registers."""
+    theirs = Terminal(directory / "devices")
+    contexts: dict[int, Any] = {
+        address: ModbusDeviceContext(
+            hr=block_of(values),
+            ir=block_of(values),
+            co=block_of([bool(value) for value in values]),
+        )
+        for address, values in registers.items()
+    }
+    server = ModbusSerialServer(
+        ModbusServerContext(devices=contexts, single=False),
+        port=str(theirs.link),
+        ignore_missing_devices=True,
+    )
+    await server.serve_forever(background=True)
+    line = DisturbedLine(terminal, theirs, registers)
+    carrying = asyncio.create_task(line.carry())
+    try:
+        yield line
+    finally:
+        carrying.cancel()
+        await asyncio.gather(carrying, return_exceptions=True)
+        stop: Any = server.shutdown
+        await stop()
+        theirs.unplug()

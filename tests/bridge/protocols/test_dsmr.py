@@ -1,0 +1,71 @@
+"""P1 telegrams out of damaged streams."""
+
+import pytest
+from firmware_bridge.protocols.checksums import crc16_arc
+from firmware_bridge.protocols.dsmr import TELEGRAM_BYTES_MAX, Dsmr
+from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.interface import Decoder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.bridge.protocols.feeding import check_any_pieces, check_good_frame_survives
+
+
+def telegram(*lines: str, head: str = "/ISk5\\2MT382-1000") -> bytes:
+    text = "\r\n".join([head, "", *lines, "!"]).encode()
+    return text + b"%04X\r\n" % crc16_arc(text)
+
+
+POWER = telegram("0-0:1.0.0(170102192002W)", "1-0:1.7.0(00.244*kW)")
+OTHER = telegram("1-0:1.7.0(00.300*kW)")
+
+
+def make() -> Decoder:
+    return Dsmr().decoder()
+
+
+def values(frames: list[Frame]) -> list[object]:
+    return [frame.quantities["power_import"][0].value for frame in frames]
+
+
+@pytest.mark.parametrize(
+    ("damage", "damaged", "foreign"),
+    [
+        (POWER.replace(b"244", b"245"), {"checksum": 1}, {}),
+        (POWER[:-6] + b"\r\n", {"no_checksum": 1}, {}),
+        (POWER[:40], {"truncated": 1}, {}),
+        (POWER[:-6] + b"6\xff7\r\n", {"truncated": 1}, {}),
+        (POWER[40:], {}, {"noise": 1}),
+        (b"http://example/\r\n", {}, {"noise": 1}),
+        (telegram("1-0:1.7.0(00.244*kW"), {"syntax": 1}, {}),
+        (telegram("0-0:1.0.0(170199192002W)"), {"time": 1}, {}),
+        (telegram("1-0:1.7.0(\xe4)"), {"text": 1}, {}),
+        (telegram(*["1-0:1.7.0(00.244*kW)"] * 65), {"overlong": 1}, {}),
+        (b"/ISk5" + b"x" * TELEGRAM_BYTES_MAX + b"\r\n!0000\r\n", {"overlong": 1}, {}),
+        (telegram(), {}, {}),
+    ],
+)
+def test_damage_is_counted_once_and_the_next_telegram_is_read(
+    damage: bytes, damaged: dict[str, int], foreign: dict[str, int]
+) -> None:
+    decoder = make()
+    assert values(decoder.feed(damage + OTHER)) == [0.3]
+    assert (decoder.tally.damaged, decoder.tally.foreign) == (damaged, foreign)
+    assert values(check_any_pieces(make, damage + OTHER)) == [0.3]
+
+
+def test_telegrams_without_a_crc_are_read_where_the_port_s_meter_has_none() -> None:
+    decoder = Dsmr(crc=False).decoder()
+    assert values(decoder.feed(POWER[:-6] + b"\r\n" + OTHER)) == [0.244, 0.3]
+    assert decoder.feed(OTHER.replace(b"300", b"301")) == []
+    assert decoder.tally.damaged == {"checksum": 1}
+
+
+@given(st.lists(st.sampled_from([POWER, OTHER[:30], OTHER[30:], b"/", b"!", b"\r\n", b"/ABC5"])))
+def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
+    check_any_pieces(make, b"".join(parts) + b"\r\n")
+
+
+@given(st.lists(st.binary(max_size=300), max_size=10))
+def test_no_bytes_make_the_framing_raise_or_lose_the_next_telegram(noise: list[bytes]) -> None:
+    check_good_frame_survives(make, noise, OTHER, make().feed(OTHER))

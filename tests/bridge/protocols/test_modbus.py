@@ -1,0 +1,154 @@
+"""The Modbus poller against pymodbus's devices on a disturbed line, and its order of asking."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from firmware_bridge.protocols.frame import Damage
+from firmware_bridge.protocols.interface import Pause, Request
+from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus_register import Register
+from pydantic_core import PydanticCustomError
+
+from gateway.keys.serial_line import Line
+from tests.bridge.broker import Subscriber
+from tests.bridge.modbus_devices import devices_behind
+from tests.bridge.protocols.test_modbus_answer import closed
+from tests.bridge.running import port_on, running_bridge, settings_of
+from tests.bridge.terminal import Terminal
+
+PUMP = Device(
+    name="pump", address=5,
+    registers=(
+        Register(name="speed", at=0, unit="1/min"),
+        Register(name="temperature", at=1, type="i16", scale=0.1, unit="Cel"),
+        Register(name="energy", at=2, type="u32", unit="Wh"),
+        Register(name="level", at=1, kind="input"),
+        Register(name="running", at=0, kind="coil"),
+    ),
+)  # fmt: skip
+TANK = Device(name="tank", address=9, registers=(Register(name="level", at=0, unit="m"),))
+GONE = Device(name="gone", address=30, registers=(Register(name="level", at=0),))
+REGISTERS = {5: [1480, 65536 - 55, 1, 1], 9: [42, 0]}
+PUMP_VALUES = {
+    "pump/speed": (1480, "1/min"),
+    "pump/temperature": (-5.5, "Cel"),
+    "pump/energy": (65537, "Wh"),
+    "pump/level": (65481, None),
+    "pump/running": (True, None),
+}
+
+
+def settings(*devices: Device, **others: Any) -> Modbus:
+    return Modbus(devices=devices, **{"poll_interval": 0.05, "answer_timeout": 0.3, **others})
+
+
+async def values_of(subscriber: Subscriber, count: int) -> dict[str, tuple[object, object]]:
+    await subscriber.arrival_of(count)
+    return {
+        record["n"]: (record.get("v", record.get("vb")), record.get("u"))
+        for record in subscriber.records()
+    }
+
+
+async def test_devices_of_one_line_are_read_and_one_that_is_gone_costs_only_its_time(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    port = port_on(terminal, "modbus", **vars_of(settings(PUMP, GONE, TANK)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS),
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        found = await values_of(subscriber, 12)
+        await room.wait_until(lambda room: room.port("sensor")["damaged"].get("no_answer", 0) >= 2)
+        assert set(room.port("sensor")["damaged"]) == {"no_answer"}
+        assert room.port("sensor")["foreign"] == {}
+    assert found == {**PUMP_VALUES, "tank/level": (42, "m")}
+
+
+@pytest.mark.parametrize(
+    ("disturbance", "reason"),
+    [
+        (lambda answer: answer[:-1] + b"\xff", "checksum"),
+        (lambda answer: answer[:3], "truncated"),
+        (lambda answer: b"", "no_answer"),
+        (lambda answer: closed(12, *answer[1:-2]), "address"),
+        (lambda answer: bytes(300), "overlong"),
+        (lambda answer: b"\x55\xaa", "noise"),
+        (lambda answer: closed(answer[0], answer[1] | 0x80, 4), "exception_4"),
+    ],
+)
+async def test_a_disturbed_answer_is_counted_and_the_next_one_is_read(
+    disturbance: Any, reason: str, subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    port = port_on(terminal, "modbus", **vars_of(settings(TANK, answer_timeout=0.1)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS) as line,
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        line.disturb = disturbance
+        await room.wait_until(lambda room: room.port("sensor").get("damaged", {}).get(reason, 0))
+        line.disturb = bytes
+        frames = room.port("sensor")["frames"]
+        await room.wait_until(lambda room: room.port("sensor")["frames"] > frames + 1)
+    records = subscriber.records()
+    assert {(record["topic"], record["v"]) for record in records} == {("sensors/tank/level", 42)}
+    sequences = [record["sequence"] for record in records]
+    assert sequences == [*range(1, len(sequences) + 1)]
+
+
+async def test_noise_of_the_turnaround_before_an_answer_and_an_echo_cost_nothing(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    port = port_on(terminal, "modbus", **vars_of(settings(PUMP, echo=True, turnaround=0.01)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS) as line,
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        line.disturb = lambda answer: line.requests[-1] + b"\x00" + answer
+        assert await values_of(subscriber, 10) == PUMP_VALUES
+        assert room.port("sensor")["damaged"] == {}
+
+
+def vars_of(made: Modbus) -> dict[str, Any]:
+    return {key: getattr(made, key) for key in made.descriptions}
+
+
+def test_each_block_is_asked_for_with_silence_before_it_and_a_failed_device_is_left() -> None:
+    line = Line(9600, 8, "E", 1)
+    poller = settings(PUMP, TANK, poll_interval=10.0).poller(line)
+    poller.begin(100.0)
+    pause = poller.next_step(100.0)
+    assert isinstance(pause, Pause)
+    assert pause.seconds == pytest.approx(3.5 * 11 / 9600)
+    first = poller.next_step(100.1)
+    assert isinstance(first, Request)
+    assert first.data[0] == 5
+    poller.end(Damage("no_answer"), 101.0)
+    assert isinstance(poller.next_step(101.0), Pause)
+    second = poller.next_step(101.1)
+    assert isinstance(second, Request)
+    assert second.data[0] == 9
+    poller.end(Damage("no_answer"), 102.0)
+    rest = poller.next_step(102.0)
+    assert isinstance(rest, Pause)
+    assert 7.9 < rest.seconds < 8.2
+
+
+@pytest.mark.parametrize(
+    ("devices", "mend"),
+    [
+        ((PUMP, PUMP), "name pump once"),
+        ((TANK, Device(name="b", address=9, registers=TANK.registers)), "address 9 once"),
+    ],
+)
+def test_two_devices_of_one_name_or_address_are_refused(
+    devices: tuple[Device, ...], mend: str
+) -> None:
+    with pytest.raises(PydanticCustomError, match=mend):
+        settings(*devices).check()
+
+
+def test_two_quantities_of_one_name_are_refused() -> None:
+    with pytest.raises(PydanticCustomError, match="name level once"):
+        Device(name="b", address=9, registers=TANK.registers * 2).check()

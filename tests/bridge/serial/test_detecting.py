@@ -1,0 +1,40 @@
+"""Which speed, line and protocol a port has."""
+
+import os
+
+from firmware_bridge.serial.detecting import Guess, detect, guesses_of
+
+from gateway.keys.serial_line import Line
+from tests.bridge.board import board_frame
+from tests.bridge.running import port_on
+from tests.bridge.terminal import Terminal
+
+NMEA = b"$GPGGA,092750.000,5321.6802,N,00630.3372,W,1,8,1.03,61.7,M,55.2,M,,*76\r\n"
+
+
+def best_of(data: bytes) -> Guess:
+    return max(guesses_of(Line(), [data]), key=lambda guess: guess.sure)
+
+
+def test_protocols_are_told_apart_by_what_reads_most() -> None:
+    assert best_of(NMEA * 9).framing == "nmea"
+    assert best_of(b"".join(board_frame(n) for n in range(1, 9))).framing == "board"
+    assert best_of(b"temperature=21.5\n" * 9).framing == "key_value"
+    assert best_of(b'{"a":1}\n' * 9).framing == "json"
+
+
+def test_few_frames_and_damage_make_it_less_sure() -> None:
+    assert Guess(Line(), "json", 20, 0).sure == 1.0
+    assert Guess(Line(), "json", 1, 0).sure == 0.2
+    assert Guess(Line(), "json", 10, 10).sure == 0.5
+    assert Guess(Line(), "json", 0, 3).sure == 0.0
+
+
+def test_noise_makes_nothing_sure() -> None:
+    assert all(guess.sure < 0.2 for guess in guesses_of(Line(), [os.urandom(65536)]))
+
+
+async def test_each_line_is_tried_on_the_port(terminal: Terminal) -> None:
+    lines = (Line(9600), Line(4800))
+    tried = [each async for each in detect(port_on(terminal, "json"), 0.05, lines)]
+    assert [(line, count) for line, count, _ in tried] == [(lines[0], 0), (lines[1], 0)]

@@ -1,0 +1,28 @@
+"""A line beside the bridge: frames and damage as text."""
+
+from firmware_bridge.protocols.board import Board
+from firmware_bridge.protocols.json_lines import JsonLines
+from firmware_bridge.serial.opening import open_port
+from firmware_bridge.serial.watching import Reading, chunks_of_port
+
+from tests.bridge.board import board_frame
+from tests.bridge.running import port_on
+from tests.bridge.terminal import Terminal
+
+
+def test_frames_are_a_line_each_and_damage_is_marked_with_its_reason() -> None:
+    reading = Reading(JsonLines())
+    assert reading.read(b'{"a":1,"b":"x"}\n{"a":\n[]\n{"c"') == (["a=1  b='x'"], ["syntax x2"])
+    assert (reading.frames, reading.damaged) == (1, 2)
+
+
+def test_a_frame_of_a_board_shows_board_and_number() -> None:
+    frames, _ = Reading(Board()).read(board_frame(7))
+    assert [frame.split("  ")[0] for frame in frames] == ["board-0000002a #7"]
+
+
+async def test_a_port_is_read_for_so_long(terminal: Terminal) -> None:
+    link = await open_port(port_on(terminal, "json"))
+    terminal.send(b"abc")
+    assert b"".join([chunk.data async for chunk in chunks_of_port(link, 0.2)]) == b"abc"
+    link.close()

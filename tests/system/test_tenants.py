@@ -1,0 +1,184 @@
+"""Two tenants with the same client identifiers, topics and user names: nothing crosses."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from backports import zstd
+
+from tests.peers.mqtt_bytes import Will
+from tests.system.two_tenants import DEADLINE_SECONDS, TENANTS, TwoTenants
+
+
+@pytest.fixture(scope="module")
+def tenants() -> Iterator[TwoTenants]:
+    found = TwoTenants()
+    try:
+        yield found
+    finally:
+        found.remove()
+
+
+async def test_messages_retained_ones_wills_and_sessions_of_one_name_stay_with_their_tenant(
+    tenants: TwoTenants,
+) -> None:
+    of = {name: await tenants.client(name, "pump", clean=False) for name in TENANTS}
+    for name, client in of.items():
+        # In the other tenant neither this connection is taken over nor this session found.
+        await client.subscribe(("site/#", 2), ("$share/workers/jobs", 1), ("gone", 1))
+        await client.deliver("site/kept", name.encode(), qos=2, retain=True)
+        assert (await client.take()).payload == name.encode()
+    dying = await tenants.client("acme", "dying", will=Will("gone", b"acme's", 1))
+    dying.cut()
+    assert (await of["acme"].take()).payload == b"acme's"
+    jobs = await tenants.client("acme", "boss")
+    for number in range(4):
+        await jobs.deliver("jobs", b"%d" % number, qos=1)
+    assert [(await of["acme"].take()).payload for _ in range(4)] == [b"0", b"1", b"2", b"3"]
+    await of["beta"].deliver("site/last", b"last", qos=2)
+    assert await of["beta"].take_payloads_until(b"last") == []
+    late = await tenants.client("beta", "late")
+    await late.subscribe(("#", 0))
+    assert (await late.take()).payload == b"beta"
+    await late.ping()
+    assert not late.has_waiting()
+
+
+async def test_a_user_of_another_tenant_is_answered_as_one_that_there_is_not(
+    tenants: TwoTenants,
+) -> None:
+    answers = []
+    for username, password in (("bert", b"of-beta"), ("nobody", b"of-beta"), ("anna", b"of-beta")):
+        client = await tenants.open("acme")
+        answer = await client.connect("c", username=username, password=password)
+        answers.append(answer)
+        assert await client.expect_closed() == []
+    assert answers[0].return_code != 0
+    assert answers == [answers[0]] * 3
+
+
+async def test_a_limit_that_one_tenant_reaches_and_a_ban_leave_the_other_untouched(
+    tenants: TwoTenants,
+) -> None:
+    for name in TENANTS:
+        client = await tenants.client(name, "filler")
+        for number in range(4):
+            await client.deliver(f"full/{number}", b"x", qos=1, retain=True)
+        await client.disconnect()
+    counts = {}
+    for name in TENANTS:
+        counts[name] = json.loads(tenants.ctl(name, "status"))["retained"]
+    assert counts["acme"] == 2
+    assert counts["beta"] >= 4
+    tenants.ctl("acme", "ban", "add", "--client", "banned")
+    refused = await tenants.open("acme")
+    answer = await refused.connect("banned", username="anna", password=b"of-acme")
+    assert answer.return_code != 0
+    await (await tenants.client("beta", "banned")).disconnect()
+    assert json.loads(tenants.ctl("beta", "ban", "list"))["bans"] == []
+
+
+def _page_of_beta(tenants: TwoTenants) -> str:
+    """Return what beta's page shows, as soon as the client `watcher` is on it."""
+    url = f"http://127.0.0.1:{tenants.ports['beta_page']}"
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    found = ""
+    while "watcher" not in found:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.2)
+        try:
+            for path in ("/", "/api/v1/status", "/api/v1/sessions"):
+                with urllib.request.urlopen(f"{url}{path}", timeout=9) as answer:  # noqa: S310
+                    found += answer.read().decode()
+        except urllib.error.URLError:
+            continue
+    return found
+
+
+async def test_the_status_and_the_page_of_a_tenant_name_no_other(tenants: TwoTenants) -> None:
+    only = await tenants.client("acme", "only-of-acme")
+    seen = await tenants.client("beta", "watcher")
+    await seen.subscribe(("$SYS/#", 0))
+    await seen.take()
+    found = await asyncio.to_thread(_page_of_beta, tenants)
+    assert "acme" not in found
+    for asked in (tenants.ctl("beta", "status"), tenants.ctl("beta", "sessions")):
+        assert "acme" not in asked
+    assert "only-of-acme" not in tenants.ctl(None, "sessions")
+    assert "only-of-acme" in tenants.ctl("acme", "sessions")
+    only.cut()
+
+
+async def test_a_broker_that_is_killed_leaves_the_other_tenants_connections(
+    tenants: TwoTenants,
+) -> None:
+    stays = await tenants.client("beta", "stays")
+    falls = await tenants.client("acme", "falls")
+    os.kill(tenants.broker_of("acme"), signal.SIGKILL)
+    await falls.expect_closed()
+    await stays.subscribe(("still", 1))
+    await stays.deliver("still", b"here", qos=1)
+    assert (await stays.take()).payload == b"here"
+    # It is started again, with what it had acknowledged.
+    again = await tenants.client("acme", "pump", clean=False)
+    await again.disconnect()
+
+
+async def test_a_reload_changes_the_tenant_that_is_asked_and_no_other(
+    tenants: TwoTenants,
+) -> None:
+    text = tenants.configuration.read_text()
+    tenants.configuration.write_text(text.replace("max_retained = 2", "max_retained = 3"))
+    assert json.loads(tenants.ctl("beta", "reload"))["changed"] == []
+    assert json.loads(tenants.ctl("acme", "reload"))["changed"] == ["mqtt.max_retained"]
+
+
+def test_each_tenants_segments_go_to_its_own_target_under_its_own_name(
+    tenants: TwoTenants,
+) -> None:
+    assert tenants.stop() == 0, tenants.output()
+    folders = {
+        "gw-1": tenants.data / "uploaded",
+        "gw-1_acme": tenants.data / "tenants" / "acme" / "uploaded",
+        "gw-1_beta": tenants.directory / "of-beta",
+    }
+    for identity, folder in folders.items():
+        names = [path.name for path in folder.iterdir() if path.name.endswith(".zst")]
+        assert names
+        assert {name.split(".")[0] for name in names} == {identity}
+    for name, other in (("acme", b"of-beta"), ("beta", b"acme")):
+        lines = b"".join(
+            zstd.decompress(path.read_bytes()) for path in folders[f"gw-1_{name}"].glob("*.zst")
+        )
+        assert b"pump" in lines
+        assert other not in lines
+        tenants.run("audit", "--tenant", name, "--config", tenants.configuration)
+    keys = {
+        tenants.run("id", "--public-key", "--tenant", name, "--config", tenants.configuration)
+        for name in TENANTS
+    }
+    assert {line.split()[0] for line in keys} == {"gw-1_acme", "gw-1_beta"}
+    assert len({line.split()[1] for line in keys}) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_one_run_of_the_ingest_keeps_the_tenants_of_one_landing_apart(
+    tenants: TwoTenants,
+) -> None:
+    tenants.stop()
+    landing, tables = tenants.directory / "landing", tenants.directory / "tables"
+    shutil.copytree(tenants.data / "tenants" / "acme" / "uploaded", landing / "gw-1_acme")
+    shutil.copytree(tenants.directory / "of-beta", landing / "gw-1_beta")
+    report = json.loads(tenants.run("ingest", "--source", landing, "--tables", tables, "--json"))
+    assert [each["gateway"] for each in report["gateways"]] == ["gw-1_acme", "gw-1_beta"]
+    assert report["gaps_count"] == 0
+    assert report["segments_quarantined"] == 0
+    tenants.run("audit", "--tables", tables)

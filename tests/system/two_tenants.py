@@ -1,0 +1,156 @@
+"""`oncegate up` with two tenants, whose users have the same names, and other passwords."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from gateway.session_log.upload.targets import MARKER_NAME
+from tests.peers.byte_client import ByteClient
+from tests.peers.mqtt_bytes import Will
+from tests.short_jvm import SHORT_JVM
+from tests.system.broker_process import free_port
+
+DEADLINE_SECONDS = 60.0
+COMMAND = [sys.executable, "-P", "-m", "gateway.cli.main"]
+TENANTS = ("acme", "beta")
+USER = "anna"
+
+SETTINGS = """
+[gateway]
+id = "gw-1"
+data_dir = "{data}"
+[[listeners]]
+port = {top}
+[api]
+port = {page}
+[session_log]
+seal_after = "200ms"
+payload_topics = ["#"]
+[mqtt]
+sys_interval = "1s"
+[[tenants.acme.listeners]]
+port = {acme}
+anonymous = false
+[tenants.acme.access]
+password_file = "{directory}/acme.passwords"
+[tenants.acme.mqtt]
+max_retained = 2
+[[tenants.beta.listeners]]
+port = {beta}
+anonymous = false
+[tenants.beta.access]
+password_file = "{directory}/beta.passwords"
+[tenants.beta.api]
+port = {beta_page}
+[tenants.beta.upload]
+target = "file://{directory}/of-beta"
+"""
+
+
+class TwoTenants:
+    """One gateway of its own with acme and beta, in a directory that is removed in the end."""
+
+    def __init__(self) -> None:
+        self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
+        self.data = self.directory / "data"
+        self.ports = {name: free_port() for name in ("top", "page", "beta_page", *TENANTS)}
+        self.configuration = self.directory / "gateway.toml"
+        self.configuration.write_text(
+            SETTINGS.format(data=self.data, directory=self.directory, **self.ports)
+        )
+        # Without the mark it could be where a disk is to be mounted.
+        (self.directory / "of-beta").mkdir()
+        (self.directory / "of-beta" / MARKER_NAME).touch()
+        for tenant in TENANTS:
+            self.run("passwd", self.directory / f"{tenant}.passwords", USER, typed=f"of-{tenant}\n")
+        self.run("passwd", self.directory / "beta.passwords", "bert", typed="of-beta\n")
+        self._log = (self.directory / "output").open("wb")
+        self._process = subprocess.Popen(
+            [*COMMAND, "up", "--as-services", "--config", self.configuration],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=_environment(),
+        )
+
+    def run(self, *arguments: object, typed: str = "", exit_code: int = 0) -> str:
+        """Run the command beside the gateway; what it prints on stdout."""
+        outcome = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            check=False,
+            input=typed,
+            capture_output=True,
+            text=True,
+            env=_environment(),
+        )
+        assert outcome.returncode == exit_code, outcome.stderr
+        return outcome.stdout
+
+    def ctl(self, tenant: str | None, *arguments: object) -> str:
+        """Ask the broker of a tenant; None: the gateway's own."""
+        named = () if tenant is None else ("--tenant", tenant)
+        return self.run("ctl", *arguments, *named, "--json", "--config", self.configuration)
+
+    async def open(self, tenant: str) -> ByteClient:
+        """Return a connection to a tenant's broker, as soon as it listens."""
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while True:
+                try:
+                    return await ByteClient.open(self.ports[tenant])
+                except OSError:
+                    await asyncio.sleep(0.1)
+
+    async def client(
+        self, tenant: str, client_id: str, *, clean: bool = True, will: Will | None = None
+    ) -> ByteClient:
+        """Return a client of a tenant that has logged in."""
+        client = await self.open(tenant)
+        password = f"of-{tenant}".encode()
+        answer: Any = await client.connect(
+            client_id, clean=clean, will=will, username=USER, password=password
+        )
+        assert answer.return_code == 0
+        return client
+
+    def broker_of(self, tenant: str) -> int:
+        """Return the process id of a tenant's broker."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < deadline:
+            for entry in Path("/proc").glob("[0-9]*"):
+                try:
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                mine = str(self.configuration).encode() in words
+                if mine and b"broker" in words and tenant.encode() in words:
+                    return int(entry.name)
+            time.sleep(0.1)
+        raise AssertionError(f"no broker of {tenant} runs")
+
+    def stop(self) -> int:
+        """Stop everything in its order; the exit code."""
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(DEADLINE_SECONDS)
+
+    def remove(self) -> None:
+        """End what is left, and remove the directory. The children die with their supervisor."""
+        self._process.kill()
+        self._process.wait(DEADLINE_SECONDS)
+        self._log.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def output(self) -> str:
+        """Return what all processes logged."""
+        return (self.directory / "output").read_text(errors="replace")
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ONCEGATE_")}
+    return kept | {"NO_COLOR": "1", "JDK_JAVA_OPTIONS": SHORT_JVM}
