@@ -88,5 +88,9 @@ CONFLICT_RETRIES_MAX: Final = 3
 """Times that a step is tried again when another writer committed beside it. A second run of the job
 conflicts once a step at most; more than that means that another program writes to the tables."""
 
+COMMITS_LOOKED_AT_MAX: Final = 100
+"""Last commits of a table among which a batch's own is looked for. Each batch makes one; the rest
+is room for those of an operator's programs between a run that died and the one that goes on."""
+
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""

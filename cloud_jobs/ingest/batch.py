@@ -156,13 +156,14 @@ class Batch:
         return refusals, files.without(refusals)
 
     def _is_begun(self) -> bool:
-        """Return whether rows were written by the keys as they were: they are decided then.
+        """Return whether a step behind this one was done by the keys as they were: they are
+        decided then, also where they let no event in.
 
-        The file of `--keys` may have been changed between a run that died and this one.
+        The file of `--keys` may have been changed between a run that died and this one. An earlier
+        version wrote `segments` first.
         """
-        names = ("events", "segments")
-        mine = [self.tables.read(name).where(F.col("batch") == self.number) for name in names]
-        return any(not rows.isEmpty() for rows in mine)
+        mine = self.tables.read("segments").where(F.col("batch") == self.number)
+        return self.tables.has_appended("events", self.number) or not mine.isEmpty()
 
     def _derive(self, staged: DataFrame, files: StagedFiles, candidates: DataFrame) -> None:
         tables, number = self.tables, self.number

@@ -23,13 +23,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.limits import CONFLICT_RETRIES_MAX
+from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
+# The user metadata of a commit that appends, before the number of its batch.
+_OF_BATCH: Final = f"{APPLICATION} batch "
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 
@@ -114,9 +116,19 @@ class Tables:
         def write() -> None:
             writer = contract.write.format("delta").mode("append")
             writer = writer.option("txnAppId", f"{APPLICATION}/{name}")
+            writer = writer.option("userMetadata", f"{_OF_BATCH}{batch}")
             writer.option("txnVersion", batch).save(self.path(name))
 
         self._commit(name, write)
+
+    def has_appended(self, name: str, batch: int) -> bool:
+        """Return whether a batch's append is committed: one without rows leaves nothing else.
+
+        Batches come one behind the other, so it is among the last commits; those that an operator
+        makes in between (OPTIMIZE, VACUUM) are passed over.
+        """
+        commits = DeltaTable.forPath(self.spark, self.path(name)).history(COMMITS_LOOKED_AT_MAX)
+        return not commits.where(F.col("userMetadata") == f"{_OF_BATCH}{batch}").isEmpty()
 
     def merge(
         self,

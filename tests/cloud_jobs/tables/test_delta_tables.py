@@ -39,6 +39,14 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(place: Place) -> No
     for batch in (7, 7, 8):
         tables.append(name, rows, batch=batch)
     assert len(place.rows(name)) == 2
+    tables.append(name, rows.where("false"), batch=9)
+    assert [tables.has_appended(name, batch) for batch in (1, 7, 8, 9, 10)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
     for batch in (1, 1):
         tables.merge(
             name, rows, on="old.batch = new.batch", batch=batch,
