@@ -18,7 +18,7 @@
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
-#   make bench-cloud  oncegate ingest beside plain Spark on the same lines, some ten minutes
+#   make bench-cloud  oncegate ingest beside plain Spark on the same lines
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
