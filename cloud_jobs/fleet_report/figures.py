@@ -13,7 +13,7 @@ from typing import Any, Final
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from cloud_jobs.fleet_report.limits import GAPS_MAX, GATEWAYS_MAX, REASONS_MAX
+from cloud_jobs.fleet_report.limits import GAPS_MAX, GATEWAYS_MAX, REASONS_MAX, SILENT_SECONDS
 from cloud_jobs.places import local_directory
 
 Row = dict[str, Any]
@@ -41,14 +41,15 @@ WITH missing AS (
 """
 _TOTALS: Final = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in _SUMS)
 _WORST: Final = """
-ranked AS (
-  SELECT gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
+known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
+  SELECT known.gateway AS gateway, {totals}, max(delivery_p99_ms) AS delivery_p99_ms,
          max(lag_max_seconds) AS lag_seconds
-  FROM cells GROUP BY gateway
-  ORDER BY violations DESC, missing DESC, inconclusive DESC, unclean_starts DESC,
-           offline_seconds DESC, gateway LIMIT {limit}
+  FROM known LEFT JOIN cells ON cells.gateway = known.gateway GROUP BY known.gateway
+  ORDER BY violations DESC, missing DESC, CASE WHEN events = 0 THEN 0 ELSE 1 END,
+           inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
 )
 """
+"""A gateway without an event in the window has no cell: it is silent, and so in trouble."""
 
 
 class ReportError(RuntimeError):
@@ -64,6 +65,7 @@ class Figures:
     through_batch: int
     days: list[datetime.date]
     gateways_count: int
+    silent_count: int
     gateways: list[Row]
     cells: list[Row]
     fleet: dict[datetime.date, Row]
@@ -135,6 +137,7 @@ def _read(tables: _Tables, days: int, now: datetime.datetime) -> Figures:
         through_batch=runs[0]["batch"] or 0,
         days=shown,
         gateways_count=_count(tables, "SELECT count(DISTINCT gateway) AS n FROM boots"),
+        silent_count=_silent(tables, now - datetime.timedelta(seconds=SILENT_SECONDS)),
         gateways=[row | known.get(row["gateway"], {}) for row in gateways],
         cells=tables.rows(f"{ranked} SELECT c.* FROM cells c JOIN ranked r "
                           "ON r.gateway = c.gateway"),
@@ -181,6 +184,16 @@ def _versions(tables: _Tables) -> list[Row]:
 
 def _count(tables: _Tables, sql: str) -> int:
     return int(tables.rows(sql)[0]["n"])
+
+
+def _silent(tables: _Tables, since: datetime.datetime) -> int:
+    """Return how many gateways, shown or not, have no event since then."""
+    return _count(
+        tables,
+        "SELECT count(*) AS n FROM (SELECT max(last_time) AS seen FROM boots GROUP BY gateway) g "
+        f"WHERE seen < arrow_cast('{since:%Y-%m-%dT%H:%M:%S}Z', "
+        "'Timestamp(Microsecond, Some(\"UTC\"))')",
+    )
 
 
 def _known(tables: _Tables, ranked: str) -> list[Row]:

@@ -16,6 +16,9 @@ NAMED_MAX = 60
 """Gateways up to which each row has its name; more stand in columns of thin rows."""
 COLUMNS = 4
 Row = Mapping[str, Any]
+_NONE = 5
+_CLASSES = ("0", "1", "2", "3", "4", "")
+"""Of levels; the last one is of cells without a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ def heat_maps(gateways: Sequence[str], days: Sequence[datetime.date], cells: Seq
     texts = {"gateways": [name[:NAME_CHARACTERS_MAX] for name in gateways],
              "days": [day.isoformat() for day in days], "values": data,
              "block": grid.block, "width": grid.width, "cell": [grid.cell, grid.row],
-             "left": grid.left, "top": grid.top}  # fmt: skip
+             "left": grid.left, "top": grid.top,
+             "absent": _absent(cells, place, column)}  # fmt: skip
     # `</script>` in a name must not end the script.
     safe = json.dumps(texts, separators=(",", ":")).replace("<", "\\u003c")
     return (
@@ -95,6 +99,14 @@ def heat_maps(gateways: Sequence[str], days: Sequence[datetime.date], cells: Seq
         f'<div class="maps" id="maps">{maps}</div><p id="pointed" role="status">&nbsp;</p>'
         f'<script type="application/json" id="data">{safe}</script>'
     )
+
+
+def _absent(
+    cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
+) -> list[int]:
+    """Return the cells of days on which a gateway has no event."""
+    there = {place[row["gateway"]] * len(column) + column[row["day"]] for row in cells}
+    return [at for at in range(len(place) * len(column)) if at not in there]
 
 
 class _Grid:
@@ -111,17 +123,20 @@ class _Grid:
         self.width = 1200 / self._blocks
 
     def drawn(self, measure: Measure, values: Mapping[int, float]) -> str:
-        paths = [""] * 5
+        paths = dict.fromkeys(_CLASSES, "")
         gap = 1.5 if self.is_named else 0.4
-        for at, count, level in self._runs(measure, values):
+        levels = {at: measure.level(value) for at, value in values.items()}
+        for at, count, level in self._runs(levels):
             index, day = divmod(at, len(self._days))
             x, y = self._corner(index)
             wide = count * self.cell - gap
-            paths[level] += (
+            paths[_CLASSES[level]] += (
                 f"M{x + day * self.cell:.1f} {y}h{wide:.1f}v{self.row - gap:.1f}h{-wide:.1f}z"
             )
         drawn = "".join(
-            f'<path class="{measure.palette}{n}" d="{d}"/>' for n, d in enumerate(paths) if d
+            f'<path class="{kind and measure.palette}{kind or "none"}" d="{path}"/>'
+            for kind, path in paths.items()
+            if path
         )
         legend = "".join(
             f'<li class="{measure.palette}{n}">{escape(text)}</li>'
@@ -137,13 +152,12 @@ class _Grid:
             f"{self._labels()}{drawn}</svg></figure>"
         )
 
-    def _runs(
-        self, measure: Measure, values: Mapping[int, float]
-    ) -> Iterator[tuple[int, int, int]]:
-        """Yield cell, number of cells and level; thin cells of one level are drawn together."""
+    def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
+        """Yield cell, number of cells and level, _NONE where there is no value; thin cells of one
+        level are drawn together."""
         begin, count, level = 0, 0, -1
-        for at in sorted(values):
-            found = measure.level(values[at])
+        for at in range(len(self._gateways) * len(self._days)):
+            found = levels.get(at, _NONE)
             is_next = at == begin + count and at % len(self._days) != 0
             if count and is_next and found == level and not self.is_named:
                 count += 1

@@ -11,6 +11,10 @@ and the page stays below a few megabytes. Sums and counts are of all."""
 DAYS_MAX: Final = 92
 """Days of a page: a quarter. Its cells are this times GATEWAYS_MAX."""
 
+SILENT_SECONDS: Final = 86_400
+"""Since the last event of a gateway: from then on it is counted as silent. It writes some each
+hour while it runs, and uploads them within another."""
+
 GAPS_MAX: Final = 200
 """Gaps by name, the largest first; all are counted."""
 

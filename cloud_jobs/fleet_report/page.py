@@ -77,7 +77,7 @@ def _headline(figures: Figures) -> str:
         if _total(figures, "ok")
         else ("doubt", "not audited yet")
     )
-    silent = sum(age(figures, row) >= 86_400 for row in figures.gateways)
+    silent = figures.silent_count
     away = {row["state"]: row["sessions"] for row in figures.sessions}
     tiles = (
         ("gateways", number(figures.gateways_count), f"{silent:,} silent for a day", silent),
@@ -142,7 +142,7 @@ def _charts(figures: Figures) -> str:
 
 def _note(figures: Figures) -> str:
     hidden = figures.gateways_count - len(figures.gateways)
-    more = f"; {hidden:,} calmer or silent ones are not shown" if hidden > 0 else ""
+    more = f"; {hidden:,} calmer ones are not shown" if hidden > 0 else ""
     return f"<p>{len(figures.gateways):,} gateways, those in trouble first{more}.</p>"
 
 

@@ -72,6 +72,8 @@ def gateways_table(figures: Figures) -> str:
         if row["inconclusive"]:
             return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
                     row["inconclusive"])  # fmt: skip
+        if not row["events"]:
+            return ("<b class=doubt>silent</b>", 0.5)
         return ("<span class=good>ok</span>", 0)
 
     rows = [

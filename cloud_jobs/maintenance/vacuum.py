@@ -8,7 +8,12 @@ from typing import Any, Final
 from cloud_jobs.maintenance.compact import ORDER
 from cloud_jobs.tables.delta_tables import Tables
 
-_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
+_CHECKS: Final = (
+    # Delta refuses less than a week by default, and passes over the hours of RETAIN in favour of
+    # the table's property; here the caller has stated a horizon.
+    "spark.databricks.delta.retentionDurationCheck.enabled",
+    "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled",
+)
 NAMES: Final = (*ORDER, "gaps", "audit_daily")
 
 
@@ -20,8 +25,8 @@ def vacuum(
     A reader that began on a version older than ``keep_days`` fails; a newer one does not.
     """
     spark, done = tables.spark, {}
-    # Delta refuses less than a week by default; here the caller has stated a horizon.
-    spark.conf.set(_CHECK, "false")
+    for check in _CHECKS:
+        spark.conf.set(check, "false")
     try:
         for name in NAMES:
             if tables.has(name):
@@ -33,6 +38,7 @@ def vacuum(
                     spark.sql(retain)
                 done[name] = would
     finally:
-        spark.conf.unset(_CHECK)
+        for check in _CHECKS:
+            spark.conf.unset(check)
     return {"tables_root": tables.root, "keep_days": keep_days, "is_dry": is_dry,
             "files": sum(done.values()), "tables": done}  # fmt: skip

@@ -15,11 +15,13 @@ def test_a_writer_beside_another_is_refused(tmp_path: Path) -> None:
         compact(str(tmp_path), lambda _: None)
 
 
+@pytest.mark.long
 def test_without_tables_it_says_what_to_run(place: Place) -> None:
     with pytest.raises(IngestError, match="run `oncegate ingest` first"):
         gold(place.settings.tables, lambda _: None, is_audited=False)
 
 
+@pytest.mark.long
 def test_gaps_of_one_gateway_are_listed(ingested: Ingested) -> None:
     report = ingested.idle
     gateway = report.gaps[0].gateway

@@ -28,6 +28,7 @@
   const source = document.getElementById("data");
   if (!source) return;
   const data = JSON.parse(source.textContent);
+  const absent = new Set(data.absent);
   const pointed = document.getElementById("pointed");
   document.getElementById("maps").addEventListener("pointermove", (event) => {
     const svg = event.target.closest("svg");
@@ -43,9 +44,10 @@
     if (row < 0 || row >= data.block || !data.gateways[at] || !data.days[day]) return;
     const measure = document.querySelector("[name=measure]:checked");
     const value = data.values[measure.value][at * data.days.length + day] || 0;
-    const verdicts = { 0: "ok or no data", 2: "inconclusive", 4: "violation" };
-    const text = measure.value === "audit" ? verdicts[value] : value.toLocaleString("en");
-    const unit = ["latency", "offline", "lag"].includes(measure.value) ? " s" : "";
+    const isAbsent = absent.has(at * data.days.length + day);
+    const verdicts = { 0: "ok", 2: "inconclusive", 4: "violation" };
+    const text = isAbsent ? "no events" : measure.value === "audit" ? verdicts[value] : value.toLocaleString("en");
+    const unit = !isAbsent && ["latency", "offline", "lag"].includes(measure.value) ? " s" : "";
     pointed.textContent = `${data.gateways[at]}, ${data.days[day]}: ${measure.nextSibling.textContent}: ${text}${unit}`;
   });
 })();

@@ -9,7 +9,7 @@ from cloud_jobs.fleet_report.page import page_of
 
 DAY = datetime.date(2026, 1, 2)
 NOW = datetime.datetime(2026, 1, 2, 12, tzinfo=datetime.UTC)
-EMPTY = Figures("/t", NOW, 0, [DAY], 0, [], [], {}, [], [], [], 0, [])
+EMPTY = Figures("/t", NOW, 0, [DAY], 0, 0, [], [], {}, [], [], [], 0, [])
 
 
 def test_a_fleet_without_a_gateway_has_a_page() -> None:

@@ -12,6 +12,8 @@ from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 
+pytestmark = pytest.mark.long
+
 
 def test_a_run_with_nothing_new_changes_nothing(golden: Place) -> None:
     before = {name: golden.rows(name) for name in ("boots", "qos2_messages")}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from cloud_jobs.limits import COMPACT_FILES_MIN
 from cloud_jobs.maintenance.compact import ORDER, compact
 from cloud_jobs.maintenance.vacuum import NAMES
@@ -11,6 +13,7 @@ from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Place
 
 
+@pytest.mark.long
 def test_a_day_of_many_small_files_is_written_once_and_then_left_alone(
     place: Place, empty_tables: Path
 ) -> None:

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from cloud_jobs.ingest.landing import list_landed
 from cloud_jobs.maintenance.requeue import requeue
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Ingested
 
 
+@pytest.mark.long
 def test_only_what_is_requeued_is_looked_at_again(ingested: Ingested, tmp_path: Path) -> None:
     place = ingested.before_the_second_batch(tmp_path)
     tables = Tables(place.spark, place.settings.tables)

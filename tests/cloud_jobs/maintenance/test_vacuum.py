@@ -4,11 +4,14 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from cloud_jobs.maintenance.vacuum import vacuum
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Place
 
 
+@pytest.mark.long
 def test_files_older_than_the_horizon_that_no_version_refers_to_go(
     place: Place, empty_tables: Path
 ) -> None:
