@@ -54,6 +54,18 @@ def _sort(value: object) -> str:
     return f' data-v="{value}"' if isinstance(value, int | float) else ""
 
 
+def _verdict(row: Row) -> tuple[str, object]:
+    if row["violations"]:
+        return (f"<b class=bad>{counted(row['violations'], 'violation')}</b>",
+                row["violations"] * 1e9)  # fmt: skip
+    if row["inconclusive"]:
+        return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
+                row["inconclusive"])  # fmt: skip
+    if not row["events"]:
+        return ("<b class=doubt>silent</b>", 0.5)
+    return ("<span class=good>ok</span>", 0)
+
+
 def gateways_table(figures: Figures) -> str:
     head = ("Gateway", "Last seen", "Version", "Messages", "Delivered", "p99", "Sessions lost",
             "Unclean starts", "Offline", "Lag", "Missing", "Audit")  # fmt: skip
@@ -64,17 +76,6 @@ def gateways_table(figures: Figures) -> str:
 
     def time(value: float | None) -> tuple[str, object]:
         return (duration(value) if value else "<span class=zero>-</span>", value or 0)
-
-    def verdict(row: Row) -> tuple[str, object]:
-        if row["violations"]:
-            return (f"<b class=bad>{counted(row['violations'], 'violation')}</b>",
-                    row["violations"] * 1e9)  # fmt: skip
-        if row["inconclusive"]:
-            return (f'<b class=doubt>{number(row["inconclusive"])} inconclusive</b>',
-                    row["inconclusive"])  # fmt: skip
-        if not row["events"]:
-            return ("<b class=doubt>silent</b>", 0.5)
-        return ("<span class=good>ok</span>", 0)
 
     rows = [
         (
@@ -89,7 +90,7 @@ def gateways_table(figures: Figures) -> str:
             time(row["offline_seconds"]),
             time(row["lag_seconds"]),
             count(row, "missing"),
-            verdict(row),
+            _verdict(row),
         )
         for row in figures.gateways
     ]
@@ -112,7 +113,8 @@ def gaps_table(figures: Figures) -> str:
         for row in figures.gaps
     ]
     head = ("Gateway", "Kind", "Before segment", "Events", "Day", "Why")
-    note = f"<p>{figures.gaps_count:,} stand now; the largest {len(rows):,} are here.</p>"
+    more = f"; the largest {len(rows):,} are here" if figures.gaps_count > len(rows) else ""
+    note = f"<p>{counted(figures.gaps_count, 'gap')} now{more}.</p>"
     return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
 
 
