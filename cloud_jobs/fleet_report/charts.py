@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 360, 150, 44, 20, 8
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 360, 150, 50, 20, 8
 Value = float | None
 _ENDS = tuple(
     n * size for size, ns in ((60, (2, 4, 10, 20, 60)), (3_600, (2, 4, 12, 24)),

@@ -1,8 +1,8 @@
 """One run of `oncegate gold`: all batches that were ingested since the last one.
 
 A run first commits which batches it takes. One that died is finished first, over the same batches;
-merges carry the run's number as their transaction, so what was committed is not added twice. All
-other tables are functions of those, made again for the days that the batches touched.
+merges carry the number of the run's last batch as their transaction, so what was committed is not
+added twice. All other tables are functions of those, made again for the days that the batches touched.
 """
 
 from __future__ import annotations
