@@ -56,14 +56,12 @@ class Mosquitto:
 class Subscriber:
     """Everything under `sensors/#` at QoS 2, in order of arrival; its session outlives cuts."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, client_id: str = "durable-subscriber") -> None:
         self.port = port
         self.messages: list[tuple[str, bytes]] = []
         self._more = threading.Condition()
         self._subscribed = threading.Event()
-        self._client = paho.Client(
-            CallbackAPIVersion.VERSION2, "durable-subscriber", clean_session=False
-        )
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, client_id, clean_session=False)
         self._client.on_connect = self._on_connect
         self._client.on_subscribe = lambda *_: self._subscribed.set()
         self._client.on_message = self._on_message
