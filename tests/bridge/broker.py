@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +83,20 @@ class Subscriber:
     async def arrival_of(self, count: int, seconds: float = DEADLINE_SECONDS) -> None:
         await asyncio.to_thread(self.wait_for, count, seconds)
 
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Until what has come fulfils the condition."""
+        await asyncio.to_thread(self._wait_until, condition)
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        with self._more:
+            assert self._more.wait_for(condition, DEADLINE_SECONDS), self.messages
+
     async def settled(self) -> None:
         """Everything that the broker had for it before this call has come."""
         mark = ("sensors/settled", f"settled {len(self.messages)}".encode())
         self._client.publish(*mark, qos=2)
-        await asyncio.to_thread(self._wait_for_mark, mark)
-
-    def _wait_for_mark(self, mark: tuple[str, bytes]) -> None:
-        with self._more:
-            assert self._more.wait_for(lambda: mark in self.messages, DEADLINE_SECONDS)
-            self.messages.remove(mark)
+        await self.wait_until(lambda: mark in self.messages)
+        self.messages.remove(mark)
 
     def records(self) -> list[dict[str, Any]]:
         """The first record of each payload, with its topic."""

@@ -54,9 +54,9 @@ def lines_of(content: str, file: Path) -> tuple[str, ...]:
             ["one listener at", "another [api] port", "another [api] port", "a [bridge] window"],
         ),
         (
-            "[mqtt]\nretain_available = false\n"
+            "[mqtt]\nretain_available = false\n[bridge]\navailability_topic = 'a'\n"
             + SERIAL.format("a", "path = '/dev/x'\nreadings = {retain = true}"),
-            ["[mqtt] retain_available = true for [serial.readings] retain, or [bridge] broker"],
+            ["for [serial.readings] retain, or [bridge] broker", "for [bridge] availability_topic"],
         ),
     ],
 )
