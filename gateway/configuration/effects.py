@@ -78,7 +78,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         **_all(_NOW, "user", "sessions", "session_expiry", "subscriptions"),
         **_all(_NOW, "retained", "retained_bytes", "queued_bytes"),
         "awaiting_rel_bytes": _NOW,
-        **_all(_NEW, "connections", "packet_rate", "byte_rate"),
+        **_all(_NEW, "connections", "login_rate", "packet_rate", "byte_rate"),
     },
     "flapping": _all(_NOW, "enable", "max_count", "window_time", "ban_time"),
     "limits": _all(
@@ -150,6 +150,9 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "viewers",
         "operators",
         "administrators",
+        "viewer_groups",
+        "operator_groups",
+        "administrator_groups",
         "tokens_file",
         "allow_anonymous_network",
         "tls",
