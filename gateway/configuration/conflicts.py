@@ -160,6 +160,13 @@ def _limits_for_the_bridge(configuration: Configuration) -> Iterator[str]:
         yield "[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker"
     if BRIDGE_PROTOCOL_VERSION not in mqtt.protocol_versions:
         yield "4 in [mqtt] protocol_versions for the bridge, or [bridge] broker"
+    if mqtt.retain_available:
+        return
+    # RETAIN would end the bridge's connection, again and again.
+    if any(each.readings and each.readings.retain for each in configuration.serial):
+        yield "[mqtt] retain_available = true for [serial.readings] retain, or [bridge] broker"
+    if configuration.bridge.availability_topic is not None:
+        yield "[mqtt] retain_available = true for [bridge] availability_topic, or [bridge] broker"
 
 
 def _broker_for_the_uplink(configuration: Configuration) -> Iterator[str]:
