@@ -2,7 +2,7 @@
 
 A run first commits which batches it takes. One that died is finished first, over the same batches;
 merges carry the number of the run's last batch as their transaction, so what was committed is not
-added twice. All other tables are functions of those, made again for the days that the batches touched.
+added twice. All other tables are functions of those, made again for the days that batches touched.
 """
 
 from __future__ import annotations
