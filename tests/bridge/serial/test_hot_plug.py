@@ -1,4 +1,4 @@
-"""A plugged-in device ends the wait of a port; read from real sockets, udev's own where possible."""
+"""A plugged-in device ends the wait of a port: over real sockets, also udev's netlink."""
 
 import asyncio
 import functools
@@ -98,9 +98,11 @@ async def test_an_event_between_the_attempt_and_the_wait_is_not_missed(
 ) -> None:
     ours, theirs = wire
     async with HotPlug(ours) as plugging, asyncio.timeout(DEADLINE_SECONDS):
+        waiting = asyncio.create_task(plugging.wait(long_backoff(), since=0))
+        await asyncio.sleep(0)
         theirs.send(PLUGGED_IN)
-        while not plugging.arrivals:
-            await asyncio.sleep(0)
+        await waiting
+        assert plugging.arrivals == 1
         await plugging.wait(long_backoff(), since=0)
 
 
