@@ -150,14 +150,12 @@ def test_readings_of_every_form_are_salvaged_and_torn_ones_are_not(tmp_path: Pat
     path = tmp_path / "outbox.db"
     store = open_outbox_store(path)
     store.begin()
-    store.insert([*whole, *torn])
+    store.insert([*whole, *torn, *(reading(n) for n in range(COUNT))])
     store.commit()
     store.close()
-    content = bytearray(path.read_bytes())
-    content[18] = 77  # a format version of SQLite that there is not
-    path.write_bytes(content)
+    path.write_bytes(path.read_bytes()[: -PAGE_BYTES * 20])
     store = open_outbox_store(path)
-    assert [each for _, each in store.waiting_after(0, 100)] == whole
+    assert [each for _, each in store.waiting_after(0, len(whole) + 1)] == [*whole, reading(0)]
     store.close()
 
 
