@@ -40,11 +40,16 @@ DETAIL_CHARACTERS_MAX: Final = 500
 """Characters of one explanation. Hostile names and values are quoted in it."""
 
 SEGMENTS_PER_BATCH_MAX: Final = 500
-"""Segments in one batch: at most 4 GB of JSON in the staging area, and at most this much work is
-repeated after a crash. What is left over is taken by the next batch of the same run."""
+"""Segments in one batch: at most 4 GB of JSON, staged as compressed columns, and at most this much
+work is repeated after a crash. What is left over is taken by the next batch of the same run."""
 
-SEGMENTS_PER_PYTHON_BATCH_MAX: Final = 1
-"""Segment files handed to a Python worker together: its memory is that of one segment's rows."""
+SMALL_BATCH_BYTES_MAX: Final = 500_000
+"""Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
+thousands of events, through which slower plans are before code for faster ones is generated."""
+
+PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
+"""Bytes of rows handed to a Python worker together, the one that exceeds them included: its memory
+is that of few segments, and a batch of many small ones costs one exchange."""
 
 KEY_RANGES_MAX: Final = 64
 """Ranges of keys that are written into one filter so that Delta skips files; more than this and the
@@ -82,6 +87,10 @@ timestamps and everyone else's can show."""
 CONFLICT_RETRIES_MAX: Final = 3
 """Times that a step is tried again when another writer committed beside it. A second run of the job
 conflicts once a step at most; more than that means that another program writes to the tables."""
+
+COMMITS_LOOKED_AT_MAX: Final = 100
+"""Last commits of a table among which a batch's own is looked for. Each batch makes one; the rest
+is room for those of an operator's programs between a run that died and the one that goes on."""
 
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions that an audit carries by name, violations first; all are counted."""

@@ -2,12 +2,11 @@
 
     stage      the files' rows, verified, in one commit of a table of their own    _staging/<batch>
     keys       the keys of gateways that are new in it                              gateway_keys
-    segments   what each file was found to be                                      segments
     events     the good lines, each identity once                                  events
     readings   what the delivered messages among them carried                      sensor_readings
     sessions   what each session did in them                                       sessions
+    segments   what each file was found to be: its rows are in the tables          segments
     quarantine what was refused                                                    quarantine
-    settle     the segments' state is `ingested`                                   segments
     finish     the batch's counts; the batch is done                               batches
     sweep      the staging table is removed
 
@@ -25,7 +24,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -41,22 +39,23 @@ from cloud_jobs.ingest import (
     senml,
     sessions,
 )
+from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.landing import Landed, read_and_verify
-from cloud_jobs.ingest.trust import new_keys, refusals_of
+from cloud_jobs.ingest.landing import Landed
+from cloud_jobs.ingest.staging import events_of, read_and_verify
+from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
 from cloud_jobs.tables.delta_tables import Tables, each
-from cloud_jobs.tables.schemas import BATCHES, STAGED
+from cloud_jobs.tables.schemas import BATCHES
 
 STEPS: Final = (
     "stage",
     "keys",
-    "segments",
     "events",
     "readings",
     "sessions",
+    "segments",
     "quarantine",
-    "settle",
     "finish",
     "sweep",
 )
@@ -83,18 +82,18 @@ class Batch:
     pinned: Mapping[str, Pinned] = field(default_factory=lambda: NO_KEYS)
 
     @property
-    def _staging(self) -> str:
-        return self.tables.path(f"_staging/{self.number:08d}")
+    def _staging_name(self) -> str:
+        return f"_staging/{self.number:08d}"
 
     def is_staged(self) -> bool:
-        return DeltaTable.isDeltaTable(self.tables.spark, self._staging)
+        return self.tables.has(self._staging_name)
 
     def stage(self, files: list[Landed]) -> None:
         """Read and verify the files; all their rows become durable in one commit, or none."""
         rows = read_and_verify(self.tables.spark, files, self.source)
         try:
             # Mode `error`: the first commit of a table succeeds for one writer only.
-            rows.write.format("delta").mode("error").save(self._staging)
+            rows.write.format("delta").mode("error").save(self.tables.path(self._staging_name))
         except AnalysisException as error:
             if not self.is_staged():
                 raise
@@ -107,11 +106,16 @@ class Batch:
     def complete(self) -> None:
         """Do every step after `stage` that is not committed yet."""
         try:
-            staged = self._read_staged().persist()
+            staged = self._read_staged()
+            # What is looked at again and again is small without them.
+            rows = staged.drop("events").persist()
             try:
-                self._derive(*self._judged_by_keys(staged))
+                refusals, files = self._judged_by_keys(rows)
+                judged = gateway_keys.without_refused(rows, refusals)
+                trusted = events_of(gateway_keys.without_refused(staged, refusals), self.number)
+                self._derive(judged, files, trusted)
             finally:
-                staged.unpersist()
+                rows.unpersist()
         except PySparkException:
             # Without a lock a second run may have finished the batch and swept it away meanwhile.
             if last_finished(self.tables) < self.number:
@@ -121,23 +125,19 @@ class Batch:
         self.after_step("sweep")
 
     def _read_staged(self) -> DataFrame:
-        found = self.tables.spark.read.format("delta").load(self._staging)
-        # An earlier version staged it, and did not finish it.
-        missing = [column for column in STAGED.fields if column.name not in found.columns]
-        for column in missing:
-            found = found.withColumn(column.name, F.lit(None).cast(column.dataType))
-        return found.withColumn("folder", F.coalesce("folder", F.lit("")))
+        found = self.tables.read(self._staging_name)
+        if "body" in found.columns:  # an earlier version staged it, and did not finish it
+            return in_the_present_layout(found)
+        return found
 
-    def _judged_by_keys(self, staged: DataFrame) -> tuple[DataFrame, StagedFiles]:
-        """Commit the keys that are new, and refuse the files that they do not vouch for."""
+    def _judged_by_keys(self, staged: DataFrame) -> tuple[list[Refusal], StagedFiles]:
+        """Commit the keys that are new; return the files that none of them vouches for, and the
+        others."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged)
         known = gateway_keys.known_keys(self.tables, files.trusted, self.pinned)
         keys = new_keys(files.trusted, known, self.pinned)
-        # Once the next step is committed the keys of this batch are decided: the file of `--keys`
-        # may have been changed between a run that died and this one.
-        mine = self.tables.read("segments").where(F.col("batch") == self.number)
-        if keys and mine.isEmpty():
+        if keys and not self._is_begun():
             rows = gateway_keys.rows_of(self.tables, keys, self.number)
             self.tables.merge(
                 "gateway_keys",
@@ -153,39 +153,60 @@ class Batch:
         if keys:
             known = gateway_keys.known_keys(self.tables, files.trusted, {})
         refusals = refusals_of(files.trusted, known)
-        return gateway_keys.without_refused(staged, refusals), files.without(refusals)
+        return refusals, files.without(refusals)
 
-    def _derive(self, staged: DataFrame, files: StagedFiles) -> None:
+    def _is_begun(self) -> bool:
+        """Return whether a step behind this one was done by the keys as they were: they are
+        decided then, also where they let no event in.
+
+        The file of `--keys` may have been changed between a run that died and this one. An earlier
+        version wrote `segments` first.
+        """
+        mine = self.tables.read("segments").where(F.col("batch") == self.number)
+        return self.tables.has_appended("events", self.number) or not mine.isEmpty()
+
+    def _derive(self, staged: DataFrame, files: StagedFiles, candidates: DataFrame) -> None:
         tables, number = self.tables, self.number
-        self._commit_segments(staged)
-        candidates = events.events_of(staged, number)
-        known = tables.read("events").where(F.col("batch") != number)
+        overlapping = self._overlapping(files)
+        ranges = events.ranges_of(overlapping)
+        new = candidates
+        if overlapping:
+            known = tables.read("events").where(F.col("batch") != number)
+            new = events.new_events(candidates, known, ranges)
         self.progress(f"batch {number}: events")
-        ranges = events.ranges_of(files.trusted)
-        tables.append("events", events.new_events(candidates, known, ranges), batch=number)
+        tables.append("events", new, batch=number)
         self.after_step("events")
         delivered = deliveries.delivered_in(tables.read("events"), number)
         records = senml.records_of(delivered).persist()
         try:
             self._commit_readings(records)
             self._commit_sessions()
-            conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
+            self._commit_segments(staged)
+            conflicting = None
+            if overlapping:
+                conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
             self._commit_quarantine(staged, files, conflicting, records)
-            self._settle()
-            self._finish(staged, records)
+            self._finish(files, records)
         finally:
             records.unpersist()
+
+    def _overlapping(self, files: StagedFiles) -> list[SignedFile]:
+        """Return the files of which an event may be in the tables, or in the batch, already."""
+        known = self.tables.read("segments").where(F.col("batch") != self.number)
+        return events.overlapping(files.trusted, known)
 
     def _commit_segments(self, staged: DataFrame) -> None:
         self.progress(f"batch {self.number}: segments")
         known = self.tables.read("segments").where(F.col("batch") != self.number)
         rows = segment_states.rows_of(staged, known, self.number)
+        # Not the transaction of an earlier version, which left its rows in the state `verified`.
         self.tables.merge(
             "segments",
             rows,
             on=segment_states.ON,
             batch=self.number,
             clauses=segment_states.merge_states,
+            step="state",
         )
         self.after_step("segments")
 
@@ -205,7 +226,11 @@ class Batch:
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self, staged: DataFrame, files: StagedFiles, conflicting: DataFrame, records: DataFrame
+        self,
+        staged: DataFrame,
+        files: StagedFiles,
+        conflicting: DataFrame | None,
+        records: DataFrame,
     ) -> None:
         self.progress(f"batch {self.number}: quarantine")
         # Contradictions are looked for in the committed tables: the answer is then the same
@@ -213,12 +238,12 @@ class Batch:
         contradicting = readings.conflicting_readings(
             readings.readings_of(records, self.number), self.tables.read("sensor_readings")
         )
-        refused = (
-            quarantine.refused_events(conflicting, self.number)
-            .unionByName(quarantine.refused_payloads(records, self.number))
-            .unionByName(quarantine.refused_readings(contradicting, self.number))
+        refused = quarantine.refused_payloads(records, self.number).unionByName(
+            quarantine.refused_readings(contradicting, self.number)
         )
         # What the files' own rows exclude is not looked for: each part costs as much as a query.
+        if conflicting is not None:
+            refused = quarantine.refused_events(conflicting, self.number).unionByName(refused)
         if files.any_malformed_lines:
             refused = quarantine.refused_lines(staged, self.number).unionByName(refused)
         rows = quarantine.bounded(refused)
@@ -229,25 +254,14 @@ class Batch:
         self.tables.append("quarantine", rows, batch=self.number)
         self.after_step("quarantine")
 
-    def _settle(self) -> None:
-        self.tables.update(
-            "segments",
-            where=f"batch = {self.number} AND state = 'verified'",
-            values={"state": "'ingested'"},
-            batch=self.number,
-        )
-        self.after_step("settle")
-
-    def _finish(self, staged: DataFrame, records: DataFrame) -> None:
+    def _finish(self, files: StagedFiles, records: DataFrame) -> None:
         """Count what the batch did, in its own row: the commit that ends it."""
         mine = F.col("batch") == self.number
         read = self.tables.read
         segment = F.concat(F.lit("segments_"), F.col("state"))
-        lines = staged.where("line IS NOT NULL AND reason IS NULL")
         found = self.tables.sums(
             [
                 each(read("segments").where(mine), segment),
-                each(lines, "lines"),
                 each(read("events").where(mine), "events_new"),
                 each(records.where("wrong IS NULL"), "records"),
                 each(read("sensor_readings").where(mine), "readings_new"),
@@ -256,7 +270,7 @@ class Batch:
             ]
         )
         count = defaultdict(int, found)
-        count["events_duplicate"] = count["lines"] - count["events_new"] - count["refused_event"]
+        count["events_duplicate"] = files.good_lines - count["events_new"] - count["refused_event"]
         count["readings_duplicate"] = (
             count["records"] - count["readings_new"] - count["refused_reading"]
         )
@@ -271,8 +285,4 @@ class Batch:
 
     def sweep(self) -> None:
         """Remove the staging table of a finished batch; nothing happens when there is none."""
-        spark = self.tables.spark
-        jvm = spark.sparkContext._jvm
-        assert jvm is not None
-        path = jvm.org.apache.hadoop.fs.Path(self._staging)
-        path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()).delete(path, True)
+        self.tables.remove(self._staging_name)

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.limits import KEY_RANGES_MAX
+from cloud_jobs.tables.schemas import DELIVERED
 
 MESSAGE: Final = ("gateway", "store", "message")
 _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
@@ -21,7 +22,7 @@ _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     """Select messages whose delivery became complete in this batch, with contents where logged."""
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
-    columns = [*MESSAGE, *_CONTENT, "boot", "sequence", "time", "clock", "day", "batch"]
+    columns = DELIVERED.fieldNames()
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
     until_now = events.where(F.col("batch") <= batch)
     held = until_now.where(F.col("event") == "message_held")
@@ -41,7 +42,7 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
     """Join contents (held) with the time of delivery (released)."""
     contents = held.select(*MESSAGE, *_CONTENT)
-    deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day", "batch")
+    deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day")
     return contents.join(deliveries, list(MESSAGE))
 
 

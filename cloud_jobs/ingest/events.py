@@ -1,40 +1,22 @@
-"""From verified lines to events: typed, and each identity once, in a choice that can be
-repeated."""
+"""Each identity once, in a choice that can be repeated.
+
+Trusted segments are contiguous, so their ranges tell which of them can have an event twice. Of all
+others every line is a new event, and nothing is looked up, sorted or shuffled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.trust import SignedFile
-from cloud_jobs.limits import KEY_RANGES_MAX
+from cloud_jobs.limits import GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
 from cloud_jobs.tables.event_fields import EVENT_FIELDS
-from cloud_jobs.tables.schemas import EVENT_BODY, EVENTS
+from cloud_jobs.tables.schemas import EVENTS
 
 KEY = ("gateway", "boot", "sequence")
-
-
-def events_of(staged: DataFrame, batch: int) -> DataFrame:
-    """Select a batch's good lines as rows of `events`; an identity may still occur twice."""
-    lines = staged.where("line IS NOT NULL AND reason IS NULL")
-    parsed = lines.withColumn("parsed", F.from_json("body", EVENT_BODY))
-    day_began = F.min("parsed.time").over(Window.partitionBy("name"))
-    return parsed.withColumn("day_began", day_began).select(
-        *KEY,
-        F.col("parsed.event").alias("event"),
-        F.timestamp_millis("parsed.time").alias("time"),
-        "store",
-        F.lit(batch).cast("long").alias("batch"),
-        *(F.col(f"parsed.{name}").alias(name) for name in EVENT_FIELDS),
-        "extra",
-        "clock",
-        F.col("name").alias("segment_name"),
-        "segment",
-        "line",
-        F.to_date(F.timestamp_millis("day_began")).alias("day"),
-    )
 
 
 def first_of_each(candidates: DataFrame) -> DataFrame:
@@ -82,3 +64,36 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
             (F.col("gateway") == gateway) & F.col("sequence").between(least, greatest)
         )
     return condition
+
+
+def overlapping(files: Sequence[SignedFile], segments: DataFrame) -> list[SignedFile]:
+    """Return the files whose range touches that of another one, or of a segment in the table."""
+    found: set[SignedFile] = set()
+    last: dict[tuple[str, str], SignedFile] = {}
+    for file in sorted(files, key=lambda one: (one.first_sequence, one.last_sequence)):
+        before = last.get((file.gateway, file.boot))
+        if before is not None and file.first_sequence <= before.last_sequence:
+            found |= {before, file}
+        if before is None or file.last_sequence > before.last_sequence:
+            last[file.gateway, file.boot] = file
+    return sorted(found | _known_in(files, segments), key=lambda one: one.path)
+
+
+def _known_in(files: Sequence[SignedFile], segments: DataFrame) -> set[SignedFile]:
+    if not files:
+        return set()
+    rows = [(f.path, f.gateway, f.boot, f.first_sequence, f.last_sequence) for f in files]
+    mine = segments.sparkSession.createDataFrame(
+        rows, "path string, gateway string, boot string, least long, greatest long"
+    )
+    taken = segments.where(F.col("state").isin("verified", "ingested"))
+    gateways = {file.gateway for file in files}
+    if len(gateways) <= GATEWAYS_NAMED_MAX:
+        taken = taken.where(F.col("gateway").isin(*gateways))
+    touched = (
+        taken.select("gateway", "boot", "first_sequence", "last_sequence")
+        .join(F.broadcast(mine), ["gateway", "boot"])
+        .where("first_sequence <= greatest AND least <= last_sequence")
+    )
+    paths = {row["path"] for row in touched.select("path").distinct().collect()}
+    return {file for file in files if file.path in paths}

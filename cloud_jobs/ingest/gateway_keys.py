@@ -14,7 +14,7 @@ from cloud_jobs.ingest.keys_file import Pinned
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import GATEWAY_KEYS, STAGED
+from cloud_jobs.tables.schemas import GATEWAY_KEYS
 
 ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
 _COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
@@ -29,6 +29,13 @@ class StagedFiles:
     """Those whose bytes are right, in order of their paths."""
     any_refused: bool
     any_malformed_lines: bool
+    lines: Mapping[str, int]
+    """Good lines by the path of a file whose bytes are right."""
+
+    @property
+    def good_lines(self) -> int:
+        """Of the trusted files."""
+        return sum(self.lines[file.path] for file in self.trusted)
 
     def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
         """Return the same files, those that their gateway's keys do not vouch for refused."""
@@ -44,14 +51,14 @@ def files_of(staged: DataFrame) -> StagedFiles:
     """Collect the files of a batch: at most SEGMENTS_PER_BATCH_MAX."""
     columns = (
         "path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
-        "public_key",
+        "public_key", "boot",
     )  # fmt: skip
-    files = staged.where("line IS NULL").select(*columns, "reason", "bad_lines")
-    rows = files.orderBy("path").collect()
+    rows = staged.select(*columns, "reason", "bad_lines", "lines").orderBy("path").collect()
     return StagedFiles(
         trusted=[SignedFile(*row[: len(columns)]) for row in rows if row["reason"] is None],
         any_refused=any(row["reason"] is not None for row in rows),
         any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
+        lines={row["path"]: row["lines"] - row["bad_lines"] for row in rows},
     )
 
 
@@ -82,18 +89,23 @@ def merge_keys(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
 
 
 def without_refused(staged: DataFrame, refusals: Sequence[Refusal]) -> DataFrame:
-    """Return the staged rows, of refused files the one with the verdict only."""
+    """Return the staged rows, of refused files the verdict only."""
     if not refusals:
         return staged
     marks = staged.sparkSession.createDataFrame(
         [(one.path, one.reason, one.detail) for one in refusals],
         "path string, why string, why_detail string",
     )
-    marked = staged.join(F.broadcast(marks), "path", "left").where("line IS NULL OR why IS NULL")
-    reasons = marked.withColumn("reason", F.coalesce("why", "reason"))
-    return reasons.withColumn("detail", F.coalesce("why_detail", "detail")).select(
-        *STAGED.fieldNames()
-    )
+    marked = staged.join(F.broadcast(marks), "path", "left")
+    changed = {
+        "reason": F.coalesce("why", "reason"),
+        "detail": F.coalesce("why_detail", "detail"),
+    } | {
+        name: F.when(F.col("why").isNull(), F.col(name))
+        for name in ("malformed", "events")
+        if name in staged.columns
+    }
+    return marked.withColumns(changed).select(*staged.columns)
 
 
 def looked_at_again(

@@ -2,10 +2,7 @@
 
 Listing reads no contents. A file is looked at when its name is not settled in `segments`, and
 again when it was in quarantine and its bytes are no longer those that were refused, or the keys by
-which it was refused have changed. The bytes are
-judged by one Python function, file by file: a zstd frame with a checksum to enforce, a hash over
-the lines and a bound on memory have no built-in function. All that comes after is built-in
-functions.
+which it was refused have changed.
 """
 
 from __future__ import annotations
@@ -23,15 +20,12 @@ from pyspark.sql import functions as F
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.gateway_keys import looked_at_again
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.segment_file import Line, verify
-from cloud_jobs.ingest.trust import folder_of
 from cloud_jobs.limits import (
     REFUSED_REMEMBERED_MAX,
     SEGMENT_FILE_BYTES_MAX,
     SEGMENTS_PER_BATCH_MAX,
 )
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import SEGMENT_PART, STAGED, VERDICT
 
 SETTLED: Final = ("verified", "ingested", "duplicate")
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
@@ -60,7 +54,7 @@ def _literal(path: str) -> str:
     return "".join(f"\\{c}" if c in _GLOB_CHARACTERS else c for c in path)
 
 
-def _binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
+def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.load([_literal(path) for path in paths])
 
@@ -68,7 +62,7 @@ def _binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
 def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_KEYS) -> Listing:
     """List files that must be looked at, in order of their names, at most one batch of them."""
     try:
-        found = _binary_files(tables.spark, [source])
+        found = binary_files(tables.spark, [source])
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
@@ -142,7 +136,7 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
     found = [row["path"] for row in candidates.select("path").collect()]
     if not found:
         return candidates
-    contents = _binary_files(spark, found).where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
+    contents = binary_files(spark, found).where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
     hashes = contents.select("path", F.sha2("content", 256).alias("file_sha256"))
     known = refused.withColumnRenamed("file_sha256", "known_sha256")
     of_nothing = F.when(F.col("file_bytes") == 0, F.sha2(F.lit(b""), 256))
@@ -160,66 +154,3 @@ def _changed(spark: SparkSession, candidates: DataFrame, refused: DataFrame) -> 
         "left_anti",
     )
     return unchanged.select(*candidates.columns)
-
-
-def read_and_verify(spark: SparkSession, files: list[Landed], source: str = "") -> DataFrame:
-    """Return the rows of STAGED of these files: each is read once, and judged by its bytes.
-
-    ``source`` is what was listed: the folder of a file is relative to it.
-    """
-    small = [file.path for file in files if 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
-    # Not read: what is too large has no contents here, and what is empty has none anywhere.
-    unread = [file for file in files if not 0 < file.file_bytes <= SEGMENT_FILE_BYTES_MAX]
-    contents = spark.createDataFrame(
-        [(file.path, file.file_bytes, None if file.file_bytes else b"") for file in unread],
-        "path string, length long, content binary",
-    )
-    if small:
-        found = _binary_files(spark, small).select("path", "length", "content")
-        contents = contents.unionByName(found)
-    judge = F.udf(_judge, VERDICT, useArrow=False).asNondeterministic()
-    verdict = judge("path", "length", "content", F.lit(source)).alias("verdict")
-    judged = contents.select("path", verdict)
-    rows = judged.select("path", "verdict.*").withColumn("row", F.explode("rows"))
-    return rows.select("path", *SEGMENT_PART.fieldNames(), "row.*").select(*STAGED.fieldNames())
-
-
-def _judge(path: str, length: int, content: bytes | None, source: str) -> tuple[object, ...]:
-    """Judge one file, as VERDICT: the segment's columns, and its rows; the first is no line."""
-    verdict = verify(path.rsplit("/", 1)[-1], bytes(content) if content else content, length)
-    header, claimed = verdict.header, verdict.claimed
-    # Where an untrusted file belongs is known from its own name only.
-    known = header or claimed
-    good_lines = sum(line.reason is None for line in verdict.lines)
-    summary = (None, None, None, None, verdict.reason, verdict.detail, None)
-    return (
-        verdict.name,
-        verdict.file_bytes,
-        verdict.file_sha256,
-        verdict.uncompressed_bytes,
-        known.gateway if known else None,
-        known.boot if known else None,
-        header.store if header else None,
-        known.segment if known else None,
-        claimed.first_sequence if claimed else None,
-        claimed.last_sequence if claimed else None,
-        header.clock if header else None,
-        header.previous_sha256 if header else None,
-        good_lines + verdict.bad_lines,
-        verdict.bad_lines,
-        folder_of(path, source),
-        verdict.public_key,
-        [summary, *(_row_of(line) for line in verdict.lines)],
-    )
-
-
-def _row_of(line: Line) -> tuple[object, ...]:
-    return (
-        line.number,
-        line.sequence,
-        line.body,
-        line.extra,
-        line.reason,
-        line.detail,
-        line.raw,
-    )

@@ -84,7 +84,7 @@ def sums_of(rows: DataFrame) -> DataFrame:
 def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     """Select files refused as a whole, but for those whose rows are known from another file."""
     doubled = segments.where("state = 'duplicate'").select("name", "file_sha256")
-    refused = staged.where("line IS NULL AND reason IS NOT NULL")
+    refused = staged.where("reason IS NOT NULL")
     return _rows(
         refused.join(doubled, ["name", "file_sha256"], "left_anti").dropDuplicates(
             ["name", "file_sha256", "file_bytes"]
@@ -102,7 +102,9 @@ def refused_segments(staged: DataFrame, segments: DataFrame, batch: int) -> Data
 
 
 def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
-    lines = staged.where("line IS NOT NULL AND reason IS NOT NULL")
+    """Select the malformed lines of the files that are trusted."""
+    of_file = ("name", "gateway", "boot", "file_sha256", "file_bytes")
+    lines = staged.where("reason IS NULL").select(*of_file, F.inline("malformed"))
     return _rows(
         lines.dropDuplicates(["file_sha256", "line"]),
         batch,
@@ -117,7 +119,7 @@ def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
         raw="raw",
         file_sha256="file_sha256",
         file_bytes="file_bytes",
-        refused=F.when(F.col("reason") == MORE, F.col("body").cast("long")).otherwise(F.lit(1)),
+        refused="refused",
     )
 
 

@@ -18,8 +18,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from cloud_jobs.ingest.event_line import (
     BadLineError,
@@ -99,8 +100,17 @@ class Verdict:
     """Malformed lines, those that have no row of their own included."""
 
 
-def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
-    """Judge one file. `content` is None when the file was too large to be read."""
+Judge: TypeAlias = Callable[[Verdict, bytes, int], None]
+"""Takes a verdict so far, the lines between header and footer and the first sequence."""
+
+
+def verify(
+    name: str, content: bytes | None, file_bytes: int, judge: Judge | None = None
+) -> Verdict:
+    """Judge one file. `content` is None when the file was too large to be read.
+
+    `judge` fills in what the lines of a trusted segment are: `judge_lines` unless it is given.
+    """
     verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
     try:
         if content is None or len(content) > SEGMENT_FILE_BYTES_MAX:
@@ -109,7 +119,8 @@ def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
                 f"{file_bytes} bytes; a segment file has at most {SEGMENT_FILE_BYTES_MAX}",
             )
         verdict.file_sha256 = hashlib.sha256(content).hexdigest()
-        _read_trusted(verdict, content)
+        events, first = _read_trusted(verdict, content)
+        (judge or judge_lines)(verdict, events, first)
     except UntrustedSegmentError as error:
         verdict.reason = error.reason
         verdict.detail = str(error)[:DETAIL_CHARACTERS_MAX]
@@ -117,12 +128,14 @@ def verify(name: str, content: bytes | None, file_bytes: int) -> Verdict:
     return verdict
 
 
-def _read_trusted(verdict: Verdict, content: bytes) -> None:
+def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
+    """Return the lines between header and footer, and the first sequence."""
     text = decompressed(content)
     verdict.uncompressed_bytes = len(text)
-    lines = _lines_of(text)
-    header = _header_of(lines[0])
-    footer, first, last = _checked_footer(text, lines)
+    header_line, events, footer_line = _parts_of(text)
+    header = _header_of(header_line)
+    lines_sha256 = hashlib.sha256(memoryview(text)[: -1 - len(footer_line)]).hexdigest()
+    footer, first, last = _checked_footer(footer_line, lines_sha256, events.count(b"\n"))
     assert verdict.file_sha256 is not None
     right = SegmentName(
         header.gateway, header.boot, header.segment, first, last, verdict.file_sha256
@@ -132,14 +145,15 @@ def _read_trusted(verdict: Verdict, content: bytes) -> None:
         raise UntrustedSegmentError(
             "renamed", f"the name is not that of the contents: name it {right}"
         )
-    verdict.public_key = signer_of(footer, right, str(footer["sha256"]))
+    verdict.public_key = signer_of(footer, right, lines_sha256)
     verdict.header = header
-    _judge_lines(verdict, lines[1:-1], first)
+    return events, first
 
 
-def _judge_lines(verdict: Verdict, lines: list[bytes], first: int) -> None:
+def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
+    """Judge the lines between header and footer one by one. Raises UntrustedSegmentError."""
     beyond: list[Line] = []
-    for index, line in enumerate(lines):
+    for index, line in enumerate(events[:-1].split(b"\n")):
         judged = _line_of(line, number=index + 2, sequence=first + index)
         if judged.reason is not None:
             verdict.bad_lines += 1
@@ -157,19 +171,21 @@ def _judge_lines(verdict: Verdict, lines: list[bytes], first: int) -> None:
         verdict.lines.append(Line(start.number, end.sequence, str(count), None, MORE, detail))
 
 
-def _lines_of(text: bytes) -> list[bytes]:
+def _parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return the header, the lines between with their line ends, and the footer."""
     if not text.endswith(b"\n"):
         raise UntrustedSegmentError("footer", "the last line has no line end")
-    if text.count(b"\n") > SEGMENT_LINES_MAX:
+    count = text.count(b"\n")
+    if count > SEGMENT_LINES_MAX:
         raise UntrustedSegmentError(
             "too_many_lines", f"more than {SEGMENT_LINES_MAX} lines, so that most are no events"
         )
-    lines = text[:-1].split(b"\n")
-    if len(lines) < 3:
+    if count < 3:
         raise UntrustedSegmentError(
-            "count", f"{len(lines)} lines; a segment has a header, events and a footer"
+            "count", f"{count} lines; a segment has a header, events and a footer"
         )
-    return lines
+    header_end, footer_start = text.index(b"\n"), text.rindex(b"\n", 0, -1) + 1
+    return text[:header_end], text[header_end + 1 : footer_start], text[footer_start:-1]
 
 
 def _object_or_refuse(line: bytes, what: str) -> dict[str, object]:
@@ -213,21 +229,26 @@ def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> 
     return text
 
 
-def _checked_footer(text: bytes, lines: list[bytes]) -> tuple[dict[str, object], int, int]:
-    """Hold the footer against the lines. Returns it, the first and the last sequence."""
-    footer = _object_or_refuse(lines[-1], "footer")
+def _checked_footer(
+    line: bytes, lines_sha256: str, events: int
+) -> tuple[dict[str, object], int, int]:
+    """Hold the footer against the lines before it, of which `events` are no header.
+
+    Returns it, the first and the last sequence.
+    """
+    footer = _object_or_refuse(line, "footer")
     numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]
     count, first, last = (value if type(value) is int else -1 for value in numbers)
     if not 1 <= first <= last < 10**12:
         raise UntrustedSegmentError("footer", f"the footer's range {first}-{last} is impossible")
-    if footer.get("sha256") != hashlib.sha256(text[: -1 - len(lines[-1])]).hexdigest():
+    if footer.get("sha256") != lines_sha256:
         raise UntrustedSegmentError(
             "digest", "the lines are not those that the footer's sha256 saw"
         )
-    if not count == last - first + 1 == len(lines) - 2:
+    if not count == last - first + 1 == events:
         raise UntrustedSegmentError(
             "count",
-            f"{len(lines) - 2} events where the footer has {count} from {first} to {last}",
+            f"{events} events where the footer has {count} from {first} to {last}",
         )
     return footer, first, last
 

@@ -1,4 +1,4 @@
-"""The table `segments`: what each file was found to be, written before its rows are."""
+"""The table `segments`: what each file was found to be, written when its rows are in the tables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ _OF_THE_BATCH: Final = frozenset({"name", "state", "reason", "detail", "batch", 
 def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     """Return one row for each file name. Of two files with one name (in two directories) the
     trusted one counts; a refused file with the bytes of a trusted segment is its duplicate."""
-    files = staged.where("line IS NULL")
     best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
-    one = files.withColumn("nth", F.row_number().over(best)).where("nth = 1")
+    one = staged.withColumn("nth", F.row_number().over(best)).where("nth = 1")
     known = segments.where(F.col("state").isin("verified", "ingested")).select(
         "file_sha256", "name"
     )
@@ -32,7 +31,7 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     state = (
         F.when(is_duplicate, "duplicate")
         .when(F.col("reason").isNotNull(), "quarantined")
-        .otherwise("verified")
+        .otherwise("ingested")
     )
     detail = F.when(is_duplicate, F.concat(F.lit("the bytes of "), "owner"))
     return judged.select(
@@ -47,8 +46,9 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
 
 
 def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
-    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict."""
+    """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict, and one
+    that an earlier version left `verified` in this batch is ingested now."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)
     return builder.whenMatchedUpdateAll(
-        condition=f"old.state NOT IN ({settled})"
+        condition=f"old.state NOT IN ({settled}) OR old.batch = new.batch"
     ).whenNotMatchedInsertAll()

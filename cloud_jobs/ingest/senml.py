@@ -1,167 +1,259 @@
 """From a delivered message's payload to SenML records (docs/formats/readings.md, RFC 8428).
 
-A payload is refused or read as a whole. Its type is checked value by value through a variant,
-because a cast would turn the text "21.5" into a number without an error.
+A payload is refused or read as a whole. Pure but for `records_of`, which hands messages to Python
+as Arrow columns: only topics and payloads become Python values, all else is passed on as it is.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.ingest.deliveries import MESSAGE
+from cloud_jobs.tables.schemas import DELIVERED, RECORDS
 
 _RELATIVE_SECONDS_MAX: Final = 2**28
-_FIELDS: Final[dict[str, tuple[str, str]]] = {
-    # field of RFC 8428 or of ours: (its type in JSON, its type here)
-    "bn": ("text", "string"),
-    "bt": ("number", "double"),
-    "bu": ("text", "string"),
-    "bv": ("number", "double"),
-    "bs": ("number", "double"),
-    "n": ("text", "string"),
-    "t": ("number", "double"),
-    "u": ("text", "string"),
-    "v": ("number", "double"),
-    "vs": ("text", "string"),
-    "vb": ("truth", "boolean"),
-    "vd": ("text", "string"),
-    "s": ("number", "double"),
-    "device": ("text", "string"),
-    "boot": ("integer", "bigint"),
-    "sequence": ("integer", "bigint"),
+_SECONDS_MAX: Final = 253_402_300_799
+_INTEGERS: Final = range(-(2**63), 2**63)
+_TYPES: Final = {
+    # Fields of RFC 8428 and ours, in the order in which they are checked.
+    "bn": "text",
+    "bt": "number",
+    "bu": "text",
+    "bv": "number",
+    "bs": "number",
+    "n": "text",
+    "t": "number",
+    "u": "text",
+    "v": "number",
+    "vs": "text",
+    "vb": "truth",
+    "vd": "text",
+    "s": "number",
+    "device": "text",
+    "boot": "integer",
+    "sequence": "integer",
 }
-_JSON_TYPES: Final = {
-    "text": "^(STRING|VOID)$",
-    "number": r"^(BIGINT|DOUBLE|DECIMAL\(.*|VOID)$",
-    "integer": "^(BIGINT|VOID)$",
-    "truth": "^(BOOLEAN|VOID)$",
-}
+ELSEWHERE: Final = "the topic is not sensors/<its device>/<its quantity>"
+
+
+class RefusedPackError(ValueError):
+    """The payload is no SenML JSON, or not that of its topic. The text is the rule broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One resolved record: the columns of RECORDS from `position` on."""
+
+    position: int
+    senml_device: str | None
+    senml_boot: int | None
+    senml_sequence: int | None
+    name: str
+    unit: str | None
+    seconds: float
+    value: float | None
+    senml_vs: str | None
+    senml_vb: bool | None
+    senml_vd: str | None
+    sum: float | None
 
 
 def records_of(delivered: DataFrame) -> DataFrame:
-    """Return one row for each SenML record, base fields resolved; `wrong` is the rule broken.
-
-    A payload without records gives one row with the reason.
-    """
-    # A JSON parser of Spark stops after the first value and ignores what follows it. What reads as
-    # the only value of an object and as the only values of an array has nothing after it.
-    payload = F.coalesce(F.col("payload"), F.lit(""))
-    in_object = F.try_parse_json(F.concat(F.lit('{"pack":'), payload, F.lit("}")))
-    in_array = F.try_parse_json(F.concat(F.lit("["), payload, F.lit("]")))
-    parsed = delivered.withColumn("pack", in_object).withColumn("array_pack", in_array)
-    records = F.expr("try_variant_get(pack, '$.pack', 'array<variant>')")
-    is_array = F.expr("schema_of_variant(try_variant_get(pack, '$.pack', 'variant'))").startswith(
-        "ARRAY<"
-    )
-    wrong = (
-        F.when(F.col("payload_base64").isNotNull(), "the payload is not UTF-8")
-        .when(F.col("pack").isNull() | F.col("array_pack").isNull(), "the payload is not JSON")
-        .when(~is_array, "the payload is no JSON array")
-        .when(F.coalesce(F.size(records), F.lit(0)) == 0, "the pack has no records")
-    )
-    whole = parsed.withColumn("wrong_pack", wrong).withColumn(
-        "records", F.when(F.col("wrong_pack").isNull(), records)
-    )
-    rows = whole.select(
-        *delivered.columns,
-        "wrong_pack",
-        F.posexplode_outer("records").alias("position", "record"),
-    )
-    typed = rows.select(
-        *delivered.columns,
-        "wrong_pack",
-        F.coalesce("position", F.lit(0)).cast("long").alias("position"),
-        *(_field(name, to).alias(f"senml_{name}") for name, (_, to) in _FIELDS.items()),
-        _mistyped().alias("wrong_field"),
-    )
-    return _resolved(typed)
+    """Return rows of RECORDS: one for each record, one with `wrong` for a payload without any."""
+    return delivered.select(*DELIVERED.fieldNames()).mapInArrow(_records, RECORDS)
 
 
-def _field(name: str, to: str) -> Column:
-    return F.expr(f"try_variant_get(record, '$.{name}', '{to}')")
+def records_in(payload: str, topic: str | None, received_seconds: float) -> list[Record]:
+    """Return the records of a pack that was received then. Raises RefusedPackError."""
+    found, wrong = _resolved(_pack_of(payload), received_seconds)
+    if wrong:
+        # Of several the same one, whatever the order of the records.
+        raise RefusedPackError(min(wrong))
+    levels = (topic or "").split("/")
+    if any(_is_elsewhere(record, levels) for record in found):
+        raise RefusedPackError(ELSEWHERE)
+    return found
 
 
-def _mistyped() -> Column:
-    """Name the first field of a record that differs from RFC 8428 or readings.md, or null."""
-    cases = F.when(
-        ~F.expr("schema_of_variant(record)").startswith("OBJECT<"), "a record is no JSON object"
-    )
-    for name, (json_type, _) in _FIELDS.items():
-        found = F.expr(f"schema_of_variant(try_variant_get(record, '$.{name}', 'variant'))")
-        cases = cases.when(
-            ~found.rlike(_JSON_TYPES[json_type]), f"`{name}` of a record is no {json_type}"
-        )
-    return cases
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
 
 
-def _resolved(typed: DataFrame) -> DataFrame:
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return value
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object_of, parse_constant=_refuse_constant)
+
+
+def _pack_of(payload: str) -> list[Any]:
+    try:
+        pack = _DECODER.decode(payload)
+        if "\\u" in payload:
+            # A lone surrogate is no character: it could not be written to a table as it is.
+            json.dumps(pack, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise RefusedPackError("the payload is not JSON") from None
+    if not isinstance(pack, list):
+        raise RefusedPackError("the payload is no JSON array")
+    if not pack:
+        raise RefusedPackError("the pack has no records")
+    return pack
+
+
+def _resolved(pack: list[Any], received_seconds: float) -> tuple[list[Record], list[str]]:
     """Resolve base fields (RFC 8428 section 4.6): each holds for its record and all after it."""
-    so_far = Window.partitionBy(*MESSAGE).orderBy("position")
-    whole = Window.partitionBy(*MESSAGE)
+    base: dict[str, Any] = {}
+    found: list[Record] = []
+    wrong: list[str] = []
+    for position, fields in enumerate(pack):
+        mistyped = _mistyped(fields)
+        if mistyped is not None:
+            wrong.append(mistyped)
+            continue
+        base |= {name: fields[name] for name in _BASES if fields.get(name) is not None}
+        record = _record_of(position, fields, base, received_seconds)
+        rule = _wrong_record(record)
+        if rule is None:
+            found.append(record)
+        else:
+            wrong.append(rule)
+    return found, wrong
 
-    def base(name: str) -> Column:
-        return F.last(f"senml_{name}", ignorenulls=True).over(so_far)
 
-    name = F.concat(F.coalesce(base("bn"), F.lit("")), F.coalesce(F.col("senml_n"), F.lit("")))
-    given = F.coalesce(base("bt"), F.lit(0.0)) + F.coalesce(F.col("senml_t"), F.lit(0.0))
+_BASES: Final = ("bn", "bt", "bu", "bv", "bs")
+
+
+def _mistyped(fields: object) -> str | None:
+    """Name the first field of a record that differs from RFC 8428 or readings.md, or None."""
+    if not isinstance(fields, dict):
+        return "a record is no JSON object"
+    for name, kind in _TYPES.items():
+        value = fields.get(name)
+        if value is not None and not _is(kind, value):
+            return f"`{name}` of a record is no {kind}"
+    return None
+
+
+def _is(kind: str, value: object) -> bool:
+    match kind:
+        case "text":
+            return type(value) is str
+        case "truth":
+            return type(value) is bool
+        case "integer":
+            return type(value) is int and value in _INTEGERS
+        case _:
+            return type(value) in (int, float)
+
+
+def _number(value: float | None) -> float:
+    """Return a number as the nearest float: 0 for none, infinity beyond all floats."""
+    try:
+        return float(value or 0)
+    except OverflowError:
+        return math.inf
+
+
+def _record_of(
+    position: int, fields: dict[str, Any], base: dict[str, Any], received_seconds: float
+) -> Record:
+    given = _number(base.get("bt")) + _number(fields.get("t"))
     # RFC 8428 section 4.5.3: a time below 2**28 is relative to now; now is when it was delivered.
-    received = F.col("time").cast("double")
-    seconds = F.when(given < _RELATIVE_SECONDS_MAX, received + given).otherwise(given)
-    has_other = F.coalesce("senml_vs", "senml_vd", F.col("senml_vb").cast("string")).isNotNull()
-    alone = ~has_other & F.col("senml_s").isNull()
-    value = F.when(
-        F.col("senml_v").isNotNull(), F.coalesce(base("bv"), F.lit(0.0)) + F.col("senml_v")
-    ).when(alone, base("bv"))
-    total = F.when(
-        F.col("senml_s").isNotNull(), F.coalesce(base("bs"), F.lit(0.0)) + F.col("senml_s")
-    )
-    resolved = (
-        typed.withColumn("name", name)
-        .withColumn("unit", F.coalesce("senml_u", base("bu")))
-        .withColumn("seconds", seconds)
-        .withColumn("value", value)
-        .withColumn("sum", total)
-    )
-    checked = resolved.withColumn("wrong_record", _wrong_record())
-    wrong = F.coalesce("wrong_pack", F.min("wrong_record").over(whole))
-    elsewhere = F.max(_is_elsewhere()).over(whole) & wrong.isNull()
-    return checked.withColumn("is_elsewhere", elsewhere).withColumn(
-        "wrong",
-        F.when(elsewhere, "the topic is not sensors/<its device>/<its quantity>").otherwise(wrong),
+    seconds = received_seconds + given if given < _RELATIVE_SECONDS_MAX else given
+    others = [fields.get(name) for name in ("vs", "vb", "vd", "s")]
+    value = total = None
+    if fields.get("v") is not None:
+        value = _number(base.get("bv")) + _number(fields["v"])
+    elif others == [None] * 4 and base.get("bv") is not None:
+        value = _number(base["bv"])
+    if fields.get("s") is not None:
+        total = _number(base.get("bs")) + _number(fields["s"])
+    unit = fields.get("u")
+    return Record(
+        position=position,
+        senml_device=fields.get("device"),
+        senml_boot=fields.get("boot"),
+        senml_sequence=fields.get("sequence"),
+        name=(base.get("bn") or "") + (fields.get("n") or ""),
+        unit=base.get("bu") if unit is None else unit,
+        seconds=seconds,
+        value=value,
+        senml_vs=fields.get("vs"),
+        senml_vb=fields.get("vb"),
+        senml_vd=fields.get("vd"),
+        sum=total,
     )
 
 
-def _is_elsewhere() -> Column:
+def _wrong_record(record: Record) -> str | None:
+    values = (record.value, record.senml_vs, record.senml_vb, record.senml_vd)
+    count = len(values) - values.count(None)
+    if not record.name:
+        return "a record has no name"
+    if count > 1:
+        return "a record has more than one value"
+    if count == 0 and record.sum is None:
+        return "a record has no value"
+    if not math.isfinite((record.value or 0.0) + (record.sum or 0.0)):
+        return "a number is out of range"
+    if not 0 <= record.seconds <= _SECONDS_MAX:
+        return "a time is out of range"
+    return None
+
+
+def _is_elsewhere(record: Record, levels: list[str]) -> bool:
     """Return whether a record that names its device has the topic of another device, or of
     another quantity (docs/formats/readings.md): its numbers are then not trusted.
 
     A sentence of NMEA 0183 is one quantity, with a name for each of its fields below that.
     """
-    levels = F.split("topic", "/", -1)
-    is_own_topic = (
-        (F.size(levels) == 3)
-        & (F.get(levels, F.lit(0)) == "sensors")
-        & (F.get(levels, F.lit(1)) == F.col("senml_device"))
-    )
-    own_name = F.concat(F.col("senml_device"), F.lit("/"), F.get(levels, F.lit(2)))
-    is_own_name = (F.col("name") == own_name) | F.startswith("name", F.concat(own_name, F.lit("/")))
-    is_named = F.col("senml_device").isNotNull()
-    return is_named & ~F.coalesce(is_own_topic & is_own_name, F.lit(False))
+    device = record.senml_device
+    if device is None:
+        return False
+    if len(levels) != 3 or levels[:2] != ["sensors", device]:
+        return True
+    own_name = f"{device}/{levels[2]}"
+    return record.name != own_name and not record.name.startswith(f"{own_name}/")
 
 
-def _wrong_record() -> Column:
-    values = [F.col(name).isNotNull().cast("int") for name in ("value", "senml_vs", "senml_vb")]
-    count = values[0] + values[1] + values[2] + F.col("senml_vd").isNotNull().cast("int")
-    numbers = F.coalesce("value", F.lit(0.0)) + F.coalesce("sum", F.lit(0.0))
-    return (
-        F.when(F.col("wrong_pack").isNotNull(), F.lit(None))
-        .when(F.col("wrong_field").isNotNull(), F.col("wrong_field"))
-        .when(F.col("name") == "", "a record has no name")
-        .when(count > 1, "a record has more than one value")
-        .when((count == 0) & F.col("sum").isNull(), "a record has no value")
-        .when(F.isnan(numbers) | (F.abs(numbers) == float("inf")), "a number is out of range")
-        .when(~F.col("seconds").between(0, 253_402_300_799), "a time is out of range")
-    )
+_ARROW: Final = to_arrow_schema(RECORDS, timezone="UTC")
+_OF_RECORD: Final = [field for field in _ARROW if field.name not in DELIVERED.fieldNames()]
+_RESOLVED: Final = len(_OF_RECORD) - 2
+_NOTHING: Final = (0, *(None,) * (_RESOLVED - 1))
+
+
+def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield _records_of_batch(batch)
+
+
+def _records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    received = batch.column("time").cast(pa.int64()).to_pylist()
+    rows: list[tuple[object, ...]] = []
+    sources: list[int] = []
+    payloads, topics = batch.column("payload").to_pylist(), batch.column("topic").to_pylist()
+    for index, (payload, topic) in enumerate(zip(payloads, topics, strict=True)):
+        try:
+            if payload is None:
+                raise RefusedPackError("the payload is not UTF-8")
+            found = records_in(payload, topic, received[index] / 1_000_000)
+            rows += ((*astuple(record), None, False) for record in found)
+            sources += [index] * len(found)
+        except RefusedPackError as refusal:
+            rows.append((*_NOTHING, str(refusal), str(refusal) == ELSEWHERE))
+            sources.append(index)
+    columns = list(zip(*rows, strict=True)) or [()] * len(_OF_RECORD)
+    made = [pa.array(column, field.type) for column, field in zip(columns, _OF_RECORD, strict=True)]
+    taken = batch.take(pa.array(sources, pa.int64()))
+    return pa.record_batch([*taken.columns, *made], _ARROW)

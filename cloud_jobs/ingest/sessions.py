@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.tables.schemas import SESSIONS
 
 ON: Final = "old.gateway = new.gateway AND old.store = new.store AND old.session = new.session"
+_SESSION: Final = ("gateway", "store", "session")
 _COUNTS: Final[dict[str, tuple[str, ...]]] = {
     "connects": ("session_opened", "session_resumed"),
     "disconnects": ("session_closed",),
@@ -42,15 +43,44 @@ def _is(*events: str) -> Column:
 
 
 def _latest(column: str, *events: str) -> Column:
+    """Return the column's value at the last of these events of a session."""
     return F.max_by(column, F.when(_is(*events), F.col("sequence")))
 
 
 def sessions_in(events: DataFrame, batch: int) -> DataFrame:
-    """Summarise a batch's events of each session, as rows of `sessions`."""
-    rows = events.where((F.col("batch") == batch) & F.col("session").isNotNull())
+    """Summarise a batch's events of each session, as rows of `sessions`.
+
+    Spark sorts rows to aggregate text, and only hashes them to aggregate numbers: so all events are
+    counted by session, client and kind, and text is taken from what is left, and from connects and
+    ends, which are few.
+    """
+    mine = events.where((F.col("batch") == batch) & F.col("session").isNotNull())
+    kinds = mine.groupBy(*_SESSION, "client_id", "event").agg(
+        F.min("sequence").alias("least"),
+        F.max("sequence").alias("greatest"),
+        F.count("*").alias("number"),
+    )
+    counted = kinds.groupBy(*_SESSION).agg(
+        F.max_by("client_id", "greatest").alias("client_id"),
+        F.min("least").alias("first_sequence"),
+        F.max("greatest").alias("last_sequence"),
+        F.sum("number").alias("events"),
+        *(
+            F.coalesce(F.sum(F.when(_is(*events), F.col("number"))), F.lit(0)).alias(name)
+            for name, events in _COUNTS.items()
+        ),
+    )
+    totals = counted.join(_connects_and_ends(mine), list(_SESSION), "left")
+    state = F.expr(_state("connect_sequence", "close_sequence", "end_sequence"))
+    stamped = totals.withColumn("state", state).withColumn("batch", F.lit(batch).cast("long"))
+    return stamped.select(*SESSIONS.fieldNames())
+
+
+def _connects_and_ends(events: DataFrame) -> DataFrame:
+    """Return what the latest connect, close and end of each session were."""
     connects = _COUNTS["connects"]
-    totals = rows.groupBy("gateway", "store", "session").agg(
-        F.max_by("client_id", "sequence").alias("client_id"),
+    changes = events.where(_is(*connects, "session_closed", "session_ended"))
+    return changes.groupBy(*_SESSION).agg(
         *(_latest(name, *connects).alias(name) for name in _LATEST_CONNECT[:-1]),
         F.min(F.when(_is("session_opened"), F.col("time"))).alias("opened"),
         _latest("time", *connects).alias("connected"),
@@ -61,14 +91,7 @@ def sessions_in(events: DataFrame, batch: int) -> DataFrame:
         F.max(F.when(_is(*connects), F.col("sequence"))).alias("connect_sequence"),
         F.max(F.when(_is("session_closed"), F.col("sequence"))).alias("close_sequence"),
         F.max(F.when(_is("session_ended"), F.col("sequence"))).alias("end_sequence"),
-        F.min("sequence").alias("first_sequence"),
-        F.max("sequence").alias("last_sequence"),
-        F.count("*").alias("events"),
-        *(F.count_if(_is(*kinds)).alias(name) for name, kinds in _COUNTS.items()),
     )
-    state = F.expr(_state("connect_sequence", "close_sequence", "end_sequence"))
-    stamped = totals.withColumn("state", state).withColumn("batch", F.lit(batch).cast("long"))
-    return stamped.select(*SESSIONS.fieldNames())
 
 
 def _state(connect: str, close: str, end: str) -> str:

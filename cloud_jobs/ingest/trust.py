@@ -32,6 +32,7 @@ class SignedFile:
     first_sequence: int
     last_sequence: int
     public_key: str | None
+    boot: str = ""
 
 
 @dataclass(frozen=True, slots=True)

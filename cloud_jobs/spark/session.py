@@ -18,7 +18,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.limits import SEGMENTS_PER_PYTHON_BATCH_MAX
+from cloud_jobs.limits import PYTHON_BATCH_BYTES_MAX
 from cloud_jobs.spark.jars import (
     EXCLUDES,
     PACKAGE,
@@ -31,8 +31,8 @@ _NEEDED: Final = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
-    # Each row is a whole segment: without this a worker would get 100 of them together.
-    "spark.sql.execution.python.udf.maxRecordsPerBatch": str(SEGMENTS_PER_PYTHON_BATCH_MAX),
+    # A row is a whole segment: without this a worker would get 10,000 of them together.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
 }
 _LOCAL: Final = {
     "spark.app.name": "oncegate ingest",

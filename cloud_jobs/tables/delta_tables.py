@@ -9,6 +9,7 @@ succeeding.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,11 +23,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.limits import CONFLICT_RETRIES_MAX
+from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
+from cloud_jobs.places import local_directory
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
+_FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
+# The user metadata of a commit that appends, before the number of its batch.
+_OF_BATCH: Final = f"{APPLICATION} batch "
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 
@@ -75,6 +80,27 @@ class Tables:
         """Return whether a table is there: tables of an earlier version have fewer."""
         return DeltaTable.isDeltaTable(self.spark, self.path(name))
 
+    def remove(self, name: str) -> None:
+        """Remove a table and its files; nothing happens when there is none."""
+        directory = local_directory(self.path(name))
+        if directory is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+        elif self.has(name):
+            self.empty(name)
+
+    def empty(self, name: str) -> None:
+        """Leave a file without rows where a table was, on any file system of Spark's.
+
+        Spark has no command that removes a table which is in no catalog, but removes what it
+        overwrites.
+        """
+        self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
+        try:
+            nothing = self.spark.createDataFrame([], "line string")
+            nothing.write.mode("overwrite").text(self.path(name))
+        finally:
+            self.spark.conf.unset(_FORMAT_CHECK_CONF)
+
     def read(self, name: str) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(name))
 
@@ -90,9 +116,19 @@ class Tables:
         def write() -> None:
             writer = contract.write.format("delta").mode("append")
             writer = writer.option("txnAppId", f"{APPLICATION}/{name}")
+            writer = writer.option("userMetadata", f"{_OF_BATCH}{batch}")
             writer.option("txnVersion", batch).save(self.path(name))
 
         self._commit(name, write)
+
+    def has_appended(self, name: str, batch: int) -> bool:
+        """Return whether a batch's append is committed: one without rows leaves nothing else.
+
+        Batches come one behind the other, so it is among the last commits; those that an operator
+        makes in between (OPTIMIZE, VACUUM) are passed over.
+        """
+        commits = DeltaTable.forPath(self.spark, self.path(name)).history(COMMITS_LOOKED_AT_MAX)
+        return not commits.where(F.col("userMetadata") == f"{_OF_BATCH}{batch}").isEmpty()
 
     def merge(
         self,
@@ -102,30 +138,21 @@ class Tables:
         on: str,
         batch: int,
         clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
+        step: str = "merge",
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
         contract = rows.select(*TABLES[name].fieldNames())
 
         def write() -> None:
             table = DeltaTable.forPath(self.spark, self.path(name))
-            with self._transaction(name, "merge", batch):
+            with self._transaction(name, step, batch):
                 clauses(table.alias("old").merge(contract.alias("new"), on)).execute()
-
-        self._commit(name, write)
-
-    def update(self, name: str, *, where: str, values: dict[str, str], batch: int) -> None:
-        """Set columns (SQL expressions) of the rows `where` holds, once."""
-
-        def write() -> None:
-            table = DeltaTable.forPath(self.spark, self.path(name))
-            with self._transaction(name, "update", batch):
-                table.update(F.expr(where), {key: F.expr(value) for key, value in values.items()})
 
         self._commit(name, write)
 
     @contextmanager
     def _transaction(self, name: str, step: str, batch: int) -> Iterator[None]:
-        # MERGE and UPDATE take the transaction from the session, not from an option.
+        # MERGE takes the transaction from the session, not from an option.
         self.spark.conf.set(_APP_CONF, f"{APPLICATION}/{name}/{step}")
         self.spark.conf.set(_VERSION_CONF, str(batch))
         try:

@@ -11,6 +11,7 @@ from typing import Final
 
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
     DateType,
@@ -56,17 +57,31 @@ SEGMENT_PART: Final = _schema_of(
     string  folder public_key
     """
 )
-LINE_PART: Final = _schema_of(
+MALFORMED: Final = _schema_of(
     """
     integer line sequence
-    string  body extra reason detail raw
+    string  reason detail raw
+    integer refused
     """
 )
-VERDICT: Final = StructType([*SEGMENT_PART.fields, StructField("rows", ArrayType(LINE_PART))])
-"""What the verifier gives back for a file, as tuples in this order."""
+"""A malformed line of a trusted segment, or the one row that stands for `refused` of them."""
 
-STAGED: Final = StructType([*SEGMENT_PART.fields, *_schema_of("string path"), *LINE_PART.fields])
-"""A batch's own table: one row a file (`line` is null), then one row a line of it."""
+STAGED: Final = StructType(
+    [
+        *_schema_of("string path").fields,
+        *SEGMENT_PART.fields,
+        *_schema_of(
+            """
+            string  reason detail
+            integer began
+            """
+        ).fields,
+        StructField("malformed", ArrayType(MALFORMED)),
+        StructField("events", BinaryType()),
+    ]
+)
+"""A batch's own table: one row a file. `began` is the least time of its events in milliseconds,
+`events` its good lines as an Arrow stream; null where the file is not trusted."""
 
 SEGMENTS: Final = _schema_of(
     """
@@ -78,7 +93,7 @@ SEGMENTS: Final = _schema_of(
     string  folder public_key
     """
 )
-"""One row a file name. `state` is `verified` (its rows are on the way), `ingested`,
+"""One row a file name. `state` is `ingested` (`verified`: an earlier version has not finished it),
 `quarantined` (see `reason`; looked at again when its bytes or its gateway's keys change) or
 `duplicate`. `folder` is where the file lies below the source,
 `public_key` the key that signed it, null where none did."""
@@ -98,15 +113,6 @@ reading's) or `reading` (the same identity with another value). Rows of `event`,
 `reading` name the event by gateway, boot, sequence. `refused` is how many refusals a row stands
 for: 1, or more where `reason` is `more`; `sequence` is then the last of them, `detail` names
 them."""
-
-EVENT_BODY: Final = StructType(
-    [
-        StructField("time", LongType()),
-        StructField("event", StringType()),
-        *(StructField(name, _TYPES[kind]) for name, kind in EVENT_FIELDS.items()),
-    ]
-)
-"""The JSON that the verifier passes on for each good line."""
 
 EVENTS: Final = StructType(
     [
@@ -162,6 +168,42 @@ gateway's time was then (`synchronised`, `unsynchronised`, `unknown`): `delivere
 clock, and so is `time` where the sensor has none of its own. `board_start` is n, from 1, where a
 board gave the numbers of an earlier start again (flashed again, or replaced): `device_boot` is then
 the board's own number plus 2^32 * n."""
+
+DELIVERED: Final = _schema_of(
+    """
+    string  gateway store
+    integer message
+    string  topic payload payload_base64 client_id boot
+    integer sequence
+    time    time
+    string  clock
+    date    day
+    """
+)
+"""A message whose delivery a batch completed: its contents, and the event that delivered it."""
+
+RECORDS: Final = StructType(
+    [
+        *DELIVERED.fields,
+        *_schema_of(
+            """
+            integer position
+            string  senml_device
+            integer senml_boot senml_sequence
+            string  name unit
+            double  seconds value
+            string  senml_vs
+            boolean senml_vb
+            string  senml_vd
+            double  sum
+            string  wrong
+            boolean is_elsewhere
+            """
+        ).fields,
+    ]
+)
+"""A SenML record of a delivered message, base fields resolved; `wrong` is the rule that its payload
+broke, which is then refused as a whole."""
 
 SESSIONS: Final = _schema_of(
     """

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 # Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
 # requirements/install-debian-packages has the same versions.
 JAVA_VERSIONS = (17, 21)
+PACKAGES = ("pyspark", "pyarrow", "pandas")
+"""What the job needs; a version before this one set up only the first."""
 STANDARD_ERROR = 2
 
 SourceOption = Annotated[
@@ -126,7 +128,7 @@ def _directory_of(target: str) -> str:
 
 def set_up_spark() -> None:
     """Make sure that Java and PySpark are there. Raises CommandFailed with what to install."""
-    if find_spec("pyspark") is not None and _java_is_usable():
+    if all(map(find_spec, PACKAGES)) and _java_is_usable():
         return
     checkout = _checkout()
     if checkout is None:

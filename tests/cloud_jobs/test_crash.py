@@ -40,7 +40,11 @@ def process(place: Place, *arguments: str, **environment: str) -> subprocess.Pop
     return subprocess.Popen(
         [sys.executable, str(PROGRAM), place.settings.source, place.settings.tables, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path[1:]]),
+            **environment,
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -99,7 +103,27 @@ def kill_with_its_jvm(place: Place, line: str) -> None:
         assert job.wait() == -signal.SIGKILL, job.stderr.read() if job.stderr else ""
 
 
-def test_jobs_that_are_killed_and_one_that_is_overtaken_end_with_the_tables_of_an_undisturbed_one(
+def test_a_job_that_is_killed_and_one_that_is_overtaken_end_with_the_tables_of_an_undisturbed_one(
+    ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
+) -> None:
+    """The shortest of such histories: one job is killed when its rows are in the tables and its
+    segments are not, while another that has come as far is held up, and a third finishes."""
+    place = ingested.before_the_second_batch(tmp_path)
+    tables = Tables(place.spark, place.settings.tables)
+
+    def be_overtaken(step: str) -> None:
+        if step == "events":
+            kill_process(place, "readings")
+            ingest_batches(tables, place.settings, silent, silent)
+            assert last_finished(tables) == 2
+
+    ingest_batches(tables, place.settings, silent, be_overtaken)
+    assert snapshot(place) == ended
+    assert ingest_batches(tables, place.settings, silent, silent)[0] == 2
+
+
+@pytest.mark.long
+def test_jobs_that_are_killed_after_every_step_end_with_the_tables_of_an_undisturbed_one(
     ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
 ) -> None:
     """A job is killed after each step, and one in the middle of a step with its JVM.

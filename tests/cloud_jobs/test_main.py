@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +23,8 @@ def test_a_run_beside_another_on_the_same_tables_is_refused_before_it_begins(pla
     assert place.landing.is_dir()
 
 
-def test_a_failure_of_spark_is_one_line_with_the_mend(place: Place) -> None:
+def test_a_failure_of_spark_is_one_line_with_the_mend(place: Place, empty_tables: Path) -> None:
+    shutil.copytree(empty_tables, place.settings.tables)
     settings = replace(place.settings, source="no-such-scheme:///logs")
     with pytest.raises(IngestError, match=r"^Spark failed: [^\n]+run it again[^\n]+$"):
         ingest(place.spark, settings, lambda _: None, lambda _: None)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import time
 import tty
 from collections.abc import Callable, Iterator
@@ -101,6 +102,7 @@ def _ports_when(gateway: WholeGateway, condition: Callable[[dict[str, Any]], boo
 @pytest.mark.timeout(400)
 async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
     spark: SparkSession,
+    empty_tables: Path,
     gateway: WholeGateway,
     recordings: dict[str, bytes],
     new_terminal: Callable[[], tuple[int, str]],
@@ -130,6 +132,7 @@ async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
     assert ports["damaged"]["damaged"] == {"checksum": damaged_count}
     assert gateway.stop() == 0
     uploaded, tables = (str(gateway.data_directory / name) for name in ("uploaded", "tables"))
+    shutil.copytree(empty_tables, tables)
     settings = IngestSettings(source=uploaded, tables=tables)
     report = await asyncio.to_thread(ingest, spark, settings, lambda _: None, lambda _: None)
     readings = await readings_of_ledger(gateway.data_directory)

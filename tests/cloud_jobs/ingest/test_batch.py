@@ -8,11 +8,21 @@ import pytest
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.batch import STEPS, Batch, last_finished
-from cloud_jobs.ingest.landing import Landed, read_and_verify
+from cloud_jobs.ingest.landing import Landed
 from cloud_jobs.ingest.run import ingest_batches
+from cloud_jobs.ingest.segment_file import verify
 from cloud_jobs.tables.delta_tables import Tables
 from tests.cloud_jobs.conftest import Ingested, Place
-from tests.contract.segments import OTHER_SEED, SEED, LogWriter, opened, public_key_of
+from tests.contract.segments import (
+    OTHER_SEED,
+    SEED,
+    Event,
+    LogWriter,
+    numbered,
+    opened,
+    public_key_of,
+    sealed,
+)
 
 
 def silent(_: str) -> None:
@@ -51,7 +61,8 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
     tables.create()
 
     def die_after(step: str) -> None:
-        if step == "segments":
+        # What tells that the keys are decided is the commit: nothing of this batch is in a table.
+        if step == "events":
             raise Killed
 
     with pytest.raises(Killed):
@@ -71,15 +82,38 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
 
 @pytest.mark.long
 def test_a_batch_that_an_earlier_version_staged_is_finished(place: Place) -> None:
-    path = LogWriter().seal([opened()]).write_to(place.landing)
+    lines: list[Event | bytes] = [*numbered([opened()], 1), b"{}\n"]
+    path = sealed(lines, first_sequence=1).write_to(place.landing)
     tables = Tables(place.spark, place.settings.tables)
     tables.create()
-    rows = read_and_verify(place.spark, [Landed(f"file:{path}", path.stat().st_size)])
-    earlier = rows.drop("folder", "public_key")
+    verdict = verify(path.name, path.read_bytes(), path.stat().st_size)
+    header, claimed = verdict.header, verdict.claimed
+    assert header is not None
+    assert claimed is not None
+    of_file = (
+        path.name, verdict.file_bytes, verdict.file_sha256, verdict.uncompressed_bytes, "gw-1",
+        header.boot, header.store, 1, 1, 2, "synchronised", None, 2, 1, f"file:{path}",
+    )  # fmt: skip
+    good, bad = verdict.lines
+    rows = [
+        (*of_file, None, None, None, None, None, None, None),
+        (*of_file, 2, 1, good.body, None, None, None, None),
+        (*of_file, 3, 2, None, None, bad.reason, bad.detail, bad.raw),
+    ]
+    earlier = place.spark.createDataFrame(
+        rows,
+        "name string, file_bytes long, file_sha256 string, uncompressed_bytes long, gateway string,"
+        " boot string, store string, segment long, first_sequence long, last_sequence long,"
+        " clock string, previous_sha256 string, lines long, bad_lines long, path string,"
+        " line long, sequence long, body string, extra string, reason string, detail string,"
+        " raw string",
+    )
     earlier.write.format("delta").save(tables.path("_staging/00000001"))
     assert place.run().segments_ingested == 1
     (event,) = place.rows("events")
-    assert (event.event, event.batch) == ("session_opened", 1)
+    assert (event.event, event.batch, event.line) == ("session_opened", 1, 2)
+    (refused,) = place.rows("quarantine")
+    assert (refused.kind, refused.line, refused.raw) == ("line", 3, "{}")
 
 
 def test_a_finished_batch_has_counted_what_stands_in_the_tables(ingested: Ingested) -> None:

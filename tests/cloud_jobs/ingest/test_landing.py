@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from cloud_jobs.errors import IngestError
@@ -22,7 +25,10 @@ def test_directories_and_files_with_the_characters_of_patterns_are_taken_literal
     assert not any(name.startswith(".") for name in refused)
 
 
-def test_a_source_that_does_not_exist_is_refused_in_one_line(place: Place) -> None:
+def test_a_source_that_does_not_exist_is_refused_in_one_line(
+    place: Place, empty_tables: Path
+) -> None:
+    shutil.copytree(empty_tables, place.settings.tables)
     place.landing.rmdir()
     with pytest.raises(IngestError, match="landed does not exist; let the gateway upload"):
         place.run()

@@ -59,7 +59,7 @@ def test_the_active_session_is_used_and_goes_on(spark: SparkSession) -> None:
     ("key", "value"),
     [
         ("spark.sql.session.timeZone", "UTC"),
-        ("spark.sql.execution.python.udf.maxRecordsPerBatch", "1"),
+        ("spark.sql.execution.arrow.maxBytesPerBatch", "4000000"),
         ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
     ],
 )

@@ -39,9 +39,21 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(place: Place) -> No
     for batch in (7, 7, 8):
         tables.append(name, rows, batch=batch)
     assert len(place.rows(name)) == 2
+    tables.append(name, rows.where("false"), batch=9)
+    assert [tables.has_appended(name, batch) for batch in (1, 7, 8, 9, 10)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
     for batch in (1, 1):
-        values = {"quarantined": "quarantined + 1"}
-        tables.update(name, where="true", values=values, batch=batch)
+        tables.merge(
+            name, rows, on="old.batch = new.batch", batch=batch,
+            clauses=lambda found: found.whenMatchedUpdate(
+                set={"quarantined": "old.quarantined + 1"}
+            ),
+        )  # fmt: skip
     assert {found.quarantined for found in place.rows(name)} == {row[0][6] + 1}
 
 
@@ -52,3 +64,16 @@ def test_rows_of_several_frames_are_summed_by_name(spark: SparkSession, tmp_path
     frames.append(spark.createDataFrame([("all", 10)], "name string, number long"))
     found = Tables(spark, str(tmp_path)).sums(frames)
     assert found == {"all": 15, "odd": 2, "even": 3}
+
+
+def test_a_table_is_removed_by_this_process_or_by_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = Tables(spark, str(tmp_path))
+    for name, remove in (("one", tables.remove), ("other", tables.empty)):
+        spark.range(3).write.format("delta").save(tables.path(name))
+        assert tables.has(name)
+        remove(name)
+        assert not tables.has(name)
+        assert [path.suffix for path in (tmp_path / name).glob("*.parquet")] == []
+    tables.remove("one")

@@ -1,0 +1,39 @@
+"""What Spark prepares for a batch: what pays off for millions of rows costs a small batch seconds.
+
+A few thousand rows are through an interpreted plan before its code would be generated, compiled and
+thrown away, and one partition is written sooner than the sizes of several are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+_SMALL: Final = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+}
+
+
+@contextmanager
+def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
+    """Let Spark prepare little while the block lasts, where that is what it is for."""
+    before = {name: spark.conf.get(name, None) for name in _SMALL} if is_small else {}
+    for name in before:
+        spark.conf.set(name, _SMALL[name])
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)

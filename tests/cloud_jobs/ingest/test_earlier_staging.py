@@ -1,0 +1,38 @@
+"""What an earlier version staged line by line becomes what is staged today."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from cloud_jobs.ingest.earlier_staging import converted
+from cloud_jobs.ingest.segment_file import verify
+from cloud_jobs.ingest.staging import ARROW_STAGED
+from tests.cloud_jobs.ingest.test_segment_file import many_bad_lines
+from tests.cloud_jobs.ingest.test_staging import events_of, staged
+
+EARLIER = pa.struct(
+    [
+        ("line", pa.int64()),
+        ("sequence", pa.int64()),
+        *((name, pa.string()) for name in ("body", "extra", "reason", "detail", "raw")),
+    ]
+)
+
+
+def test_lines_become_the_columns_and_the_malformed_lines_of_their_file() -> None:
+    segment = many_bad_lines(150)
+    (present,) = staged(segment)
+    (expected,) = present.to_pylist()
+    lines = [
+        {"line": one.number}
+        | {name: getattr(one, name) for name in EARLIER.names if name != "line"}
+        for one in verify(segment.name, segment.content, len(segment.content)).lines
+    ]
+    row = expected | {"malformed": None, "events": None, "began": None, "earlier": lines}
+    schema = ARROW_STAGED.append(pa.field("earlier", pa.list_(EARLIER)))
+    (batch,) = converted(iter([pa.RecordBatch.from_pylist([row], schema)]))
+    (found,) = batch.to_pylist()
+    by_line = {one["line"]: one for one in expected["malformed"]}
+    assert {one["line"]: one for one in found["malformed"]} == by_line
+    assert found["began"] == expected["began"]
+    assert list(events_of([batch])) == list(events_of([present]))

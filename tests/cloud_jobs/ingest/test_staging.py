@@ -1,0 +1,77 @@
+"""A file is one staged row, and its rows of `events` come back from it as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from cloud_jobs.ingest.staging import ARROW_STAGED, judging, unpacking
+from tests.contract.segments import TIME_MS, Event, Segment, numbered, opened, readings, sealed
+
+INPUT = pa.schema([("path", pa.string()), ("length", pa.int64()), ("content", pa.binary())])
+
+
+def staged(*segments: Segment) -> list[pa.RecordBatch]:
+    rows = [
+        {"path": f"file:/landed/gw/{one.name}", "length": len(one.content), "content": one.content}
+        for one in segments
+    ]
+    return list(judging("/landed")(iter([pa.RecordBatch.from_pylist(rows, INPUT)])))
+
+
+def events_of(batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    columns = ("name", "began", "gateway", "boot", "store", "clock", "segment", "events")
+    for batch in unpacking(7)(iter(batch.select(columns) for batch in batches)):
+        yield from batch.to_pylist()
+
+
+def test_files_are_judged_one_by_one_and_their_events_come_back_with_what_the_file_says() -> None:
+    first = sealed(numbered([opened(), *readings(2)], 1), first_sequence=1)
+    second = sealed(numbered(readings(1), 6), first_sequence=6, segment=2, clock="unknown")
+    batches = staged(first, second)
+    assert [batch.num_rows for batch in batches] == [1, 1]
+    assert all(batch.schema == ARROW_STAGED for batch in batches)
+    rows = [batch.to_pylist()[0] for batch in batches]
+    assert [(row["name"], row["folder"], row["lines"]) for row in rows] == [
+        (first.name, "gw", 5),
+        (second.name, "gw", 2),
+    ]
+    found = list(events_of(batches))
+    assert [(row["sequence"], row["line"]) for row in found] == [
+        *((n, n + 1) for n in range(1, 6)),
+        *((n, n - 4) for n in range(6, 8)),
+    ]
+    assert {(row["gateway"], row["batch"], row["day"].isoformat()) for row in found} == {
+        ("gw-1", 7, "2025-11-21")
+    }
+    assert [row["clock"] for row in found] == ["synchronised"] * 5 + ["unknown"] * 2
+    assert found[0]["time"].timestamp() == TIME_MS / 1000
+    assert (found[0]["client_id"], found[0]["matched"], found[2]["matched"]) == (
+        "oncegate-bridge",
+        None,
+        1,
+    )
+
+
+def test_a_refused_file_has_no_events_and_a_malformed_line_stands_beside_them() -> None:
+    lines: list[Event | bytes] = [b"{}\n", *numbered([opened()], 2)]
+    odd = sealed(lines, first_sequence=1)
+    cut = Segment(odd.name, odd.content[:-1])
+    good, bad = (batch.to_pylist()[0] for batch in staged(odd, cut))
+    assert (bad["reason"], bad["events"], bad["malformed"], bad["began"]) == ("cut", *[None] * 3)
+    (line,) = good["malformed"]
+    assert (line["line"], line["sequence"], line["reason"], line["refused"]) == (
+        2,
+        1,
+        "bad_field",
+        1,
+    )
+    assert (good["lines"], good["bad_lines"]) == (2, 1)
+    assert [row["sequence"] for row in events_of(staged(odd))] == [2]
+
+
+def test_a_file_of_malformed_lines_only_has_no_events() -> None:
+    (row,) = staged(sealed([b"{}\n"], first_sequence=1))[0].to_pylist()
+    assert (row["reason"], row["events"], row["lines"]) == (None, None, 1)

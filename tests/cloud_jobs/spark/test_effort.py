@@ -1,0 +1,28 @@
+"""Settings for small batches hold as long as the batch, and the session's own ones after it."""
+
+from __future__ import annotations
+
+import contextlib
+
+from pyspark.sql import SparkSession
+
+from cloud_jobs.spark.effort import small_effort
+
+PARTITIONS, BLOOM = (
+    "spark.sql.shuffle.partitions",
+    "spark.sql.optimizer.runtime.bloomFilter.enabled",
+)
+
+
+def test_the_settings_of_the_session_hold_again_however_a_batch_ends(spark: SparkSession) -> None:
+    before = spark.conf.get(PARTITIONS)
+    spark.conf.set(PARTITIONS, "7")
+    try:
+        with contextlib.suppress(KeyError), small_effort(spark):
+            assert spark.conf.get(PARTITIONS) == "1"
+            raise KeyError
+        assert spark.conf.get(PARTITIONS) == "7"
+        with small_effort(spark, is_small=False):
+            assert spark.conf.get(PARTITIONS) == "7"
+    finally:
+        spark.conf.set(PARTITIONS, str(before))
