@@ -11,8 +11,8 @@ from enum import IntEnum
 
 MIB = 1 << 20
 
-# The shares of the log, of the damaged and of the reserve are divided by the number of brokers on the
-# file system. The floor is not: it is about what is free, for all.
+# The shares of log, damaged and reserve are divided by the number of brokers on the file system.
+# The floor is not: it is about what is free, for all.
 FREE_SHARE, FREE_BYTES_MAX = 32, 128 * MIB
 """`free_min` where nothing is configured: a 32nd of the file system, 128 MiB at the most. That is
 room for the database to grow by what 8 MiB of journal hold, many times over."""
