@@ -5,6 +5,7 @@
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
 #   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
+#   make test-long  the tests that `make test` leaves out because each takes long
 #   make test-second-python  those of API, server and bridge under another Python, where one is installed
 #   make check     format, lint, types, imports, and half of the tests that are not slow
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
@@ -86,7 +87,7 @@ SECOND_SAMPLE ?= 20
 ONE_IN ?= 1
 
 .PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
-.PHONY: test-spark check wheel ingest format clean distclean
+.PHONY: test-spark test-long check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
@@ -124,13 +125,16 @@ test-quiet:
 
 # What takes longest comes first, so that no worker is left alone with it.
 test-plain:
-	@exec $(BIN)/python -m pytest -m "not quiet" -n $(WORKERS) --dist loadfile \
+	@exec $(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
 		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) \
 		tests/system tests/instruments/powercut tests/instruments/simulation tests $(ARGUMENTS)
 
-# `make test` leaves out those that are marked long.
+# `make test` leaves out those that are marked long, here and everywhere.
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
+
+test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test
+	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
 # Where the card's Debian is there from a `make image`, which takes a quarter of an hour to make it;
 # and nothing is chosen by ARGUMENTS.
@@ -154,12 +158,12 @@ test-compiled: $(VENV)/.ready-test build/compiled/.ready
 test-second-python: $(VENV)/.ready-test
 	@if python=$$(requirements/find-python --beside $(BIN)/python); then \
 		$(MAKE) $(SECOND)/.ready PYTHON="$$python" && "$(SECOND)/bin/python" -V && \
-		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -m "not slow and not quiet" \
+		{ nice "$(SECOND)/bin/python" -m pytest -q -p no:cacheprovider -m "not slow and not quiet and not long" \
 			--one-in $(ONE_IN) tests/api tests/bridge tests/server $(ARGUMENTS) || test $$? = 5; }; \
 	else echo "not run: no second Python"; fi
 
 check: static
-	@exec $(BIN)/python -m pytest -m "not slow and not quiet" -n $(WORKERS) --dist loadfile \
+	@exec $(BIN)/python -m pytest -m "not slow and not quiet and not long" -n $(WORKERS) --dist loadfile \
 		--sample $(SAMPLE) --one-in $(CHECK_SAMPLE) $(ARGUMENTS)
 
 ingest: $(VENV)/.ready-run

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from firmware_bridge.control_socket import ControlSocket
+from firmware_bridge.mqtt.availability import Availability
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
@@ -122,7 +123,6 @@ async def _serve(
     alive: Callable[[], None],
 ) -> None:
     control = ControlSocket(settings.control_socket)
-    publisher = Publisher(settings.broker, outbox)
     sequences: Counter[str] = Counter()
 
     def next_sequence(device: str) -> int:
@@ -130,6 +130,7 @@ async def _serve(
         return sequences[device]
 
     ports = [Port(port, outbox, control, next_sequence) for port in settings.ports]
+    publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports))
 
     def status() -> dict[str, object]:
         return {
@@ -152,6 +153,14 @@ async def _serve(
         outbox.stop()
         await committing
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+def _availability_of(settings: BridgeSettings, ports: list[Port]) -> Availability | None:
+    if settings.availability_topic is None:
+        return None
+    return Availability(
+        settings.availability_topic, lambda: {port.name: port.is_available for port in ports}
+    )
 
 
 async def _drain(outbox: Outbox, publisher: Publisher) -> None:

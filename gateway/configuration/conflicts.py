@@ -51,10 +51,20 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
 
 
 def _users_of_the_page(configuration: Configuration) -> Iterator[str]:
-    if configuration.api.roles and configuration.access.password_file is None:
+    access = configuration.access
+    if configuration.api.roles and not access.sources:
         yield (
-            "[access] password_file with [api] viewers, operators or administrators: the page's "
-            "users are the broker's"
+            "[access] password_file, jwt or mysql with [api] viewers, operators or "
+            "administrators: the page's users are the broker's"
+        )
+    if configuration.api.group_roles and not (
+        (access.jwt is not None and access.jwt.groups_claim is not None)
+        or (access.mysql is not None and "user_groups" in access.mysql.query)
+    ):
+        yield (
+            "[access.jwt] groups_claim, or user_groups in the query of [access.mysql], with [api] "
+            "viewer_groups, operator_groups or administrator_groups: groups of the page come "
+            "from there"
         )
 
 
@@ -150,6 +160,13 @@ def _limits_for_the_bridge(configuration: Configuration) -> Iterator[str]:
         yield "[mqtt] maximum_qos = 2 for the bridge, or [bridge] broker"
     if BRIDGE_PROTOCOL_VERSION not in mqtt.protocol_versions:
         yield "4 in [mqtt] protocol_versions for the bridge, or [bridge] broker"
+    if mqtt.retain_available:
+        return
+    # RETAIN would end the bridge's connection, again and again.
+    if any(each.readings and each.readings.retain for each in configuration.serial):
+        yield "[mqtt] retain_available = true for [serial.readings] retain, or [bridge] broker"
+    if configuration.bridge.availability_topic is not None:
+        yield "[mqtt] retain_available = true for [bridge] availability_topic, or [bridge] broker"
 
 
 def _broker_for_the_uplink(configuration: Configuration) -> Iterator[str]:

@@ -183,6 +183,12 @@ class Bridge(Section):
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
     window: Annotated[int, Whole(1, 65535)] | None = None
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
+    availability_topic: (
+        Annotated[
+            str, Text(r"[^\x00+#$][^\x00+#]{0,255}", '1 to 256 characters without "+" and "#"')
+        ]
+        | None
+    ) = None
 
     def check(self) -> None:
         if self.tls is not None and self.broker is None:

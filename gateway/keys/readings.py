@@ -63,6 +63,7 @@ class Readings(Section):
         "topic": "Pattern of the topics.",
         "payload": "Form of the payloads: SenML, the plain value, or the JSON of template.",
         "template": 'The JSON object that a reading becomes with payload = "json".',
+        "retain": "Whether the broker retains the last reading of each topic.",
         "tags": "Constant texts that each reading carries.",
         "quantities": "What holds for single quantities.",
     }
@@ -76,6 +77,7 @@ class Readings(Section):
     ] = DEFAULT_TOPIC
     payload: Literal["senml", "value", "json"] = "senml"
     template: dict[str, Any] = field(default_factory=dict)
+    retain: bool = False
     tags: dict[str, str] = field(default_factory=dict)
     quantities: Annotated[tuple[QuantityRule, ...], Items()] = ()
 

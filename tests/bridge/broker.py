@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,12 @@ class Mosquitto:
 class Subscriber:
     """Everything under `sensors/#` at QoS 2, in order of arrival; its session outlives cuts."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, client_id: str = "durable-subscriber") -> None:
         self.port = port
         self.messages: list[tuple[str, bytes]] = []
         self._more = threading.Condition()
         self._subscribed = threading.Event()
-        self._client = paho.Client(
-            CallbackAPIVersion.VERSION2, "durable-subscriber", clean_session=False
-        )
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, client_id, clean_session=False)
         self._client.on_connect = self._on_connect
         self._client.on_subscribe = lambda *_: self._subscribed.set()
         self._client.on_message = self._on_message
@@ -84,16 +83,20 @@ class Subscriber:
     async def arrival_of(self, count: int, seconds: float = DEADLINE_SECONDS) -> None:
         await asyncio.to_thread(self.wait_for, count, seconds)
 
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Until what has come fulfils the condition."""
+        await asyncio.to_thread(self._wait_until, condition)
+
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        with self._more:
+            assert self._more.wait_for(condition, DEADLINE_SECONDS), self.messages
+
     async def settled(self) -> None:
         """Everything that the broker had for it before this call has come."""
         mark = ("sensors/settled", f"settled {len(self.messages)}".encode())
         self._client.publish(*mark, qos=2)
-        await asyncio.to_thread(self._wait_for_mark, mark)
-
-    def _wait_for_mark(self, mark: tuple[str, bytes]) -> None:
-        with self._more:
-            assert self._more.wait_for(lambda: mark in self.messages, DEADLINE_SECONDS)
-            self.messages.remove(mark)
+        await self.wait_until(lambda: mark in self.messages)
+        self.messages.remove(mark)
 
     def records(self) -> list[dict[str, Any]]:
         """The first record of each payload, with its topic."""

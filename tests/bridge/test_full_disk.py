@@ -107,7 +107,7 @@ async def test_readings_that_waited_are_stored_once_and_in_order_whenever_room_c
         store_count = bench.outbox.status()
         assert store_count["waiting"] + store_count["in_flight"] == sent
     rows = OutboxStore(disk.folder / "outbox.db")
-    stored = [row[2].decode() for row in rows.waiting_after(0, 1_000)]
+    stored = [each.payload.decode() for _, each in rows.waiting_after(0, 1_000)]
     assert stored == [f"r{fill}-{number}" for fill in range(10) for number in range(20)]
     rows.close()
 

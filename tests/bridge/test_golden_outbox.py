@@ -70,6 +70,23 @@ async def test_an_outbox_of_each_version_is_published_whole_and_nothing_twice(
     assert rows_of(outbox) == []
 
 
+def test_what_was_to_be_retained_still_is_and_nothing_of_earlier_versions(outbox: Path) -> None:
+    is_earlier = outbox_version_of(outbox) < 4
+    store = open_outbox_store(outbox)
+    found = [each.publication for each in store.in_flight()]
+    found += [each for _, each in store.waiting_after(16, 40)]
+    store.close()
+    assert len(found) == 39
+    for each in found:
+        assert each.retain == (not is_earlier and b'"device":"kettle"' in each.payload)
+
+
+def outbox_version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        (found,) = connection.execute("SELECT COUNT(*) FROM _sqlite_migrations")
+    return int(found[0])
+
+
 def session_of(path: Path) -> str:
     """The name of its session, which version 1 wrote with an address behind it."""
     with closing(sqlite3.connect(path)) as connection:

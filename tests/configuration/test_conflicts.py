@@ -53,6 +53,11 @@ def lines_of(content: str, file: Path) -> tuple[str, ...]:
             2 * "[[listeners]]\n" + "[api]\nport = 1883\n[bridge]\nwindow = 101",
             ["one listener at", "another [api] port", "another [api] port", "a [bridge] window"],
         ),
+        (
+            "[mqtt]\nretain_available = false\n[bridge]\navailability_topic = 'a'\n"
+            + SERIAL.format("a", "path = '/dev/x'\nreadings = {retain = true}"),
+            ["for [serial.readings] retain, or [bridge] broker", "for [bridge] availability_topic"],
+        ),
     ],
 )
 def test_what_does_not_fit_is_said_a_line_each(

@@ -16,6 +16,7 @@ A client is for one connection; reconnecting, with its delays, is the publisher'
 needs too is in `gateway.connecting.client`.
 """
 
+from gmqtt import Message  # type: ignore[import-untyped]
 from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 
 from firmware_bridge.outbox.outbox import Outbox
@@ -44,7 +45,12 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
 class BridgeClient(SessionClient):
     """One connection of the bridge's persistent session."""
 
-    def __init__(self, client_id: str, outbox: Outbox, *, clean_session: bool) -> None:
+    def __init__(
+        self, client_id: str, outbox: Outbox, *, clean_session: bool, will: Message | None = None
+    ) -> None:
         super().__init__(
-            client_id, clean_session=clean_session, persistent_storage=OutboxStorage(outbox)
+            client_id,
+            clean_session=clean_session,
+            will_message=will,
+            persistent_storage=OutboxStorage(outbox),
         )

@@ -7,12 +7,15 @@ up, and one of another name begins.
 """
 
 import asyncio
+import contextlib
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
+from firmware_bridge.mqtt.availability import Availability
 from firmware_bridge.mqtt.client import BridgeClient
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.outbox.outbox import Outbox
@@ -23,12 +26,18 @@ from gateway.connecting.tls import context_of
 
 logger = logging.getLogger(__name__)
 
+# Between two looks at whether the ports are there.
+AVAILABILITY_SECONDS = 1.0
+
 
 class Publisher:
     """`run` does not return by itself; cancelled, it disconnects."""
 
-    def __init__(self, settings: BrokerSettings, outbox: Outbox) -> None:
+    def __init__(
+        self, settings: BrokerSettings, outbox: Outbox, availability: Availability | None = None
+    ) -> None:
         self._settings = settings
+        self._availability = availability
         self._outbox = outbox
         self._address = f"{settings.host}:{settings.port}"
         self._abandoned: str | None = None
@@ -61,7 +70,8 @@ class Publisher:
             begun = self._outbox.session is not None
             session = self._outbox.session or new_name(self._settings.client_id)
         discard = self._abandoned is not None
-        client = BridgeClient(session, self._outbox, clean_session=discard)
+        will = self._availability.will() if self._availability and not discard else None
+        client = BridgeClient(session, self._outbox, clean_session=discard, will=will)
         lost = asyncio.Event()
         send = client.send_packet
         known = asyncio.Event()
@@ -85,14 +95,32 @@ class Publisher:
             if not known.is_set():
                 return await self._give_up(session, begun=begun, discarded=discard)
             self._note_connected()
-            await lost.wait()
+            await self._use(send, lost)
         except (OSError, MQTTConnectError, TimeoutError) as error:
             return sentence_of(error, mend="[bridge] username and password_file")
         finally:
-            self.connected = False
-            self._outbox.receive_disconnected(send)
-            await close(client)
+            await self._leave(client, send)
         return "the connection was lost"
+
+    async def _use(self, send: Callable[[bytes], None], lost: asyncio.Event) -> None:
+        """Return when the connection is lost; until then the outbox publishes over it."""
+        availability = self._availability
+        if availability is None:
+            await lost.wait()
+            return
+        availability.begin(send)
+        while not lost.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(AVAILABILITY_SECONDS):
+                    await lost.wait()
+            availability.update()
+
+    async def _leave(self, client: BridgeClient, send: Callable[[bytes], None]) -> None:
+        self.connected = False
+        if self._availability is not None:
+            self._availability.end()
+        self._outbox.receive_disconnected(send)
+        await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
         """Go on without this session; what is wrong with the broker, if anything.

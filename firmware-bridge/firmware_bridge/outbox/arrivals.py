@@ -66,7 +66,7 @@ class Arrivals:
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Gather readings; the future is done when they are durable."""
         self._gathered += publications
-        self._gathered_bytes += sum(bytes_of(each.topic, each.payload) for each in publications)
+        self._gathered_bytes += sum(bytes_of(each) for each in publications)
         return self.durable
 
     def accept(

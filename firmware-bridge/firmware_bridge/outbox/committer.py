@@ -210,7 +210,7 @@ class Committer:
         self.capacity.stored_bytes += sum(each.bytes_count for each in batches)
         self.arrivals.committed(batches)
         gone = self._removals.exchanges
-        self.capacity.stored_bytes -= sum(bytes_of(each.topic, each.payload) for each in gone)
+        self.capacity.stored_bytes -= sum(bytes_of(each.publication) for each in gone)
         self._removals.committed()
 
     def _apply(self, settlement: Settlement) -> None:

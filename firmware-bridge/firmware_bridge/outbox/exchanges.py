@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from firmware_bridge.readings.publications import Publication
 from gateway.wire.encoder import publish_frame, pubrel
 
 PACKET_ID_MAX = 65535
@@ -24,20 +25,19 @@ class Exchange:
 
     number: int
     packet_id: int
-    topic: str
-    payload: bytes
+    publication: Publication
     released: bool = False
 
     def packet(self, *, again: bool) -> bytes:
         """Return the packet to send now. `again`: the broker may have received it before."""
         if self.released:
             return pubrel(self.packet_id)
-        topic = self.topic.encode()
+        topic = self.publication.topic.encode()
         return publish_frame(
             len(topic).to_bytes(2, "big") + topic,
-            self.payload,
+            self.publication.payload,
             2,
-            False,
+            self.publication.retain,
             again,  # [MQTT-3.3.1-1] DUP in every re-delivery of a PUBLISH
             self.packet_id,
             _MQTT_3_1_1,
@@ -85,7 +85,7 @@ class Exchanges:
             taken.append(unsent.popleft())
         return taken
 
-    def start(self, number: int, topic: str, payload: bytes) -> Exchange:
+    def start(self, number: int, publication: Publication) -> Exchange:
         """Begin an exchange for a row of the outbox."""
         packet_id = self._last_packet_id
         while True:
@@ -93,7 +93,7 @@ class Exchanges:
             if packet_id not in self._by_packet_id:
                 break
         self._last_packet_id = packet_id
-        exchange = Exchange(number, packet_id, topic, payload)
+        exchange = Exchange(number, packet_id, publication)
         self._by_packet_id[packet_id] = exchange
         return exchange
 

@@ -15,6 +15,7 @@ MIGRATIONS_KNOWN = (
     "m001_readings_boards_properties",
     "m002_boards_with_digests",
     "m003_session_without_address",
+    "m004_readings_that_are_retained",
 )
 
 

@@ -19,6 +19,7 @@ from firmware_bridge.outbox.board_start import BLOCK_BYTES
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import blocks_of_ranges
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.readings.publications import Publication
 from gateway.files.database_file import replace_database
 from gateway.files.queue_database import NewerFormat, open_or_replace
 from gateway.files.salvage import ReadableRows, lengthen_cut_off
@@ -97,14 +98,20 @@ def _fill(new: Path, damaged_path: Path | None) -> int:
 
 def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     count = torn = highest = 0
+    # The tables of earlier versions, and those whose description is damaged, do not have it.
+    columns = {row[1] for row in _readable(damaged, "PRAGMA table_info(readings)")}
+    retain = "retain" if "retain" in columns else "0"
     # From both ends: a broken page in the middle hides neither the oldest nor the newest rows.
     for order in ("ASC", "DESC"):
-        query = f"SELECT number, topic, payload FROM readings ORDER BY number {order}"  # noqa: S608
-        for number, topic, payload in _readable(damaged, query):
+        query = (
+            f"SELECT number, topic, payload, {retain} FROM readings "  # noqa: S608 - see above
+            f"ORDER BY number {order}"
+        )
+        for number, topic, payload, retained in _readable(damaged, query):
             if order == "DESC" and number <= highest:
                 break
             if _is_whole(topic, payload):
-                count += store.restore(number, topic, payload)
+                count += store.restore(number, Publication(topic, payload, retain=retained == 1))
             else:
                 torn += 1
             if order == "ASC":

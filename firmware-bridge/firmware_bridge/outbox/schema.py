@@ -3,7 +3,7 @@
 | table | row |
 |---|---|
 | readings | one publication: `number` in order of arrival, `packet_id` once an exchange has begun,
-  `released` 1 once PUBREC has come; gone at PUBCOMP |
+  `released` 1 once PUBREC has come, `retain` 1 if its PUBLISH carries RETAIN; gone at PUBCOMP |
 | board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` rises
   with use. What is older than a start's latest 1,024 frames goes |
 | board_starts | how many starts of a board had this boot number |
@@ -92,6 +92,12 @@ def m003_session_without_address(database: Database) -> None:
     for (value,) in rows:
         name = value.rpartition("@")[0] or value
         database.execute("UPDATE properties SET value = ? WHERE name = 'session'", (name,))
+
+
+@MIGRATIONS()
+def m004_readings_that_are_retained(database: Database) -> None:
+    """Let a reading be published with RETAIN; those that wait are published without it."""
+    database.table("readings").add_column("retain", int, not_null_default=0)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

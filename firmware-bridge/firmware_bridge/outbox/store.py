@@ -12,9 +12,9 @@ from gateway.files.queue_database import QueueDatabase
 ROW_OVERHEAD_BYTES = 48
 
 
-def bytes_of(topic: str, payload: bytes) -> int:
+def bytes_of(publication: Publication) -> int:
     """Return the bytes that a reading counts towards `outbox_bytes_max`."""
-    return len(topic) + len(payload) + ROW_OVERHEAD_BYTES
+    return len(publication.topic) + len(publication.payload) + ROW_OVERHEAD_BYTES
 
 
 class OutboxStore(QueueDatabase):
@@ -52,19 +52,19 @@ class OutboxStore(QueueDatabase):
         """Store readings behind the others, numbered in their order."""
         first = self.last_number + 1
         self._connection.executemany(
-            "INSERT INTO readings (number, topic, payload) VALUES (?, ?, ?)",
+            "INSERT INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
             [
-                (number, publication.topic, publication.payload)
+                (number, publication.topic, publication.payload, publication.retain)
                 for number, publication in enumerate(publications, first)
             ],
         )
         self.last_number += len(publications)
 
-    def restore(self, number: int, topic: str, payload: bytes) -> bool:
+    def restore(self, number: int, publication: Publication) -> bool:
         """Store a reading of a damaged outbox under its number; return False if that is taken."""
         inserted = self._connection.execute(
-            "INSERT OR IGNORE INTO readings (number, topic, payload) VALUES (?, ?, ?)",
-            (number, topic, payload),
+            "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
+            (number, publication.topic, publication.payload, publication.retain),
         )
         return inserted.rowcount == 1
 
@@ -96,22 +96,29 @@ class OutboxStore(QueueDatabase):
             [(exchange.number,) for exchange in exchanges],
         )
 
-    def waiting_after(self, number: int, limit: int) -> list[tuple[int, str, bytes]]:
-        """Return the next readings in order of arrival: number, topic, payload."""
-        return self._connection.execute(
-            "SELECT number, topic, payload FROM readings WHERE number > ? ORDER BY number LIMIT ?",
+    def waiting_after(self, number: int, limit: int) -> list[tuple[int, Publication]]:
+        """Return the next readings in order of arrival, with their numbers."""
+        rows = self._connection.execute(
+            "SELECT number, topic, payload, retain FROM readings WHERE number > ? "
+            "ORDER BY number LIMIT ?",
             (number, limit),
-        ).fetchall()
+        )
+        return [
+            (number, Publication(topic, payload, retain=bool(retain)))
+            for number, topic, payload, retain in rows
+        ]
 
     def in_flight(self) -> Iterator[Exchange]:
         """Yield the exchanges that the last run began: the oldest rows, see `exchanges.py`."""
         rows = self._connection.execute(
-            "SELECT number, packet_id, topic, payload, released FROM readings ORDER BY number"
+            "SELECT number, packet_id, topic, payload, retain, released FROM readings "
+            "ORDER BY number"
         )
-        for number, packet_id, topic, payload, released in rows:
+        for number, packet_id, topic, payload, retain, released in rows:
             if packet_id is None:
                 return
-            yield Exchange(number, packet_id, topic, payload, bool(released))
+            publication = Publication(topic, payload, retain=bool(retain))
+            yield Exchange(number, packet_id, publication, bool(released))
 
     def boards(self) -> BoardRows:
         """Load all of them, in their order of use."""

@@ -25,6 +25,7 @@ class Publication:
 
     topic: str
     payload: bytes
+    retain: bool = False
 
 
 def publications_of(
@@ -46,6 +47,7 @@ def publications_of(
             Publication(
                 topic_of(readings.topic, {**known, "quantity": quantity}),
                 _payload_of(measurements, numbering, arrival_seconds, units, readings.tags),
+                retain=readings.retain,
             )
             for quantity, measurements in quantities.items()
         ]
@@ -66,14 +68,14 @@ def _publication_of(
 ) -> Publication:
     topic = topic_of(readings.topic, known)
     if readings.payload == "value":
-        return Publication(topic, plain_of(measurement.value))
+        return Publication(topic, plain_of(measurement.value), retain=readings.retain)
     values = {
         **known,
         "value": measurement.value,
         "unit": units.get(measurement.name, measurement.unit),
         "time": time_seconds_of(measurement, arrival_seconds),
     }
-    return Publication(topic, json_of(readings.template, values))
+    return Publication(topic, json_of(readings.template, values), retain=readings.retain)
 
 
 def time_seconds_of(measurement: Measurement, arrival_seconds: float) -> float:

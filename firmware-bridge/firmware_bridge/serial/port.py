@@ -54,6 +54,16 @@ class Port:
             settings, Intake(settings, outbox, next_sequence, self._status)
         )
 
+    @property
+    def name(self) -> str:
+        """Its name in the configuration."""
+        return self._settings.name
+
+    @property
+    def is_available(self) -> bool:
+        """Whether it is open and not silent."""
+        return self._status.state == "open" and not self._status.silent
+
     def status(self) -> dict[str, object]:
         """Return the port's part of the bridge's status."""
         if self._link is not None:

@@ -15,9 +15,12 @@ from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
 
+from gateway.keys.readings import Readings
+
 WINDOW = 16
 # Its readings' times; a fixed one, so that two files of one version differ as little as they can.
 ARRIVAL_SECONDS = 1_763_715_138.25
+RETAINED_DEVICE = "kettle"
 SESSION = "oncegate-bridge-0123abcd"
 
 
@@ -26,15 +29,20 @@ def frame_of(sequence: int) -> Frame:
 
 
 def publications(numbering: Numbering) -> list[Publication]:
-    quantities = frame_of(numbering.sequence).quantities
-    return publications_of(quantities, numbering, arrival_seconds=ARRIVAL_SECONDS, units={})
+    return publications_of(
+        frame_of(numbering.sequence).quantities,
+        numbering,
+        arrival_seconds=ARRIVAL_SECONDS,
+        units={},
+        readings=Readings(retain=numbering.device == RETAINED_DEVICE),
+    )
 
 
 async def make(path: Path) -> None:
     outbox = Outbox(open_outbox_store(path), window=WINDOW, bytes_max=1 << 20)
     running = asyncio.create_task(outbox.run())
     for sequence in range(1, 11):
-        outbox.submit(publications(Numbering("kettle", outbox.start_number, sequence)))
+        outbox.submit(publications(Numbering(RETAINED_DEVICE, outbox.start_number, sequence)))
         for device, boot in ((42, 1), (42, 2), (43, 7)):
             numbering = Numbering(f"board-{device:08x}", boot, sequence)
             outbox.submit_frame(

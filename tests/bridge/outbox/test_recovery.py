@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def reading(number: int) -> Publication:
 
 
 def payloads(store: OutboxStore) -> set[bytes]:
-    return {payload for _, _, payload in store.waiting_after(0, 10 * COUNT)}
+    return {each.payload for _, each in store.waiting_after(0, 10 * COUNT)}
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def topics(store: OutboxStore) -> list[str]:
-    return [topic for _, topic, _ in store.waiting_after(0, 10 * COUNT)]
+    return [each.topic for _, each in store.waiting_after(0, 10 * COUNT)]
 
 
 def kept_aside(path: Path) -> list[Path]:
@@ -115,6 +116,22 @@ def test_of_an_outbox_that_was_cut_off_nearly_everything_before_the_cut_is_kept(
     numbers = [int(topic.rpartition("/")[2]) for topic in topics(store)]
     assert numbers == sorted(set(numbers))
     store.close()
+
+
+def test_a_salvaged_reading_is_retained_if_it_was_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    store = OutboxStore(path)
+    store.begin()
+    store.insert([replace(reading(n), retain=n % 2 == 0) for n in range(COUNT)])
+    store.commit()
+    store.close()
+    path.write_bytes(path.read_bytes()[: -PAGE_BYTES * 20])
+    store = open_outbox_store(path)
+    assert len(kept_aside(path)) == 1
+    found = [each for _, each in store.waiting_after(0, COUNT)]
+    store.close()
+    assert len(found) > COUNT / 2
+    assert found == [replace(reading(n), retain=n % 2 == 0) for n in range(len(found))]
 
 
 def test_the_boards_of_a_damaged_outbox_of_version_1_are_salvaged(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import pytest
 from firmware_bridge.outbox import removals
 from firmware_bridge.outbox.exchanges import Exchange
 from firmware_bridge.outbox.removals import Removals
+from firmware_bridge.readings.publications import Publication
 
 from tests.bridge.broker import DEADLINE_SECONDS
 
-DONE = Exchange(1, 1, "t", b"", released=True)
+DONE = Exchange(1, 1, Publication("t", b""), released=True)
 
 
 async def test_they_get_a_commit_of_their_own_when_none_has_come_for_a_while(

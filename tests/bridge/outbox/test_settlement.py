@@ -9,6 +9,7 @@ from firmware_bridge.outbox.settlement import (
     SessionLost,
     Settlement,
 )
+from firmware_bridge.readings.publications import Publication
 
 from gateway.wire.encoder import pubrel
 
@@ -25,7 +26,11 @@ class Wire:
 
 def two_in_flight() -> tuple[Exchanges, Exchange, Exchange]:
     exchanges = Exchanges(window=10)
-    return exchanges, exchanges.start(1, "t", b"a"), exchanges.start(2, "t", b"b")
+    return (
+        exchanges,
+        exchanges.start(1, Publication("t", b"a")),
+        exchanges.start(2, Publication("t", b"b")),
+    )
 
 
 def test_a_pubrec_has_to_be_durable_and_a_pubcomp_not() -> None:
@@ -59,7 +64,7 @@ def test_on_a_new_connection_everything_in_flight_goes_out_again_before_what_is_
     settlement = Settlement(exchanges, old.send)
     settlement.settle(Pubrec(second.packet_id))
     settlement.settle(Connected(new.send, session_present=True))
-    third = exchanges.start(3, "t", b"c")
+    third = exchanges.start(3, Publication("t", b"c"))
     settlement.send_durable([third])
     assert old.sent == []
     assert new.sent == [

@@ -47,23 +47,24 @@ def reading(name: str) -> Publication:
 def test_what_was_committed_is_there_again_in_order_with_its_exchanges(tmp_path: Path) -> None:
     store = OutboxStore(tmp_path / "outbox.db")
     store.begin()
-    store.insert([reading(name) for name in "abcd"])
-    first, second = Exchange(1, 7, "sensors/d/a", b"a"), Exchange(2, 9, "sensors/d/b", b"b")
+    kept = replace(reading("b"), retain=True)
+    store.insert([reading("a"), kept, reading("c"), reading("d")])
+    first, second = Exchange(1, 7, reading("a")), Exchange(2, 9, kept)
     store.start([first, second])
     store.release([second])
     store.commit()
     store.close()
     again = OutboxStore(tmp_path / "outbox.db")
     assert again.count == again.last_number == 4
-    assert again.bytes == 4 * bytes_of("sensors/d/a", b"a")
+    assert again.bytes == 4 * bytes_of(reading("a"))
     assert list(again.in_flight()) == [first, replace(second, released=True)]
-    assert again.waiting_after(2, 1) == [(3, "sensors/d/c", b"c")]
+    assert again.waiting_after(2, 1) == [(3, reading("c"))]
     again.begin()
     again.remove([second])
     again.return_to_queue([first])
     again.commit()
     assert list(again.in_flight()) == []
-    assert [row[2] for row in again.waiting_after(0, 9)] == [b"a", b"c", b"d"]
+    assert [each.payload for _, each in again.waiting_after(0, 9)] == [b"a", b"c", b"d"]
     again.close()
 
 
@@ -71,10 +72,10 @@ def test_a_salvaged_reading_keeps_its_number_and_takes_no_other_s_place(
     store: OutboxStore,
 ) -> None:
     store.begin()
-    assert store.restore(5, "sensors/d/a", b"a")
-    assert not store.restore(5, "sensors/d/b", b"b")
+    assert store.restore(5, reading("a"))
+    assert not store.restore(5, reading("b"))
     store.commit()
-    assert store.waiting_after(0, 9) == [(5, "sensors/d/a", b"a")]
+    assert store.waiting_after(0, 9) == [(5, reading("a"))]
 
 
 def test_a_property_has_the_value_that_was_set_last(store: OutboxStore) -> None:

@@ -8,6 +8,8 @@ from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.numbering import Numbering
 from firmware_bridge.readings.publications import publications_of
 
+from gateway.keys.readings import Readings
+
 NUMBERING = Numbering("board-0000002a", 3, 17)
 NOW = 1763715138.25049
 
@@ -63,6 +65,20 @@ def test_the_operators_unit_wins_over_the_sensors() -> None:
     quantities = {"x": [Measurement("x", 1, "Cel")]}
     (publication,) = publications_of(quantities, NUMBERING, arrival_seconds=NOW, units={"x": "K"})
     assert json.loads(publication.payload)[0]["u"] == "K"
+
+
+@pytest.mark.parametrize("payload", ["senml", "value", "json"])
+@pytest.mark.parametrize("retain", [False, True])
+def test_a_reading_of_each_form_is_retained_if_asked_for(payload: str, retain: bool) -> None:
+    template = {"v": "{value}"} if payload == "json" else {}
+    found = publications_of(
+        {"x": [Measurement("x", 1)]},
+        NUMBERING,
+        arrival_seconds=NOW,
+        units={},
+        readings=Readings(payload=payload, template=template, retain=retain),  # type: ignore[arg-type]
+    )
+    assert [each.retain for each in found] == [retain]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,25 @@ async def test_senml_carries_the_tags(subscriber: Subscriber, terminal: Terminal
     assert (record["tags"], record["topic"]) == ({"site": "north"}, "sensors/sensor/temperature")
 
 
+async def test_a_subscriber_that_comes_later_has_the_last_reading_where_it_is_retained(
+    subscriber: Subscriber, terminal: Terminal
+) -> None:
+    port = replace(port_on(terminal, "json"), readings=Readings(payload="value", retain=True))
+    settings = settings_of(terminal.link.parent / "data", subscriber.port, port)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(b'{"temperature":21}\n{"temperature":22}\n{"door":"open"}\n')
+        await subscriber.arrival_of(3)
+    late = Subscriber(subscriber.port, "late-subscriber")
+    await late.arrival_of(2)
+    await late.settled()
+    late.close()
+    assert sorted(late.messages) == [
+        ("sensors/sensor/door", b"open"),
+        ("sensors/sensor/temperature", b"22"),
+    ]
+
+
 async def test_a_board_is_acknowledged_also_where_nothing_of_its_frame_is_published(
     subscriber: Subscriber, terminal: Terminal
 ) -> None:

@@ -79,7 +79,9 @@ async def test_what_is_acknowledged_after_a_failed_fsync_and_a_restart_survives_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("instant", [BEFORE_A_CHANGE, AFTER_AN_FSYNC])
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize(
+    "count", [1, 3, *(pytest.param(count, marks=pytest.mark.long) for count in (2, 5, 8, 13))]
+)
 async def test_a_power_cut_amid_the_first_start_after_a_failed_fsync_costs_nothing_acknowledged(
     cabinet: FailingCabinet, instant: str, count: int
 ) -> None:

@@ -39,6 +39,7 @@ async def test_power_cuts_under_load_lose_nothing_double_nothing_and_forget_nobo
     print(f"{campaign.verdict.acknowledged} messages, {log.event_count} events")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_the_same_cuts_on_a_disk_that_lies_about_fsync_are_found_out(
     disk: MountedDisk, subject: Oncegate

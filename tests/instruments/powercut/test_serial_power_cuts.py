@@ -49,6 +49,7 @@ async def test_power_cuts_of_bridge_and_broker_lose_double_and_tear_no_accepted_
     print(f"{len(readings)} readings, {log.event_count} events")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 async def test_a_disk_under_the_bridge_that_lies_about_fsync_is_found_out(
     new_campaign: NewCampaign,

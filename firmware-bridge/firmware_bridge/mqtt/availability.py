@@ -1,0 +1,59 @@
+"""Retained messages that say whether the bridge and each of its ports are there.
+
+`<topic>` is the bridge's, `<topic>/<port>` a port's; each is `online` or `offline`, as Home
+Assistant has it. They go out at QoS 0 and not through the outbox: only the latest counts, and each
+connection begins with all of them.
+"""
+
+from collections.abc import Callable, Mapping
+
+from gmqtt import Message  # type: ignore[import-untyped]
+
+from gateway.wire.encoder import publish_frame
+
+ONLINE = b"online"
+OFFLINE = b"offline"
+_MQTT_3_1_1 = 4
+
+Send = Callable[[bytes], None]
+
+
+class Availability:
+    """`ports` returns whether each port, by its name, is open and not silent."""
+
+    def __init__(self, topic: str, ports: Callable[[], Mapping[str, bool]]) -> None:
+        self._topic = topic
+        self._ports = ports
+        self._sent: dict[str, bytes] = {}
+        self._send: Send | None = None
+
+    def will(self) -> Message:
+        """Return what the broker is to publish when the connection ends without DISCONNECT."""
+        return Message(self._topic, OFFLINE, qos=1, retain=True)
+
+    def begin(self, send: Send) -> None:
+        """Publish all states over a new connection; nothing that it retains is taken for true."""
+        self._send = send
+        self._sent = {}
+        self._publish(self._topic, ONLINE)
+        self.update()
+
+    def update(self) -> None:
+        """Publish the states of ports that have changed."""
+        for name, is_there in self._ports().items():
+            self._publish(f"{self._topic}/{name}", ONLINE if is_there else OFFLINE)
+
+    def end(self) -> None:
+        """Publish that nothing is there any more, before DISCONNECT, which discards the will."""
+        for topic in list(self._sent):
+            self._publish(topic, OFFLINE)
+        self._send = None
+        self._sent = {}
+
+    def _publish(self, topic: str, state: bytes) -> None:
+        if self._send is None or self._sent.get(topic) == state:
+            return
+        self._sent[topic] = state
+        name = topic.encode()
+        length = len(name).to_bytes(2, "big")
+        self._send(publish_frame(length + name, state, 0, True, False, 0, _MQTT_3_1_1, None))
