@@ -18,6 +18,7 @@ from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.serial.hot_plug import HotPlug, open_udev_events
 from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
 from gateway.connecting.session_name import this_machine
@@ -129,7 +130,8 @@ async def _serve(
         sequences[device] += 1
         return sequences[device]
 
-    ports = [Port(port, outbox, control, next_sequence) for port in settings.ports]
+    hot_plug = HotPlug(open_udev_events())
+    ports = [Port(port, outbox, control, next_sequence, hot_plug) for port in settings.ports]
     publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports))
 
     def status() -> dict[str, object]:
@@ -139,7 +141,7 @@ async def _serve(
             "ports": [port.status() for port in ports],
         }
 
-    async with asyncio.TaskGroup() as tasks:
+    async with hot_plug, asyncio.TaskGroup() as tasks:
         committing = tasks.create_task(outbox.run())
         publishing = tasks.create_task(publisher.run())
         reporting = tasks.create_task(control.run(status, settings.report_seconds))

@@ -58,7 +58,9 @@ def whole_of(
     lines += [f"{source_of(())}: use {mend}" for mend in crossings({**whole, **tenants})]
     if lines or made is None:
         raise ConfigurationError(lines)
-    return replace(made, tenants=tenants)
+    brokers_count = 1 + len(tenants)
+    shared = {name: replace(each, brokers_count=brokers_count) for name, each in tenants.items()}
+    return replace(made, tenants=shared, brokers_count=brokers_count)
 
 
 def _tenant_of(

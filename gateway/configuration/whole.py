@@ -58,6 +58,8 @@ class Configuration(Section):
     """Whose configuration this is; None: the gateway's own, at the top level of the file."""
     tenants: Mapping[str, "Configuration"] = field(default_factory=dict, metadata=NO_KEY)
     """Those of the tenants by name, each of them whole."""
+    brokers_count: int = field(default=1, metadata=NO_KEY)
+    """Those that share the disk: the gateway's own and one for each tenant."""
 
     @property
     def identity_dir(self) -> Path:

@@ -61,4 +61,6 @@ def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | No
 def space_limits_of(configuration: Configuration) -> SpaceLimits:
     """Return how the disk's room is shared out, from `[disk]`."""
     disk = configuration.disk
-    return SpaceLimits(disk.free_min, disk.log_max, disk.damaged_max, disk.reserve)
+    return SpaceLimits(
+        disk.free_min, disk.log_max, disk.damaged_max, disk.reserve, configuration.brokers_count
+    )

@@ -11,6 +11,8 @@ from enum import IntEnum
 
 MIB = 1 << 20
 
+# The shares of log, damaged and reserve are divided by the number of brokers on the file system.
+# The floor is not: it is about what is free, for all.
 FREE_SHARE, FREE_BYTES_MAX = 32, 128 * MIB
 """`free_min` where nothing is configured: a 32nd of the file system, 128 MiB at the most. That is
 room for the database to grow by what 8 MiB of journal hold, many times over."""
@@ -65,17 +67,20 @@ class Limits:
     log_max: int | None = None
     damaged_max: int | None = None
     reserve: int | None = None
+    brokers_count: int = 1
+    """That of the gateway and those of its tenants, among which the disk is shared out."""
 
     def of_disk(self, total_bytes: int) -> "Rules":
         """Return what holds on a file system of this size."""
         free_min = _given(self.free_min, min(FREE_BYTES_MAX, total_bytes // FREE_SHARE))
+        share_bytes = total_bytes // self.brokers_count
         return Rules(
             free_min=free_min,
-            log_max=_given(self.log_max, total_bytes // LOG_SHARE),
+            log_max=_given(self.log_max, share_bytes // LOG_SHARE),
             damaged_max=_given(
-                self.damaged_max, min(DAMAGED_BYTES_MAX, total_bytes // DAMAGED_SHARE)
+                self.damaged_max, min(DAMAGED_BYTES_MAX, share_bytes // DAMAGED_SHARE)
             ),
-            reserve=_given(self.reserve, min(RESERVE_BYTES_MAX, total_bytes // RESERVE_SHARE)),
+            reserve=_given(self.reserve, min(RESERVE_BYTES_MAX, share_bytes // RESERVE_SHARE)),
         )
 
 

@@ -102,6 +102,18 @@ async def test_a_board_that_reuses_its_numbers_is_named_in_its_row(
     assert "Numbers reused2 starts" in words
 
 
+async def test_line_errors_and_openings_for_silence_stand_at_their_port(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    port = broker.reports["bridge"]["status"]["ports"][0]
+    port["line_errors"] = {"overrun": 3, "framing": 12, "parity": 0}
+    port["resets"] = 2
+    words = (await read(client)).words
+    assert "Line errorsoverrun: 3, framing: 12" in words
+    assert words.count("Line errors") == 1, "the other port has none"
+    assert "Opened for silence2 times" in words
+
+
 async def test_a_bridge_that_fell_silent_is_said_first(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:

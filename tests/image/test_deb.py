@@ -145,7 +145,8 @@ def test_the_scripts_name_every_unit_that_is_enabled() -> None:
     enabled = {
         path.name
         for path in (ROOT / "image/systemd").glob("oncegate*.*")
-        if path.is_file() and "[Install]" in path.read_text()
+        # Templates are enabled for each tenant by people.
+        if path.is_file() and "@" not in path.name and "[Install]" in path.read_text()
     }
     for script in ("postinst", "prerm", "postrm"):
         named = re.findall(

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SYSTEMD = ROOT / "image" / "systemd"
 STOCK_UNITS = Path("/usr/lib/systemd/system")
 SERVICES = ("broker", "bridge", "api", "upload", "uplink")
+OF_TENANTS = ("broker@", "api@", "upload@", "uplink@")
 UNITS = sorted(path.name for path in SYSTEMD.glob("oncegate*.*") if path.is_file())
 # systemd's measure, 0 (nothing can go wrong) to 10; docs/services.md has the figures.
 EXPOSURE_MAX = 2.0
@@ -51,13 +52,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root directory with our units, systemd's own, and a command for ExecStart."""
     root = tmp_path_factory.mktemp("root")
     units = root / "usr/lib/systemd/system"
-    shutil.copytree(SYSTEMD, units)
+    shutil.copytree(SYSTEMD, units, symlinks=True)
     for stock in (*STOCK_UNITS.glob("*.target"), *STOCK_UNITS.glob("*.slice")):
         shutil.copy(stock, units, follow_symlinks=True)
     if systemd_version() < BACKOFF_SYSTEMD:
         (units / "oncegate-.service.d/20-backoff.conf").unlink()
     (root / "usr/bin").mkdir(parents=True)
-    shutil.copy("/bin/true", root / "usr/bin/oncegate")
+    for program in ("oncegate", "install"):
+        shutil.copy("/bin/true", root / "usr/bin" / program)
     return root
 
 
@@ -75,7 +77,8 @@ def analyze(installed: Path, *arguments: str) -> str:
 
 
 def test_systemd_finds_nothing_to_say_about_the_units(installed: Path) -> None:
-    assert analyze(installed, "verify", *UNITS) == ""
+    named = [name.replace("@.", "@acme.") for name in UNITS]
+    assert analyze(installed, "verify", *named) == ""
 
 
 def test_systemd_finds_a_mistake_in_a_unit(installed: Path) -> None:
@@ -84,7 +87,7 @@ def test_systemd_finds_a_mistake_in_a_unit(installed: Path) -> None:
     assert "NoNewPrivilege" in analyze(installed, "verify", broken.name)
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "identity"])
+@pytest.mark.parametrize("name", [*SERVICES, "identity", *(f"{name}acme" for name in OF_TENANTS)])
 def test_a_service_is_exposed_to_little(installed: Path, name: str) -> None:
     shown = analyze(
         installed,
@@ -129,6 +132,26 @@ def test_the_uplink_runs_only_where_it_is_configured_and_knows_the_gateways_id()
     assert "uplink --check" in found["ExecCondition"][0]
     assert found["LoadCredential"] == ["gateway-id:/var/lib/oncegate/gateway-id"]
     assert found["SetCredential"] == ["gateway-id:?"], "no id, and it starts all the same"
+
+
+@pytest.mark.parametrize("name", OF_TENANTS)
+def test_a_tenants_service_is_confined_as_the_gateways_and_sees_its_own_directories(
+    name: str,
+) -> None:
+    own, gateways = unit(name), unit(name.removesuffix("@"))
+    places = {"ExecStart", "ExecStartPre", "ExecReload", "ExecCondition", "EnvironmentFile"}
+    places |= {"StateDirectory", "RuntimeDirectory", "RuntimeDirectoryMode"}
+    places |= {"RuntimeDirectoryPreserve", "TemporaryFileSystem", "BindPaths"}
+    places |= {"BindReadOnlyPaths", "Description", "After", "Wants", "ReadWritePaths"}
+    differing = {key for key in own.keys() | gateways.keys() if own.get(key) != gateways.get(key)}
+    assert differing <= places
+    assert all("--tenant %i" in line for line in own["ExecStart"])
+    hidden = own.words("TemporaryFileSystem") | own.words("InaccessiblePaths")
+    assert {path.removesuffix(":ro") for path in hidden} >= {"/var/lib/oncegate", "/run/oncegate"}
+    shown = own.words("BindPaths") | own.words("BindReadOnlyPaths")
+    others = {path for path in shown if "/tenants/%i" not in path}
+    assert others <= {"-/var/lib/oncegate/gateway-id"}
+    assert not own.words("ReadWritePaths") - {"-/mnt", "-/media"}
 
 
 def test_only_the_bridge_has_devices() -> None:
@@ -191,4 +214,4 @@ def test_the_examples_in_the_configuration_that_comes_along_can_be_used(tmp_path
 
 def test_every_service_of_the_documentation_exists() -> None:
     page = (ROOT / "docs/services.md").read_text()
-    assert set(re.findall(r"`(oncegate[a-z-]*\.(?:service|target))`", page)) == set(UNITS)
+    assert set(re.findall(r"`(oncegate[a-z-]*@?\.(?:service|target))`", page)) == set(UNITS)

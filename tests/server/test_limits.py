@@ -1,5 +1,7 @@
 """What the configuration means for the limits of the core and the room on the disk."""
 
+from pathlib import Path
+
 from gateway.configuration import Configuration, load
 from gateway.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.core.sessions.when_full import WhenFull
@@ -82,3 +84,17 @@ def test_the_room_on_the_disk_is_shared_out_as_the_section_says() -> None:
     limits = space_limits_of(configured(disk__free_min="2MiB", disk__reserve="1MiB"))
     assert (limits.free_min, limits.reserve) == (2 << 20, 1 << 20)
     assert limits.log_max is None
+
+
+def test_the_room_on_the_disk_is_shared_out_among_the_brokers_of_all_tenants(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "gateway.toml"
+    ports = {"acme": 1884, "beta": 1885, "gamma": 1886}
+    file.write_text(
+        "".join(f"[[tenants.{name}.listeners]]\nport = {ports[name]}\n" for name in ports)
+    )
+    whole = load(file, {}, {}, None)
+    rules = [space_limits_of(each).of_disk(1 << 30) for each in (whole, *whole.tenants.values())]
+    assert {each.log_max for each in rules} == {128 << 20}
+    assert {each.free_min for each in rules} == {32 << 20}, "what is free is free for all"

@@ -104,3 +104,11 @@ def test_what_goes_keeps_the_order_and_is_enough_or_all_there_is(
     # Nothing less wanted stays behind while something more wanted goes for room.
     if removals and free_bytes < RULES.room_is_made_below:
         assert removals_of(kept, made, RULES) == []
+
+
+def test_several_brokers_have_a_part_of_the_disk_each_and_one_floor() -> None:
+    alone, one_of_four = (Limits(brokers_count=count).of_disk(1 << 30) for count in (1, 4))
+    assert 4 * one_of_four.log_max == alone.log_max
+    assert 4 * one_of_four.damaged_max == alone.damaged_max
+    assert one_of_four.free_min == alone.free_min
+    assert Limits(log_max=MIB, brokers_count=4).of_disk(1 << 30).log_max == MIB, "as configured"

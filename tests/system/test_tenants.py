@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import signal
 import time
 import urllib.error
@@ -14,7 +13,7 @@ import pytest
 from backports import zstd
 
 from tests.peers.mqtt_bytes import Will
-from tests.system.two_tenants import DEADLINE_SECONDS, TENANTS, TwoTenants
+from tests.system.two_tenants import BOUNDED, DEADLINE_SECONDS, TENANTS, TwoTenants
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +73,15 @@ async def test_a_limit_that_one_tenant_reaches_and_a_ban_leave_the_other_untouch
         await client.disconnect()
     counts = {}
     for name in TENANTS:
-        counts[name] = json.loads(tenants.ctl(name, "status"))["retained"]
+        counts[name] = tenants.ask(name, "status")["retained"]
     assert counts["acme"] == 2
     assert counts["beta"] >= 4
-    tenants.ctl("acme", "ban", "add", "--client", "banned")
+    tenants.run("ctl", "ban", "add", "--client", "banned", "--tenant", "acme")
     refused = await tenants.open("acme")
     answer = await refused.connect("banned", username="anna", password=b"of-acme")
     assert answer.return_code != 0
     await (await tenants.client("beta", "banned")).disconnect()
-    assert json.loads(tenants.ctl("beta", "ban", "list"))["bans"] == []
+    assert tenants.ask("beta", "bans")["bans"] == []
 
 
 def _page_of_beta(tenants: TwoTenants) -> str:
@@ -109,11 +108,43 @@ async def test_the_status_and_the_page_of_a_tenant_name_no_other(tenants: TwoTen
     await seen.take()
     found = await asyncio.to_thread(_page_of_beta, tenants)
     assert "acme" not in found
-    for asked in (tenants.ctl("beta", "status"), tenants.ctl("beta", "sessions")):
-        assert "acme" not in asked
-    assert "only-of-acme" not in tenants.ctl(None, "sessions")
-    assert "only-of-acme" in tenants.ctl("acme", "sessions")
+    for command in ("status", "sessions"):
+        assert "acme" not in json.dumps(tenants.ask("beta", command))
+    assert "only-of-acme" not in json.dumps(tenants.ask(None, "sessions"))
+    assert "only-of-acme" in tenants.run("ctl", "sessions", "--tenant", "acme")
     only.cut()
+
+
+async def _count_of_connected(tenants: TwoTenants, tenant: str) -> int:
+    """Return what `$SYS` of a tenant shows after a whole interval."""
+    watcher = await tenants.client(tenant, "counts")
+    await watcher.subscribe(("$SYS/broker/clients/connected", 0), ("$SYS/broker/uptime", 0))
+    found: dict[str, int] = {}
+    uptimes = 0
+    while uptimes < 2:
+        message = await watcher.take()
+        uptimes += message.topic.endswith("uptime")
+        found[message.topic] = int(message.payload.split()[0])
+    await watcher.disconnect()
+    return found["$SYS/broker/clients/connected"]
+
+
+async def test_sys_of_a_tenant_counts_its_own_clients_only(tenants: TwoTenants) -> None:
+    crowd = [await tenants.client("acme", f"crowd-{number}") for number in range(12)]
+    assert await _count_of_connected(tenants, "acme") > len(crowd)
+    assert await _count_of_connected(tenants, "beta") < len(crowd)
+    for client in crowd:
+        await client.disconnect()
+
+
+async def test_a_quota_that_a_user_has_used_up_in_one_tenant_is_whole_in_the_other(
+    tenants: TwoTenants,
+) -> None:
+    refused = 0x80
+    for name in TENANTS:
+        client = await tenants.client(name, "quota", username=BOUNDED)
+        assert await client.subscribe(("a", 1), ("b", 1)) == [1, 1]
+        assert await client.subscribe(("c", 1)) == [refused]
 
 
 async def test_a_broker_that_is_killed_leaves_the_other_tenants_connections(
@@ -136,8 +167,8 @@ async def test_a_reload_changes_the_tenant_that_is_asked_and_no_other(
 ) -> None:
     text = tenants.configuration.read_text()
     tenants.configuration.write_text(text.replace("max_retained = 2", "max_retained = 3"))
-    assert json.loads(tenants.ctl("beta", "reload"))["changed"] == []
-    assert json.loads(tenants.ctl("acme", "reload"))["changed"] == ["mqtt.max_retained"]
+    assert tenants.ask("beta", "reload")["changed"] == []
+    assert tenants.ask("acme", "reload")["changed"] == ["mqtt.max_retained"]
 
 
 def test_each_tenants_segments_go_to_its_own_target_under_its_own_name(
@@ -159,26 +190,7 @@ def test_each_tenants_segments_go_to_its_own_target_under_its_own_name(
         )
         assert b"pump" in lines
         assert other not in lines
-        tenants.run("audit", "--tenant", name, "--config", tenants.configuration)
-    keys = {
-        tenants.run("id", "--public-key", "--tenant", name, "--config", tenants.configuration)
-        for name in TENANTS
-    }
+        tenants.run("audit", "--tenant", name)
+    keys = {tenants.run("id", "--public-key", "--tenant", name) for name in TENANTS}
     assert {line.split()[0] for line in keys} == {"gw-1_acme", "gw-1_beta"}
     assert len({line.split()[1] for line in keys}) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-def test_one_run_of_the_ingest_keeps_the_tenants_of_one_landing_apart(
-    tenants: TwoTenants,
-) -> None:
-    tenants.stop()
-    landing, tables = tenants.directory / "landing", tenants.directory / "tables"
-    shutil.copytree(tenants.data / "tenants" / "acme" / "uploaded", landing / "gw-1_acme")
-    shutil.copytree(tenants.directory / "of-beta", landing / "gw-1_beta")
-    report = json.loads(tenants.run("ingest", "--source", landing, "--tables", tables, "--json"))
-    assert [each["gateway"] for each in report["gateways"]] == ["gw-1_acme", "gw-1_beta"]
-    assert report["gaps_count"] == 0
-    assert report["segments_quarantined"] == 0
-    tenants.run("audit", "--tables", tables)

@@ -11,16 +11,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+from gateway.access.passwords import set_password
+from gateway.control.client import ask
 from gateway.session_log.upload.targets import MARKER_NAME
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Will
-from tests.short_jvm import SHORT_JVM
 from tests.system.broker_process import free_port
 
 DEADLINE_SECONDS = 60.0
 COMMAND = [sys.executable, "-P", "-m", "gateway.cli.main"]
 TENANTS = ("acme", "beta")
 USER = "anna"
+BOUNDED = "bounded"
+"""In both tenants, with `[[user_quotas]]` of the top level."""
 
 SETTINGS = """
 [gateway]
@@ -35,6 +38,9 @@ seal_after = "200ms"
 payload_topics = ["#"]
 [mqtt]
 sys_interval = "1s"
+[[user_quotas]]
+user = "bounded"
+subscriptions = 2
 [[tenants.acme.listeners]]
 port = {acme}
 anonymous = false
@@ -69,8 +75,9 @@ class TwoTenants:
         (self.directory / "of-beta").mkdir()
         (self.directory / "of-beta" / MARKER_NAME).touch()
         for tenant in TENANTS:
-            self.run("passwd", self.directory / f"{tenant}.passwords", USER, typed=f"of-{tenant}\n")
-        self.run("passwd", self.directory / "beta.passwords", "bert", typed="of-beta\n")
+            for user in (USER, BOUNDED, *(["bert"] if tenant == "beta" else [])):
+                file = self.directory / f"{tenant}.passwords"
+                set_password(file, user, f"of-{tenant}".encode())
         self._log = (self.directory / "output").open("wb")
         self._process = subprocess.Popen(
             [*COMMAND, "up", "--as-services", "--config", self.configuration],
@@ -80,23 +87,24 @@ class TwoTenants:
             env=_environment(),
         )
 
-    def run(self, *arguments: object, typed: str = "", exit_code: int = 0) -> str:
+    def run(self, *arguments: object) -> str:
         """Run the command beside the gateway; what it prints on stdout."""
         outcome = subprocess.run(
-            [*COMMAND, *map(str, arguments)],
+            [*COMMAND, *map(str, arguments), "--config", self.configuration],
             check=False,
-            input=typed,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             env=_environment(),
         )
-        assert outcome.returncode == exit_code, outcome.stderr
+        assert outcome.returncode == 0, outcome.stderr
         return outcome.stdout
 
-    def ctl(self, tenant: str | None, *arguments: object) -> str:
+    def ask(self, tenant: str | None, command: str, **arguments: object) -> dict[str, Any]:
         """Ask the broker of a tenant; None: the gateway's own."""
-        named = () if tenant is None else ("--tenant", tenant)
-        return self.run("ctl", *arguments, *named, "--json", "--config", self.configuration)
+        directory = self.data if tenant is None else self.data / "tenants" / tenant
+        request = {"command": command, **arguments}
+        return ask(directory / "control.sock", DEADLINE_SECONDS, request)
 
     async def open(self, tenant: str) -> ByteClient:
         """Return a connection to a tenant's broker, as soon as it listens."""
@@ -108,13 +116,19 @@ class TwoTenants:
                     await asyncio.sleep(0.1)
 
     async def client(
-        self, tenant: str, client_id: str, *, clean: bool = True, will: Will | None = None
+        self,
+        tenant: str,
+        client_id: str,
+        *,
+        clean: bool = True,
+        will: Will | None = None,
+        username: str = USER,
     ) -> ByteClient:
         """Return a client of a tenant that has logged in."""
         client = await self.open(tenant)
         password = f"of-{tenant}".encode()
         answer: Any = await client.connect(
-            client_id, clean=clean, will=will, username=USER, password=password
+            client_id, clean=clean, will=will, username=username, password=password
         )
         assert answer.return_code == 0
         return client
@@ -153,4 +167,4 @@ class TwoTenants:
 
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ONCEGATE_")}
-    return kept | {"NO_COLOR": "1", "JDK_JAVA_OPTIONS": SHORT_JVM}
+    return kept | {"NO_COLOR": "1"}

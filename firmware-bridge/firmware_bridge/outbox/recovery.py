@@ -122,11 +122,17 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """Return False for a damaged row, as a page that ends in zeros leaves them."""
-    if not (isinstance(topic, str) and isinstance(payload, bytes)):
+    """Return False for a damaged row, as a page that ends in zeros leaves them.
+
+    What can be checked depends on the form: SenML names the device of its topic once more.
+    """
+    if not (isinstance(topic, str) and isinstance(payload, bytes)) or b"\0" in payload:
         return False
     try:
-        return all(topic.startswith(f"sensors/{each['device']}/") for each in json.loads(payload))
+        content = json.loads(payload) if payload[:1] in (b"[", b"{") else payload.decode()
+        return "\0" not in topic and (
+            not isinstance(content, list) or all(each["device"] in topic for each in content)
+        )
     except (ValueError, TypeError, KeyError):
         return False
 

@@ -1,13 +1,17 @@
 """Which speed, line and protocol a port has: each is tried, and what its decoder reads is counted.
 
-Only protocols whose sensors send by themselves, and that need no keys of their own. A guess is as
+Only protocols whose sensors send by themselves, and that need no keys of their own; beside them
+lines of numbers between commas, whose columns are given numbers as names. A guess is as
 sure as the share of its frames in all that was read; few frames make it less sure, because noise
 passes the looser protocols now and then.
 """
 
+import re
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
+from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.opening import open_port
@@ -20,6 +24,9 @@ RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)
 LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1))
 # So many good frames leave no doubt that comes from their being few.
 FRAMES_ENOUGH = 5
+# One number in a line may be anything; more columns than this are no sensor's.
+COLUMNS_MIN, COLUMNS_MAX = 2, 64
+_NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,8 @@ class Guess:
     framing: str
     frames: int
     damaged: int
+    columns: tuple[str, ...] = ()
+    """Made-up names of the columns of `csv`."""
 
     @property
     def sure(self) -> float:
@@ -41,9 +50,11 @@ class Guess:
 
     def toml(self, name: str, place: str) -> str:
         """Return the table for gateway.toml; `place` is the key that names the port."""
+        columns = ", ".join(f'"{column}"' for column in self.columns)
         return (
             f'[[serial]]\nname = "{name}"\n{place}\n'
             f'framing = "{self.framing}"\nline = "{self.line}"\n'
+            + (f"columns = [{columns}]\n" if columns else "")
         )
 
 
@@ -53,8 +64,9 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
     for framing, protocol in PROTOCOLS.items():
         if not issubclass(protocol, DecoderSettings) or line.data_bits not in protocol.data_bits:
             continue
+        columns = columns_of(b"".join(pieces)) if protocol is CsvLines else ()
         try:
-            reading = Reading(protocol())
+            reading = Reading(CsvLines(columns=columns) if columns else protocol())
         except TypeError:
             continue  # It needs keys of its own.
         for piece in pieces:
@@ -62,8 +74,24 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
         # The first may be the rest of one.
         damaged = max(0, reading.damaged - 1)
         if reading.frames:
-            found.append(Guess(line, framing, reading.frames, damaged))
+            found.append(Guess(line, framing, reading.frames, damaged, columns))
     return found
+
+
+def columns_of(data: bytes) -> tuple[str, ...]:
+    """Return names for the columns that most lines of numbers have; none without such lines."""
+    counts: Counter[int] = Counter()
+    # The first and the last may be parts of a line.
+    for line in data.splitlines()[1:-1]:
+        cells = line.split(b",")
+        if COLUMNS_MIN <= len(cells) <= COLUMNS_MAX and all(map(_is_number, cells)):
+            counts[len(cells)] += 1
+    count = max(counts, key=lambda each: counts[each], default=0)
+    return tuple(f"column_{number}" for number in range(1, count + 1))
+
+
+def _is_number(cell: bytes) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
 
 
 async def detect(

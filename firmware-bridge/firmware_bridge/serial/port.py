@@ -13,6 +13,7 @@ from collections.abc import Callable
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
+from firmware_bridge.serial.hot_plug import HotPlug
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.listening import Listening
@@ -42,9 +43,11 @@ class Port:
         outbox: Outbox,
         control: ControlSocket,
         next_sequence: Callable[[str], int],
+        hot_plug: HotPlug,
     ) -> None:
         self._settings = settings
         self._control = control
+        self._hot_plug = hot_plug
         self._failures_logged: list[traceback.FrameSummary] = []
         self._status = PortStatus(settings.name, settings.framing, settings.place)
         self._silence = Silence(settings, self._status)
@@ -91,6 +94,7 @@ class Port:
         while True:
             opened_at: float | None = None
             frames_before = self._status.frames
+            arrivals_before = self._hot_plug.arrivals
             try:
                 link = await open_port(self._settings)
                 opened_at = time.monotonic()
@@ -102,7 +106,10 @@ class Port:
             is_steady = opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS
             if is_steady or self._status.frames > frames_before:
                 backoff.reset()
-            await backoff.wait()
+            if self._settings.address is None:
+                await self._hot_plug.wait(backoff, since=arrivals_before)
+            else:
+                await backoff.wait()
 
     async def _read(self, link: Link) -> None:
         """Read until the port has to be opened again for its silence. Raises `PortLost`."""

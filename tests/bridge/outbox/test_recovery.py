@@ -134,6 +134,31 @@ def test_a_salvaged_reading_is_retained_if_it_was_to_be(tmp_path: Path) -> None:
     assert found == [replace(reading(n), retain=n % 2 == 0) for n in range(len(found))]
 
 
+def test_readings_of_every_form_are_salvaged_and_torn_ones_are_not(tmp_path: Path) -> None:
+    whole = [
+        Publication("plant/boiler/temperature", b"21.5"),
+        Publication("plant/boiler/state", "zündet".encode()),
+        Publication("plant/boiler/json", b'{"value": 1}'),
+        Publication("plant/boiler/senml", b'[{"device": "boiler"}]'),
+    ]
+    torn = [
+        Publication("plant/boiler/value", b"21.\0\0"),
+        Publication("plant/boiler/text", b"\xff\xfe"),
+        Publication("plant/boiler/json", b'{"value": 1'),
+        Publication("plant/boiler/senml", b'[{"device": "pump"}]'),
+    ]
+    path = tmp_path / "outbox.db"
+    store = open_outbox_store(path)
+    store.begin()
+    store.insert([*whole, *torn, *(reading(n) for n in range(COUNT))])
+    store.commit()
+    store.close()
+    path.write_bytes(path.read_bytes()[: -PAGE_BYTES * 20])
+    store = open_outbox_store(path)
+    assert [each for _, each in store.waiting_after(0, len(whole) + 1)] == [*whole, reading(0)]
+    store.close()
+
+
 def test_the_boards_of_a_damaged_outbox_of_version_1_are_salvaged(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db"
     content = bytearray((Path(__file__).parents[1] / "golden" / "outbox-1.db").read_bytes())

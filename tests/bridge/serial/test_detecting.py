@@ -1,8 +1,10 @@
 """Which speed, line and protocol a port has."""
 
 import os
+import tomllib
 
-from firmware_bridge.serial.detecting import Guess, detect, guesses_of
+import pytest
+from firmware_bridge.serial.detecting import Guess, columns_of, detect, guesses_of
 
 from gateway.keys.serial_line import Line
 from tests.bridge.board import board_frame
@@ -32,6 +34,19 @@ def test_few_frames_and_damage_make_it_less_sure() -> None:
 
 def test_noise_makes_nothing_sure() -> None:
     assert all(guess.sure < 0.2 for guess in guesses_of(Line(), [os.urandom(65536)]))
+
+
+def test_lines_of_numbers_are_csv_with_a_name_for_each_column() -> None:
+    guess = best_of(b"1013.2\n" + b"21.5, 40,-1013.2\r\n" * 9 + b"21.")
+    assert (guess.framing, guess.columns) == ("csv", ("column_1", "column_2", "column_3"))
+    assert guess.sure > 0.8
+    table = tomllib.loads(guess.toml("sensor", 'path = "/dev/ttyUSB0"'))["serial"][0]
+    assert table["columns"] == ["column_1", "column_2", "column_3"]
+
+
+@pytest.mark.parametrize("data", [b"", b"21.5\n" * 9, NMEA * 9, b"a,b\n" * 9, b"1," * 500 + b"1\n"])
+def test_what_is_no_line_of_several_numbers_has_no_columns(data: bytes) -> None:
+    assert columns_of(data) == ()
 
 
 async def test_each_line_is_tried_on_the_port(terminal: Terminal) -> None:

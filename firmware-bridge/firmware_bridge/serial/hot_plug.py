@@ -1,0 +1,156 @@
+"""Ends a port's wait for its device as soon as udev has set up a serial device.
+
+A datagram of udev on its netlink socket (systemd, libsystemd/sd-device/device-monitor.c; integers
+native-endian but for the magic number)::
+
+    "libudev\\0" | magic u32 | header size u32 | properties offset u32 | properties length u32 | ...
+    properties: "ACTION=add\\0" "SUBSYSTEM=tty\\0" ...
+
+Only a privileged process can send there, and an event only makes a port look again: nothing in it
+is believed. Without udev, in most containers, ports are looked for by their back-off alone
+(docs/decisions/0114-udev-s-events-are-read-without-libudev.md).
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gateway.connecting.backoff import Backoff
+
+logger = logging.getLogger(__name__)
+
+# Where udev runs; without it the socket opens as well, and nothing ever comes.
+UDEV_CONTROL = Path("/run/udev/control")
+# linux/netlink.h; the group of what udev has worked on: links and permissions are there.
+NETLINK_KOBJECT_UEVENT = 15
+UDEV_GROUP = 2
+# libudev's own bound of a datagram; what is cut off is a device's long properties.
+DATAGRAM_BYTES_MAX = 8192
+# Of one readiness of the socket: a hub with many devices; then ports are served.
+DATAGRAMS_AT_ONCE_MAX = 64
+# The devices of a hub come together, and a device that flaps causes this many attempts at most.
+SETTLE_SECONDS = 0.05
+
+_HEADER = struct.Struct("=8s4sII")
+_PREFIX, _MAGIC = b"libudev\0", bytes.fromhex("feedcafe")
+
+
+class HotPlug:
+    """A context in which serial devices that come are counted, and end waits."""
+
+    def __init__(self, events: socket.socket | None) -> None:
+        """Take udev's socket, or none: then only back-offs end a wait."""
+        self._events = events
+        self._waiting: set[asyncio.Future[None]] = set()
+        self.arrivals = 0
+
+    async def __aenter__(self) -> Self:
+        """Listen."""
+        if self._events is not None:
+            asyncio.get_running_loop().add_reader(self._events.fileno(), self._receive)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the socket."""
+        self._stop()
+
+    async def wait(self, backoff: Backoff, *, since: int) -> None:
+        """Wait for the back-off, or for a device beyond `since` arrivals, which resets it."""
+        if self.arrivals == since:
+            await self._wait_for_one(backoff)
+        if self.arrivals != since:
+            backoff.reset()
+            await asyncio.sleep(SETTLE_SECONDS)
+
+    async def _wait_for_one(self, backoff: Backoff) -> None:
+        arrived = asyncio.get_running_loop().create_future()
+        pausing = asyncio.create_task(backoff.wait())
+        self._waiting.add(arrived)
+        try:
+            await asyncio.wait({arrived, pausing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._waiting.discard(arrived)
+            pausing.cancel()
+            await asyncio.gather(pausing, return_exceptions=True)
+
+    def _receive(self) -> None:
+        assert self._events is not None, "it is read while it is open"
+        has_come = False
+        try:
+            for _ in range(DATAGRAMS_AT_ONCE_MAX):
+                has_come |= is_serial_device(self._events.recv(DATAGRAM_BYTES_MAX))
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            # The kernel had no room for an event (ENOBUFS): it may have been that of a port.
+            has_come = True
+            if error.errno != errno.ENOBUFS:
+                logger.warning("udev's events cannot be read (%s): ports are polled", error)
+                self._stop()
+        if has_come:
+            self._wake()
+
+    def _wake(self) -> None:
+        self.arrivals += 1
+        for arrived in self._waiting:
+            if not arrived.done():
+                arrived.set_result(None)
+
+    def _stop(self) -> None:
+        if self._events is not None:
+            asyncio.get_running_loop().remove_reader(self._events.fileno())
+            self._events.close()
+            self._events = None
+
+
+def open_udev_events() -> socket.socket | None:
+    """Open the socket of udev's events; log once where there are none, and why."""
+    if not UDEV_CONTROL.exists():
+        logger.info("no udev here (%s): a lost serial port is looked for by polling", UDEV_CONTROL)
+        return None
+    try:
+        events = open_netlink()
+    except OSError as error:
+        logger.warning(
+            "udev's events are refused (%s): a lost serial port is looked for by polling; "
+            "allow AF_NETLINK in the unit's RestrictAddressFamilies",
+            error,
+        )
+        return None
+    return events
+
+
+def open_netlink() -> socket.socket:
+    """Return the socket that udev's events come to. Raises `OSError`."""
+    events = socket.socket(
+        socket.AF_NETLINK,
+        socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC,
+        NETLINK_KOBJECT_UEVENT,
+    )
+    try:
+        events.bind((0, UDEV_GROUP))
+    except OSError:
+        events.close()
+        raise
+    return events
+
+
+def is_serial_device(datagram: bytes) -> bool:
+    """Whether udev reports a serial device that is there; False for anything malformed."""
+    if len(datagram) < _HEADER.size:
+        return False
+    prefix, magic, _, offset = _HEADER.unpack_from(datagram)
+    if prefix != _PREFIX or magic != _MAGIC or offset < _HEADER.size:
+        return False
+    properties = datagram[offset:].split(b"\0")
+    return b"SUBSYSTEM=tty" in properties and b"ACTION=remove" not in properties

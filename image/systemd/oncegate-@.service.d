@@ -1,0 +1,1 @@
+oncegate-.service.d
