@@ -28,6 +28,9 @@ from cloud_jobs.spark.jars import (
 )
 
 _NEEDED: Final = {
+    # Spark's own form of times, 96 bits wide, overflows in other engines after the year 2262, which
+    # is where a broken clock may be.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
