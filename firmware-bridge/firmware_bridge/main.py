@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from firmware_bridge.control_socket import ControlSocket
+from firmware_bridge.mqtt.commander import Commander
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
 from gateway.connecting.session_name import this_machine
@@ -129,7 +131,8 @@ async def _serve(
         sequences[device] += 1
         return sequences[device]
 
-    ports = [Port(port, outbox, control, next_sequence) for port in settings.ports]
+    commands = Commands() if settings.takes_commands else None
+    ports = [Port(port, outbox, control, next_sequence, commands) for port in settings.ports]
 
     def status() -> dict[str, object]:
         return {
@@ -143,6 +146,9 @@ async def _serve(
         publishing = tasks.create_task(publisher.run())
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         reading = [tasks.create_task(port.run()) for port in ports]
+        if commands is not None:
+            commander = Commander(settings.broker, commands.carry_out)
+            reading.append(tasks.create_task(commander.run()))
         logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
         ready()
         await _watch_until(stop, outbox, alive)

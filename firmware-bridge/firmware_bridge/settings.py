@@ -25,6 +25,7 @@ class BridgeSettings:
     `window` bounds the QoS 2 exchanges in flight; it must not exceed the broker's
     `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away.
     `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
+    `takes_commands`: clients of the broker may send commands to boards.
     """
 
     data_dir: Path
@@ -35,6 +36,7 @@ class BridgeSettings:
     outbox_bytes_max: int = 268435456
     commit_delay_seconds: float = 0.0
     report_seconds: float = 1.0
+    takes_commands: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.window <= WINDOW_MAX:

@@ -106,6 +106,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "outbox_max",
         "window",
         "commit_delay",
+        "commands",
     ),
     "serial": _all(
         _PROCESS,

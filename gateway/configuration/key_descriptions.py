@@ -134,6 +134,7 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "outbox_max": "Bytes of readings on disk while the broker is away.",
         "window": "Publications in flight. Default: 100, or max_awaiting_rel where that is less.",
         "commit_delay": "Time that frames of boards may wait for others before a commit.",
+        "commands": "Whether clients that may publish to commands/# send commands to boards.",
     },
     "serial": {
         "name": "The port's name on the page and in the log.",

@@ -183,6 +183,7 @@ class Bridge(Section):
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
     window: Annotated[int, Whole(1, 65535)] | None = None
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
+    commands: bool = False
 
     def check(self) -> None:
         if self.tls is not None and self.broker is None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
+from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.listening import Listening
@@ -42,6 +43,7 @@ class Port:
         outbox: Outbox,
         control: ControlSocket,
         next_sequence: Callable[[str], int],
+        commands: Commands | None = None,
     ) -> None:
         self._settings = settings
         self._control = control
@@ -51,7 +53,7 @@ class Port:
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
         self._conversation = _conversation_on(
-            settings, Intake(settings, outbox, next_sequence, self._status)
+            settings, Intake(settings, outbox, next_sequence, self._status, commands)
         )
 
     def status(self) -> dict[str, object]:
