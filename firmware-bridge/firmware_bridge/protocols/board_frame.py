@@ -5,7 +5,7 @@ Integers are big-endian; each frame is COBS-stuffed and stands between 0x00 byte
     version u8 = 1 | device u32 | boot u32 | sequence u32 | SenML-CBOR pack | crc16 u16
     kind u8 = 0x81 | device u32 | boot u32 | sequence u32 | crc16 u16        (acknowledgement)
     kind u8 = 0x82 | device u32 | boot u32 | request u32 | command u8 | argument u32 | crc16 u16
-    kind u8 = 0x02 | device u32 | boot u32 | request u32 | code u8 | crc16 u16    (its answer)
+    kind u8 = 0x42 | device u32 | boot u32 | request u32 | code u8 | crc16 u16    (its answer)
 
 The whole format, with an example, is in docs/formats/board-frame.md.
 """
@@ -24,7 +24,7 @@ from firmware_bridge.readings.numbering import BoardIdentity
 FRAME_VERSION = 1
 ACKNOWLEDGEMENT_KIND = 0x81
 COMMAND_KIND = 0x82
-ANSWER_KIND = 0x02
+ANSWER_KIND = 0x42
 
 _HEAD = struct.Struct(">BIII")
 _COMMAND = struct.Struct(">BI")

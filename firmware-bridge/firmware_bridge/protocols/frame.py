@@ -57,8 +57,9 @@ class Frame:
 
     `device` names its sensor on a line that has several; None is the port's own. `part` is one of
     several of the port's own device, without a name but with a number or a word. A frame with an
-    `identity` is one that its sensor keeps and sends again until `acknowledgement` has come. One with
-    an `answer_code` is a board's answer to a command, whose number is the identity's `sequence`.
+    `identity` is one that its sensor keeps and sends again until `acknowledgement` has come.
+    One with an `answer_code` is a board's answer to a command; the identity's `sequence` is then
+    the number of the request.
     """
 
     quantities: Quantities
