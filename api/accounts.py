@@ -1,4 +1,4 @@
-"""Asks the broker whether a password is the user's, and whether it still is.
+"""Asks the broker whether a password is the user's, and whether what proved it still holds.
 
 Promise: passwords go to the broker over connections of their own, so that no other question waits
 for one; one address has at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` of them under way, all together
@@ -8,12 +8,13 @@ for one; one address has at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` of them under 
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
-from api.logins import Login
+from api.logins import Login, Proof
 from api.visitors import origin_of
 from gateway.control.messages import Refused
 
@@ -28,6 +29,23 @@ class TooManyLogins(Exception):
     """A password cannot be checked now, for all that are being checked."""
 
 
+_NOT_NOW: Final = BrokerProblem(
+    "The broker cannot check users now: a database or an identity provider does not answer.",
+    "Its status and its log say which; try again when it answers.",
+)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user who has proven to be one."""
+
+    username: str
+    groups: frozenset[str]
+    proof: Proof
+    seconds: float | None
+    """How long the proof holds; None: without limit."""
+
+
 class Accounts:
     """The broker's users; belongs to one event loop."""
 
@@ -40,15 +58,14 @@ class Accounts:
         self._versions: Final = ControlSocket(path)
         self._under_way: Final[Counter[str]] = Counter()
 
-    async def check(
-        self, username: str, password: str, client: tuple[str, int]
-    ) -> tuple[str, str | None] | None:
-        """Return the user and the version of the password; None where it is not the user's.
+    async def check(self, username: str, password: str, client: tuple[str, int]) -> Account | None:
+        """Return the user; None where the password is not the user's.
 
         Raises:
-            BrokerProblem: the broker gave no usable answer.
+            BrokerProblem: the broker gave no usable answer, or cannot ask where users are.
             TooManyLogins: from this address, or at all.
         """
+        address = _address_of(client)
         with self._turn_of(client[0]) as control_socket:
             try:
                 answer = await control_socket.request(
@@ -56,35 +73,37 @@ class Accounts:
                         "command": "authenticate",
                         "username": username,
                         "password": password,
-                        "address": _address_of(client),
+                        "address": address,
                     }
                 )
             except Refused as refusal:
                 if refusal.code == "busy":
                     raise TooManyLogins from None
+                if refusal.code == "unavailable":
+                    raise _NOT_NOW.again() from None
                 raise _VERSIONS_DIFFER.again() from None
-        match answer:
-            case {"ok": True, "username": str(name), "version": str() | None as version}:
-                return name, version
-            case {"ok": False}:
-                return None
-        raise _VERSIONS_DIFFER.again()
+        if answer.get("ok") is False:
+            return None
+        return _account_of(answer, username, address)
 
     async def still_holds(self, login: Login, now: float) -> bool:
-        """Return whether the user's password is the one of the login, as of a few seconds ago.
+        """Return whether what proved the user still holds, as of a few seconds ago.
 
         A broker that does not answer knows no other password either: what it acknowledged as
-        changed it knows again when it is back.
+        changed it knows again when it is back. While a database does not answer, those who are in
+        stay in, as clients of MQTT do.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True
+        proof = login.proof
+        question = {"username": proof.asked, "source": proof.source, "address": proof.address}
         try:
-            answer = await self._versions.request({"command": "user", "username": login.username})
+            answer = await self._versions.request({"command": "user", **question})
         except BrokerProblem:
             return True
-        except Refused:
-            return False
-        if answer.get("version") != login.version:
+        except Refused as refusal:
+            return refusal.code == "unavailable"
+        if answer.get("version") != proof.version:
             return False
         login.confirmed = now
         return True
@@ -108,6 +127,22 @@ class Accounts:
             self._under_way[origin] -= 1
             if self._under_way[origin] == 0:
                 del self._under_way[origin]
+
+
+def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
+    """Return the user of an answer. Raises BrokerProblem."""
+    match answer:
+        case {
+            "ok": True,
+            "username": str(name),
+            "source": str(source),
+            "version": str(version),
+            "groups": list(groups),
+            "seconds": int() | float() | None as seconds,
+        } if all(isinstance(group, str) for group in groups):
+            proof = Proof(asked, address, source, version)
+            return Account(name, frozenset(groups), proof, seconds)
+    raise _VERSIONS_DIFFER.again()
 
 
 def _address_of(client: tuple[str, int]) -> str:

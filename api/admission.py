@@ -7,7 +7,6 @@ are, every caller may have everything, and ``shielding`` and the address decide 
 
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
@@ -19,7 +18,7 @@ from api.accounts import Accounts
 from api.forms import local_path_of
 from api.logins import Login, Logins
 from api.refusals import Refusals
-from api.roles import Role
+from api.roles import Role, Roles
 from api.tokens import Tokens
 
 logger = logging.getLogger(__name__)
@@ -63,8 +62,8 @@ class Caller:
 class Gate:
     """What is known about who may come in; belongs to one event loop."""
 
-    roles: Mapping[str, Role]
-    """Of each user; empty: no login is asked for."""
+    roles: Roles
+    """Of users and groups; empty: no login is asked for."""
     accounts: Accounts
     tokens: Tokens | None
     logins: Logins = field(default_factory=Logins)
@@ -92,7 +91,8 @@ class Gate:
             return None
         if not await self.accounts.still_holds(login, now):
             logger.info(
-                "%a is logged out: the password was changed, or the user is gone", login.username
+                "%a is logged out: the password or the groups were changed, or the user is gone",
+                login.username,
             )
             self.logins.end_user(login.username)
             return None

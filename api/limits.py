@@ -120,11 +120,11 @@ LOGIN_CHECKS_PER_ADDRESS_MAX: Final = 2
 LOGIN_ANSWER_SECONDS_MAX: Final = 15.0
 
 # A form of the page: a name, a password, an address to go on to, each as long as it may be with
-# every byte escaped. A longer password than this is one for a machine.
-FORM_BYTES_MAX: Final = 16_384
+# every byte escaped. In place of a password a person may bring a token of an identity provider.
+FORM_BYTES_MAX: Final = 36_864
 FORM_FIELDS_MAX: Final = 8
 USERNAME_BYTES_MAX: Final = 1024
-PASSWORD_BYTES_MAX: Final = 1024
+PASSWORD_BYTES_MAX: Final = 8192
 NEXT_CHARACTERS_MAX: Final = 2048
 
 # From the headers to the end of a form: it is one packet.

@@ -7,14 +7,13 @@ paths of this page only; who is refused learns that name and password do not fit
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from api import limits
-from api.accounts import TooManyLogins
+from api.accounts import Account, TooManyLogins
 from api.admission import (
     COOKIE,
     EVERYONE,
@@ -36,8 +35,8 @@ logger = logging.getLogger(__name__)
 
 _WRONG: Final = "This name and this password do not belong together."
 _NO_ROLE: Final = (
-    "The password is right, but this user may not see the page: name it in `[api] viewers` and "
-    "restart the page."
+    "The password is right, but this user may not see the page: name it in `[api] viewers`, or a "
+    "group of the user in `viewer_groups`, and restart the page."
 )
 _BUSY: Final = "Other logins are being checked. Try again in a moment."
 _STALE: Final = (
@@ -45,13 +44,6 @@ _STALE: Final = (
 )
 
 login_page = APIRouter(include_in_schema=False, dependencies=[Depends(EVERYONE)])
-
-
-@dataclass(frozen=True)
-class _User:
-    name: str
-    version: str | None
-    role: Role
 
 
 @login_page.get(LOGIN_PATH)
@@ -74,7 +66,7 @@ async def log_in(request: Request) -> Response:
     fields: Mapping[str, str] = {}
     try:
         fields = await form_of(request, request.app.state.hosts)
-        user = await _user_of(gate, request, fields)
+        account, role = await _user_of(gate, request, fields)
     except FormRefused as refusal:
         return _form(
             request,
@@ -86,8 +78,9 @@ async def log_in(request: Request) -> Response:
     shown_before = shown_by(request, COOKIE)
     if shown_before is not None:
         gate.logins.end(shown_before)
-    shown, _ = gate.logins.begin(user.name, user.role, user.version, time.monotonic())
-    logger.info("%a (%s) logged in from %s", user.name, user.role.word, host_of(request))
+    name = account.username
+    shown, _ = gate.logins.begin(name, role, account.proof, time.monotonic(), account.seconds)
+    logger.info("%a (%s) logged in from %s", name, role.word, host_of(request))
     response = RedirectResponse(local_path_of(fields.get("next", "/")), status_code=303)
     _set_cookie(response, COOKIE, shown, is_secure=is_from_https(request))
     return response
@@ -115,8 +108,8 @@ async def log_out(request: Request) -> Response:
     return response
 
 
-async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> _User:
-    """Return who sent a form with a name and a password.
+async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> tuple[Account, Role]:
+    """Return who sent a form with a name and a password, and the role.
 
     Raises:
         FormRefused: with why the person is not let in.
@@ -124,12 +117,12 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> _
     if not is_same_secret(fields.get("token"), shown_by(request, FORM_COOKIE)):
         raise FormRefused(_STALE, 403)
     try:
-        answer = await _checked(gate, request, fields)
+        account = await _checked(gate, request, fields)
     except TooManyLogins:
         raise FormRefused(_BUSY, 503) from None
     except BrokerProblem as problem:
         raise FormRefused(f"{problem.reason} {problem.mend}", problem.status_code) from None
-    if answer is None:
+    if account is None:
         # The name is left out: people type passwords there.
         line = gate.refused_logins.line_of(
             f"a login from {host_of(request)} was refused", time.monotonic()
@@ -137,17 +130,14 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> _
         if line is not None:
             logger.warning("%s", line)
         raise FormRefused(_WRONG, 403)
-    name, version = answer
-    role = gate.roles.get(name)
+    role = gate.roles.of(account.username, account.groups)
     if role is None:
         raise FormRefused(_NO_ROLE, 403)
-    return _User(name, version, role)
+    return account, role
 
 
-async def _checked(
-    gate: Gate, request: Request, fields: Mapping[str, str]
-) -> tuple[str, str | None] | None:
-    """Return the user and the version of the password; None where they do not belong together."""
+async def _checked(gate: Gate, request: Request, fields: Mapping[str, str]) -> Account | None:
+    """Return the user; None where name and password do not belong together."""
     username, password = fields.get("username", ""), fields.get("password", "")
     if not 0 < len(username.encode()) <= limits.USERNAME_BYTES_MAX:
         return None

@@ -7,6 +7,7 @@ table: to look one up takes no comparison whose time could show how much of a gu
 """
 
 import hashlib
+import math
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,25 +17,39 @@ from api import limits
 from api.roles import Role
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What the broker let a user in for, as far as it has to be asked about it again."""
+
+    asked: str
+    """The name that was typed: a source may call the user otherwise."""
+    address: str
+    """Where the browser was, with its port: a query may depend on it."""
+    source: str
+    version: str
+    """Of what proved the user, as the broker has it."""
+
+
 @dataclass(eq=False)
 class Login:
     """One browser that is logged in; times are seconds of one monotonic clock."""
 
     username: str
     role: Role
-    version: str | None
-    """Of the password that was right, as the broker counts them."""
+    proof: Proof
     form_token: str
     """What each form of this browser has to bring, so that no other site can send it."""
     began: float
     used: float
     confirmed: float
-    """When the broker last knew the same password."""
+    """When the broker last had the same version."""
+    ends: float
+    """When what proved the user does not hold any more, as a token that expires."""
 
     def is_over(self, now: float) -> bool:
         """Return whether its time has come."""
         idle_seconds, whole_seconds = now - self.used, now - self.began
-        return (
+        return now > self.ends or (
             idle_seconds > limits.LOGIN_IDLE_SECONDS_MAX or whole_seconds > limits.LOGIN_SECONDS_MAX
         )
 
@@ -56,9 +71,11 @@ class Logins:
         return len(self._logins)
 
     def begin(
-        self, username: str, role: Role, version: str | None, now: float
+        self, username: str, role: Role, proof: Proof, now: float, seconds: float | None = None
     ) -> tuple[str, Login]:
         """Log a browser in; return what it shows from now on, and the login.
+
+        It ends after `seconds` at the latest; None: what proved the user has no end of its own.
 
         Where a bound is reached, the login that was used longest ago ends: of the same user where
         that has its share, else of all.
@@ -71,7 +88,9 @@ class Logins:
         elif len(self._logins) >= limits.LOGINS_MAX:
             del self._logins[next(iter(self._logins))]
         shown = secret_text()
-        login = Login(username, role, version, secret_text(), began=now, used=now, confirmed=now)
+        ends = math.inf if seconds is None else now + seconds
+        times = {"began": now, "used": now, "confirmed": now, "ends": ends}
+        login = Login(username, role, proof, secret_text(), **times)
         self._logins[_key_of(shown)] = login
         return shown, login
 

@@ -31,6 +31,7 @@ from api.page import page
 from api.problems import ProblemDetail, install_problem_handlers
 from api.reference_page import reference
 from api.rest import operation_id_of, probes, rest
+from api.roles import Roles
 from api.settings import ApiSettings
 from api.shielding import Shield, is_loopback
 from api.tokens import Tokens
@@ -83,7 +84,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     for router in (rest, probes, page, reference, login_page):
         app.include_router(router)
     _describe_problems(app)
-    if settings.roles:
+    if settings.has_users:
         _describe_tokens(app)
     return app
 
@@ -156,7 +157,7 @@ def _announce(settings: ApiSettings, url: str, ready: Callable[[str], None] | No
 
 
 def _warn(settings: ApiSettings, url: str) -> None:
-    if not settings.roles:
+    if not settings.has_users:
         logger.warning("the page at %s has no login: every client that reaches it can read it", url)
     elif settings.certificate is None:
         logger.warning(
@@ -168,7 +169,7 @@ def _warn(settings: ApiSettings, url: str) -> None:
 
 def _gate_of(settings: ApiSettings) -> Gate:
     return Gate(
-        roles=settings.roles,
+        roles=Roles(users=settings.roles, groups=settings.group_roles),
         accounts=Accounts(settings.status_socket),
         tokens=None if settings.tokens_file is None else Tokens(settings.tokens_file),
     )

@@ -4,6 +4,8 @@ Each role may do what those before it may. The page has nothing to do but to sho
 what an operator and an administrator may is what a viewer may.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 
@@ -21,3 +23,20 @@ class Role(IntEnum):
 
 
 ROLES_BY_WORD = {role.word: role for role in Role}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """Who has which role: users by name, and the members of groups."""
+
+    users: Mapping[str, Role] = field(default_factory=dict)
+    groups: Mapping[str, Role] = field(default_factory=dict)
+
+    def of(self, username: str, groups: Iterable[str]) -> Role | None:
+        """Return the highest role of a user, by name or group; None: the user has none."""
+        found = [self.users.get(username), *map(self.groups.get, groups)]
+        return max((role for role in found if role is not None), default=None)
+
+    def __bool__(self) -> bool:
+        """Return whether any user may have a role."""
+        return bool(self.users or self.groups)

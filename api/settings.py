@@ -20,10 +20,10 @@ class ApiSettings:
     ``status_socket`` the path of the Unix socket at which the broker takes commands that read.
     ``bind_unused`` is the address that was configured where another one counts, for want of users.
     ``hosts`` are names under which browsers ask, beside this machine's own. ``roles`` are the
-    users who may log in; without one the page is open to everyone who reaches it, so that loopback
-    is the default. ``tokens_file`` has the tokens of programs. With a ``certificate`` it
-    speaks HTTPS. ``card_file`` is the report of the SD card's system; there is none elsewhere.
-    ``block_devices`` is where the kernel counts what is written.
+    users who may log in, ``group_roles`` the groups whose members may; without any the page is open
+    to everyone who reaches it, so that loopback is the default. ``tokens_file`` has the tokens of
+    programs. With a ``certificate`` it speaks HTTPS. ``card_file`` is the report of the SD card's
+    system; there is none elsewhere. ``block_devices`` is where the kernel counts what is written.
     """
 
     status_socket: Path
@@ -32,7 +32,13 @@ class ApiSettings:
     bind_unused: str | None = None
     hosts: tuple[str, ...] = ()
     roles: Mapping[str, Role] = field(default_factory=dict)
+    group_roles: Mapping[str, Role] = field(default_factory=dict)
     tokens_file: Path | None = None
     certificate: CertificateFiles | None = None
     card_file: Path = Path("/run/oncegate-device/card.json")
     block_devices: Path = Path("/sys/class/block")
+
+    @property
+    def has_users(self) -> bool:
+        """Whether callers have to log in."""
+        return bool(self.roles or self.group_roles)

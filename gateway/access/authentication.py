@@ -35,6 +35,10 @@ class Source(Protocol):
     """Where users stand."""
 
     @property
+    def name(self) -> str:
+        """Its key in `[access]`."""
+
+    @property
     def methods(self) -> Sequence[str]:
         """The methods of enhanced authentication that are this source's."""
 
@@ -47,9 +51,15 @@ class Source(Protocol):
         """What keeps it from answering now, for people; None: nothing is known to."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Answer a login; None: it is not about a user of this source.
+        """Answer a login, as Proven where it is right; None: it is not about a user of this source.
 
         Raises Busy and Abandoned.
+        """
+
+    async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
+        """Return what would prove the user of a login now, as `Proven` has it; None: no such user.
+
+        Raises NotKnown.
         """
 
     def waste(self, login: Login) -> None:
@@ -78,6 +88,11 @@ class Authenticator:
         self.checks = checks or Checks(Guesses())
 
     @property
+    def sources(self) -> dict[str, Source]:
+        """The sources of users by their keys in `[access]`, in their order."""
+        return {source.name: source for source in self._sources}
+
+    @property
     def has_users(self) -> bool:
         """There is something to check user names against."""
         return bool(self._sources)
@@ -91,11 +106,6 @@ class Authenticator:
     def problems(self) -> list[str]:
         """What keeps sources from answering now."""
         return [each.problem for each in self._sources if each.problem is not None]
-
-    @property
-    def users(self) -> PasswordFile | None:
-        """The users of the password file at this moment; None: there is no file."""
-        return None if self._file is None else self._file.file
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
         """Take these for the users of the file: see `FileUsers.replace`."""
@@ -126,6 +136,16 @@ class Authenticator:
             await self.checks.run(login, self._with_passwords.waste, login)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
+    async def entry_of(self, source: str, login: Login) -> bytes | None:
+        """Return what would prove the user of a login to a source now.
+
+        None: there is no such user, or no such source any more. Raises NotKnown.
+        """
+        for each in self._sources:
+            if each.name == source:
+                return await each.entry_of(login, self.checks)
+        return None
+
     def begin(self, method: str, login: Login) -> Exchange:
         """Begin an exchange by one of `methods`; its steps raise Busy and Abandoned as well."""
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
@@ -136,7 +156,10 @@ class Authenticator:
         self.checks.close()
         self.close_sources()
 
-    def close_sources(self) -> None:
-        """Ask nothing more of what is elsewhere: another authenticator goes on with the checks."""
+    def close_sources(self, successor: "Authenticator | None" = None) -> None:
+        """Ask nothing more of what is elsewhere, but where `successor` does: it goes on with the
+        checks."""
+        kept = () if successor is None else successor.sources.values()
         for source in self._sources:
-            source.close()
+            if not any(source is each for each in kept):
+                source.close()

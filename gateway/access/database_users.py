@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gateway.access.authentication import Exchange
@@ -11,7 +11,8 @@ from gateway.access.checks import Checks
 from gateway.access.column_hashes import HashRefused, HashRules, PasswordHash, decoy
 from gateway.access.database import Database, DatabaseDown, Row
 from gateway.access.login import Login, host_of
-from gateway.access.turns import Turns
+from gateway.access.proven import NotKnown, Proven
+from gateway.access.turns import Busy, Turns
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
@@ -19,6 +20,11 @@ REMEMBERED_MAX: Final = 4_096
 """Rows that are used again, some 500 bytes each; the one goes that was read the longest ago."""
 
 GROUPS_MAX: Final = 256
+GROUPS_CHARACTERS_MAX: Final = 16_384
+"""Of all groups of a user: as long as a token."""
+
+COLUMNS: Final = ("username", "password_hash", "salt", "user_groups")
+"""What of a row is read."""
 
 NAME_CHARACTERS_MAX: Final = 1_024
 """Of a user, as in the password file: no longer one is looked for."""
@@ -59,11 +65,14 @@ class User:
     """As the row has it; None: it does not say."""
     password_hash: PasswordHash
     groups: frozenset[str]
+    entry: bytes = field(repr=False)
+    """What of the row decides: name, hash, salt and groups."""
 
 
 class DatabaseUsers:
     """Answers for the users that the query finds, and for no other."""
 
+    name = "mysql"
     methods = ()
     has_passwords = True
 
@@ -110,6 +119,24 @@ class DatabaseUsers:
         if is_other and await self._holds(now, login, login.password, checks):
             return _accepted(now, login)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
+        """Return the row of this moment, as far as it decides; None: the query finds none.
+
+        Raises:
+            NotKnown: the database does not answer.
+        """
+        values = self._query.values_of(login)
+        user = self._remembered_user(values)
+        if user is None:
+            try:
+                # It checks no password: who guesses at the same address does not delay it.
+                user = await self._read(values, Login(""), checks)
+            except (DatabaseDown, Busy) as error:
+                raise NotKnown(f"the database of users: {error}") from None
+            except HashRefused:
+                return None
+        return None if user is None else user.entry
 
     def _answer_without(self, error: DatabaseDown | HashRefused) -> AuthenticationAnswer | None:
         detail = f"the database of users: {error}"
@@ -183,12 +210,12 @@ class DatabaseUsers:
         if "password_hash" not in row:
             raise HashRefused("the query has no column password_hash")
         password_hash = self._hashes.parse(row["password_hash"], row.get("salt"))
-        return User(_name_of(row), password_hash, _groups_of(row.get("user_groups")))
+        entry = repr([row.get(column) for column in COLUMNS]).encode()
+        return User(_name_of(row), password_hash, _groups_of(row.get("user_groups")), entry)
 
 
-def _accepted(user: User, login: Login) -> AuthenticationAnswer:
-    name = user.name or login.username
-    return AuthenticationAnswer(0, None, name, groups=user.groups)
+def _accepted(user: User, login: Login) -> Proven:
+    return Proven(user.name or login.username, DatabaseUsers.name, user.entry, groups=user.groups)
 
 
 def _name_of(row: Row) -> str | None:
@@ -207,6 +234,8 @@ def _groups_of(written: object) -> frozenset[str]:
         return frozenset()
     if not isinstance(written, str):
         raise HashRefused("user_groups is not a text")
+    if len(written) > GROUPS_CHARACTERS_MAX:
+        raise HashRefused(f"user_groups has more than {GROUPS_CHARACTERS_MAX} characters")
     words = written.replace(",", " ").split()
     if len(words) > GROUPS_MAX:
         raise HashRefused(f"user_groups has more than {GROUPS_MAX} words")

@@ -13,7 +13,6 @@ that prove that they know it (gateway/access/scram.py). `$6$` and `$7$` are Mosq
 thread. Passwords themselves are never kept, shown or logged.
 """
 
-import hmac
 import os
 import secrets
 import stat
@@ -119,15 +118,12 @@ class PasswordFile:
         """Return whether what is kept of a user's password is the same in both."""
         return self._entries.get(username) == other._entries.get(username)
 
-    def version_of(self, username: str, key: bytes) -> str | None:
-        """Return a text that changes with the user's entry, 32 hexadecimal digits; None: no such
-        user. Without `key`, a secret, nothing about the entry follows from it."""
+    def entry_of(self, username: str) -> bytes | None:
+        """Return the user's line, which changes with the password; None: no such user."""
         entry = self._entries.get(username)
         if entry is None:
             return None
-        text = entry if isinstance(entry, str) else entry.text()
-        # No user name has a colon.
-        return hmac.digest(key, f"version:{username}:{text}".encode(), "sha256")[:16].hex()
+        return f"{username}:{entry if isinstance(entry, str) else entry.text()}".encode()
 
     def scram_keys_of(self, username: str) -> ScramKeys | None:
         """Return the user's SCRAM keys, or None without."""

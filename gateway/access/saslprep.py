@@ -30,13 +30,12 @@ def prepared_of(text: str, *, stored: bool) -> str:
     `stored`: it is to be kept, so that code points which Unicode 3.2 does not know are refused as
     well: a later Unicode could give them another normal form (RFC 3454 section 7).
     """
-    mapped = "".join(
-        " " if stringprep.in_table_c12(character) else character
-        for character in text
-        if not stringprep.in_table_b1(character)
-    )
-    normal = unicodedata.ucd_3_2_0.normalize("NFKC", mapped)
-    for character in normal:
+    # Each character once: a stranger's password may have 64 KiB, and this holds the interpreter.
+    spaces = {ord(each): " " for each in {*text} if stringprep.in_table_c12(each)}
+    nothing = {ord(each): "" for each in {*text} if stringprep.in_table_b1(each)}
+    mapped = text.translate(spaces | nothing)
+    normal = mapped if mapped.isascii() else unicodedata.ucd_3_2_0.normalize("NFKC", mapped)
+    for character in dict.fromkeys(normal):
         if any(in_table(character) for in_table in _PROHIBITED):
             raise Unprepared(f"U+{ord(character):04X} is prohibited by RFC 4013")
         if stored and stringprep.in_table_a1(character):
@@ -47,8 +46,9 @@ def prepared_of(text: str, *, stored: bool) -> str:
 
 def _refuse_mixed_directions(text: str) -> None:
     # RFC 3454 section 6: text from right to left begins and ends so, and holds nothing else.
-    if not any(stringprep.in_table_d1(character) for character in text):
+    characters = {*text}
+    if not any(stringprep.in_table_d1(character) for character in characters):
         return
     whole = stringprep.in_table_d1(text[0]) and stringprep.in_table_d1(text[-1])
-    if not whole or any(stringprep.in_table_d2(character) for character in text):
+    if not whole or any(stringprep.in_table_d2(character) for character in characters):
         raise Unprepared("letters from right to left and from left to right are mixed (RFC 4013)")

@@ -12,6 +12,7 @@ import time
 
 from gateway.access.checks import Checks
 from gateway.access.login import Login
+from gateway.access.proven import Proven
 from gateway.access.provider_keys import ProviderKeys, Unavailable
 from gateway.access.tokens import (
     TOKEN_BYTES_MAX,
@@ -36,11 +37,14 @@ _FIRST = re.compile(
 class TokenUsers:
     """Answers for tokens, and for nothing else."""
 
+    name = "jwt"
     methods = (METHOD,)
     has_passwords = False
 
-    def __init__(self, rules: TokenRules, keys: ProviderKeys) -> None:
+    def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
+        """Accept what `rules` and `keys` prove; `settings` is a text that changes with both."""
         self._rules = rules
+        self._entry = settings.encode()
         self._keys = keys
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
@@ -79,13 +83,18 @@ class TokenUsers:
         except Unavailable as error:
             detail = f"no token can be checked: {error}"
             return AuthenticationAnswer(SERVER_UNAVAILABLE, None, None, detail)
-        return AuthenticationAnswer(
-            0,
-            None,
+        return Proven(
             proven.username,
+            self.name,
+            self._entry,
             lifetime_seconds=max(0.0, proven.lifetime_seconds),
             groups=proven.groups,
         )
+
+    async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
+        """Return what is the same for every user: a token holds until it expires, or until others
+        are accepted. Who is a user is up to the provider, which is not asked."""
+        return self._entry
 
     @property
     def problem(self) -> str | None:

@@ -4,6 +4,7 @@ from gateway.access.checks import Checks
 from gateway.access.decoys import decoy_keys_of
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
+from gateway.access.proven import Proven
 from gateway.access.scram import METHOD, ScramExchange
 from gateway.access.scram_keys import ScramKeys
 from gateway.core.effects import AuthenticationAnswer
@@ -13,6 +14,7 @@ from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
 class FileUsers:
     """Answers for the users that the file has, and for no other."""
 
+    name = "password_file"
     has_passwords = True
     methods = (METHOD,)
     """Offered also while no user has SCRAM keys: what is offered must not depend on users."""
@@ -39,11 +41,17 @@ class FileUsers:
             return None
         is_right = await checks.run(login, file.verify, login.username, password)
         if is_right and self.file.has_same_entry(file, login.username):
-            return AuthenticationAnswer(0, None, login.username)
+            entry = file.entry_of(login.username)
+            assert entry is not None, "its password was checked"
+            return Proven(login.username, self.name, entry)
         if is_right:
             # Changed while it was checked: what was right then may not be any more.
             return await self.check(login, checks)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
+
+    async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
+        """Return the user's line of this moment; None: there is no such user here."""
+        return self.file.entry_of(login.username)
 
     @property
     def problem(self) -> None:

@@ -51,6 +51,7 @@ def api(
         bind_unused=page.bind if page.stays_on_loopback else None,
         hosts=page.hosts,
         roles={name: ROLES_BY_WORD[role] for name, role in page.roles.items()},
+        group_roles={name: ROLES_BY_WORD[role] for name, role in page.group_roles.items()},
         tokens_file=page.tokens_file,
         certificate=None if page.tls is None else certificate_of(page.tls),
         status_socket=configuration.gateway.status_socket,

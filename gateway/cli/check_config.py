@@ -122,7 +122,8 @@ def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     from gateway.access.passwords import PasswordFile, PasswordFileError
 
     path = configuration.access.password_file
-    if path is not None and configuration.api.roles:
+    # What users another source has is not known before they log in.
+    if path is not None and configuration.access.sources == ("password_file",):
         with contextlib.suppress(PasswordFileError):  # which has a line of its own
             usernames = PasswordFile.load(path).usernames
             for name in configuration.api.roles:
@@ -185,10 +186,11 @@ def _page_of(configuration: "Configuration") -> str:
             f"{place}, this machine only: without users it stays on loopback, and [api] bind = "
             f'"{page.bind}" does not count; name users in [api] viewers'
         )
-    if page.roles:
+    if page.has_users:
         unsafe = page.is_reached_from_network and page.tls is None
         warning = "; passwords are not encrypted on the network: [api] tls" if unsafe else ""
-        return f"{place}, for {len(page.roles)} user(s) who log in{warning}"
+        groups = f" and {len(page.group_roles)} group(s)" if page.group_roles else ""
+        return f"{place}, for {len(page.roles)} user(s){groups} who log in{warning}"
     if page.is_reached_from_network:
         return f"{place}, for everyone on the network"
     return f"{place}, for everyone on this machine"

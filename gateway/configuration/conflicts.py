@@ -51,10 +51,20 @@ def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iter
 
 
 def _users_of_the_page(configuration: Configuration) -> Iterator[str]:
-    if configuration.api.roles and configuration.access.password_file is None:
+    access = configuration.access
+    if configuration.api.roles and not access.sources:
         yield (
-            "[access] password_file with [api] viewers, operators or administrators: the page's "
-            "users are the broker's"
+            "[access] password_file, jwt or mysql with [api] viewers, operators or "
+            "administrators: the page's users are the broker's"
+        )
+    if configuration.api.group_roles and not (
+        (access.jwt is not None and access.jwt.groups_claim is not None)
+        or (access.mysql is not None and "user_groups" in access.mysql.query)
+    ):
+        yield (
+            "[access.jwt] groups_claim, or user_groups in the query of [access.mysql], with [api] "
+            "viewer_groups, operator_groups or administrator_groups: groups of the page come "
+            "from there"
         )
 
 

@@ -1,6 +1,6 @@
 """`[api]`: where the status page and the REST interface are, and who may see them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,13 +14,12 @@ ROLES = ("viewer", "operator", "administrator")
 """Each may do what those before it may."""
 
 _UserName = Annotated[
-    str,
-    Text(
-        r"[^:#\x00-\x1f\x7f][^:\x00-\x1f\x7f]{0,1023}",
-        "the name of a user of [access] password_file",
-    ),
+    str, Text(r"[^\x00-\x1f\x7f]{1,1024}", "the name of a user of a source in [access]")
 ]
 _UserNames = Annotated[tuple[_UserName, ...], Items()]
+_GroupName = Annotated[str, Text(r"[^\x00-\x20\x7f]{1,256}", "the name of a group, without spaces")]
+_GroupNames = Annotated[tuple[_GroupName, ...], Items()]
+_NamesByRole = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 _LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
 
@@ -35,30 +34,41 @@ class Api(Section):
     viewers: _UserNames = ()
     operators: _UserNames = ()
     administrators: _UserNames = ()
+    viewer_groups: _GroupNames = ()
+    operator_groups: _GroupNames = ()
+    administrator_groups: _GroupNames = ()
     tokens_file: Annotated[Path, FilePath()] | None = None
     allow_anonymous_network: bool = False
     tls: PageTls | None = None
 
     def check(self) -> None:
-        names = [name for _, named in self._roles_and_names() for name in named]
-        for name in names:
-            if names.count(name) > 1:
-                raise refusal(f'"{name}" in one of viewers, operators and administrators, once')
-        if self.tokens_file is not None and not names:
+        _refuse_twice((self.viewers, self.operators, self.administrators), "%ss")
+        _refuse_twice(self._groups, "%s_groups")
+        if self.tokens_file is not None and not self.has_users:
             raise refusal(
-                "viewers, operators or administrators beside tokens_file: without users "
-                "the page asks for no token"
+                "viewers, operators or administrators, or groups of them, beside tokens_file: "
+                "without users the page asks for no token"
             )
-        if self.allow_anonymous_network and names:
+        if self.allow_anonymous_network and self.has_users:
             raise refusal(
                 "no allow_anonymous_network beside viewers, operators or "
-                "administrators: with users everyone has to log in"
+                "administrators, or groups of them: with users everyone has to log in"
             )
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """The role of each user who may log in; empty: no login is asked for."""
-        return {name: role for role, named in self._roles_and_names() for name in named}
+        """The role of each user who is named."""
+        return _role_of_each((self.viewers, self.operators, self.administrators))
+
+    @property
+    def group_roles(self) -> Mapping[str, str]:
+        """The role of the members of each group that is named."""
+        return _role_of_each(self._groups)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether a login is asked for."""
+        return bool(self.roles or self.group_roles)
 
     @property
     def is_reached_from_network(self) -> bool:
@@ -68,7 +78,7 @@ class Api(Section):
     @property
     def stays_on_loopback(self) -> bool:
         """Whether `bind` is of the network and the page stays on loopback, for want of users."""
-        return not (is_loopback(self.bind) or self.roles or self.allow_anonymous_network)
+        return not (is_loopback(self.bind) or self.has_users or self.allow_anonymous_network)
 
     @property
     def listens_at(self) -> str:
@@ -85,5 +95,18 @@ class Api(Section):
     def _loopback(self) -> str:
         return _LOOPBACK[6 if ":" in self.bind else 4]
 
-    def _roles_and_names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        return zip(ROLES, (self.viewers, self.operators, self.administrators), strict=True)
+    @property
+    def _groups(self) -> _NamesByRole:
+        return self.viewer_groups, self.operator_groups, self.administrator_groups
+
+
+def _role_of_each(names_by_role: _NamesByRole) -> Mapping[str, str]:
+    return {name: role for role, names in zip(ROLES, names_by_role, strict=True) for name in names}
+
+
+def _refuse_twice(names_by_role: _NamesByRole, key: str) -> None:
+    names = [name for names in names_by_role for name in names]
+    for name in names:
+        if names.count(name) > 1:
+            first, second, third = (key % role for role in ROLES)
+            raise refusal(f'"{name}" in one of {first}, {second} and {third}, once')

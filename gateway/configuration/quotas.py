@@ -42,6 +42,7 @@ class UserQuota(Section):
     retained_bytes: Annotated[int, Size(0, 1 << 40)] | None = None
     queued_bytes: Annotated[int, Size(KIB, 1 << 50)] | None = None
     awaiting_rel_bytes: Annotated[int, Size(KIB, 1 << 40)] | None = None
+    login_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     packet_rate: Annotated[int, Whole(1, 1_000_000)] | None = None
     byte_rate: Annotated[int, Size(128, 1 << 40)] | None = None
 

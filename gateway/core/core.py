@@ -4,6 +4,7 @@ from gateway.core.bans import Bans
 from gateway.core.effects import Effects
 from gateway.core.frames import Frames
 from gateway.core.limits import Limits
+from gateway.core.login_rates import LoginRates
 from gateway.core.output import Output
 from gateway.core.records.recorder import Recorder
 from gateway.core.rules.permissions import Permissions
@@ -36,6 +37,7 @@ class Core:
         """Methods of enhanced authentication that the authenticator knows."""
         self.permissions = Permissions(authenticates)
         self.bans = Bans()
+        self.login_rates = LoginRates(limits)
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time

@@ -41,6 +41,8 @@ class Quota:
         """QoS 2 messages received and not released; HELD_BYTES_FREE of each session is free."""
         self.session_expiry_seconds: float | None = None
         """How long a session outlives its connection at the most; None: as `limits.py` has it."""
+        self.login_rate = 0
+        """Logins a second of all its clients; 0: no limit."""
         self.packet_rate = 0
         """Packets a second of one client; 0: no limit."""
         self.byte_rate = 0

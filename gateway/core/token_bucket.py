@@ -15,10 +15,14 @@ class TokenBucket:
             self.tokens = min(self.burst, self.tokens + (now - self.counted_at) * self.rate)
             self.counted_at = now
 
+    def has_one(self, now: float) -> bool:
+        """Return whether there is a token to take."""
+        self._fill(now)
+        return self.tokens >= 1.0
+
     def take(self, now: float) -> bool:
         """Take one token; return False where there is none."""
-        self._fill(now)
-        if self.tokens < 1.0:
+        if not self.has_one(now):
             return False
         self.tokens -= 1.0
         return True

@@ -23,6 +23,7 @@ from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
 from gateway.server.reloading import ReadConfiguration, Reloading
 from gateway.server.rights import rules_of, users_known
+from gateway.server.source_files import SourceFiles, source_files_of
 from gateway.server.starting import (
     apply_rights,
     authenticator_of,
@@ -79,6 +80,7 @@ class Running:
         identity: Identity,
         reload: ReadConfiguration | None,
         rules: FileRules | None,
+        source_files: SourceFiles,
     ) -> None:
         self.event_loop = event_loop
         self.service = Service()
@@ -103,6 +105,7 @@ class Running:
             self.housekeeping,
             self.listening,
             self.bans,
+            source_files,
             rules,
         )
         self.status.needs_restart = lambda: self.reloading.needs_restart
@@ -119,6 +122,7 @@ class Running:
         return_large_blocks()
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
+        source_files = source_files_of(configuration)
         others = other_sources_of(configuration)
         store = store_of(configuration)
         opened = opened_of(store, configuration)
@@ -127,7 +131,7 @@ class Running:
         broker = broker_of(configuration, opened, boot, authenticator)
         event_loop = EventLoop(broker, store, opened.recovered, configuration.limits, authenticator)
         identity = identity_of(configuration, opened, boot)
-        running = cls(configuration, event_loop, identity, reload, rules)
+        running = cls(configuration, event_loop, identity, reload, rules, source_files)
         if configuration.hooks.module is not None:
             event_loop.hooks = Hooks(configuration.hooks.module, broker)
             event_loop.hooks.start()

@@ -79,6 +79,7 @@ def quota_in(table: UserQuota) -> Quota:
     quota.retained_bytes = _or_unlimited(table.retained_bytes)
     quota.queued_bytes = _or_unlimited(table.queued_bytes)
     quota.held_bytes = _or_unlimited(table.awaiting_rel_bytes)
+    quota.login_rate = table.login_rate or 0
     quota.packet_rate = table.packet_rate or 0
     quota.byte_rate = table.byte_rate or 0
     return quota

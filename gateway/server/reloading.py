@@ -24,6 +24,7 @@ from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Change, Listening
 from gateway.server.quotas import ConfiguredQuotas, quotas_of
 from gateway.server.rights import rules_of, users_known
+from gateway.server.source_files import SourceFiles, source_files_of, takes_keys_away
 from gateway.server.starting import (
     authenticator_of,
     give_bridge_its_sessions,
@@ -48,6 +49,7 @@ class Prepared:
     users: PasswordFile | None
     authenticator: Authenticator | None
     """Of other sources of users than before; None: they are the same."""
+    source_files: SourceFiles
     rules: FileRules | None
     quotas: ConfiguredQuotas
     listeners: Change
@@ -66,6 +68,7 @@ class Reloading:
         housekeeping: Housekeeping,
         listening: Listening,
         bans: Bans,
+        source_files: SourceFiles,
         rules: FileRules | None = None,
     ) -> None:
         self.configuration = configuration
@@ -81,6 +84,8 @@ class Reloading:
         self._housekeeping = housekeeping
         self._listening = listening
         self._bans = bans
+        self._source_files = source_files
+        """What was in the files of the sources that are asked now."""
 
     def reload(self) -> dict[str, Any]:
         """Read configuration, users, rules and certificates again, and let them hold.
@@ -109,7 +114,8 @@ class Reloading:
         configuration = in_force(self.configuration, wanted)
         changes = changes_between(self.configuration, wanted)
         users = users_of(configuration)
-        authenticator = self._authenticator_of(configuration, users)
+        source_files = source_files_of(configuration)
+        authenticator = self._authenticator_of(configuration, users, source_files)
         rules = rules_of(configuration)
         try:
             quotas = quotas_of(configuration)
@@ -118,22 +124,39 @@ class Reloading:
         except OSError as error:
             where = "" if error.filename is None else f" at {error.filename}"
             raise ConfigurationError([f"[[listeners]]{where}: {error.strerror}"]) from error
-        return Prepared(configuration, changes, users, authenticator, rules, quotas, listeners)
+        return Prepared(
+            *(configuration, changes, users, authenticator, source_files),
+            *(rules, quotas, listeners),
+        )
 
     def _authenticator_of(
-        self, configuration: Configuration, users: PasswordFile | None
+        self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return what asks other sources of users than before, None where they are the same."""
+        """Return what asks other sources of users than before, None where they are the same.
+
+        Sources with the same settings and files go on, with what they remember.
+        """
         before, after = self.configuration.access, configuration.access
-        if all(getattr(before, key) == getattr(after, key) for key in ("sources", "jwt", "mysql")):
+        other = self._with_other_files(source_files) | {
+            name for name in ("jwt", "mysql") if getattr(before, name) != getattr(after, name)
+        }
+        if before.sources == after.sources and not other:
             return None
+        sources = self._event_loop.authentications.sources
+        kept = {name: source for name, source in sources.items() if name not in other}
         try:
-            others = other_sources_of(configuration)
+            others = other_sources_of(configuration, kept)
         except ModuleNotFoundError as error:
             mend = f"the Python package {error.name} is missing: pip install 'oncegate[all]'"
             raise ConfigurationError([f"[access]: {mend}"]) from None
         checks = self._event_loop.authentications.checks
         return authenticator_of(configuration, users, others, checks)
+
+    def _with_other_files(self, source_files: SourceFiles) -> set[str]:
+        """Return the sources whose files have other contents than when they were made."""
+        before = self._source_files
+        names = {*before, *source_files}
+        return {name for name in names if before.get(name) != source_files.get(name)}
 
     def _apply(self, prepared: Prepared) -> tuple[list[str], int]:
         """Let it hold; return keys of files with other contents, and the connections ended."""
@@ -160,9 +183,11 @@ class Reloading:
     def _apply_rights(self, before: Configuration, prepared: Prepared) -> tuple[list[str], int]:
         """Let other users and rules hold for what there is."""
         broker, configuration = self._event_loop.broker, prepared.configuration
-        contents: list[str] = []
+        contents = [
+            f"access.{name}" for name in sorted(self._with_other_files(prepared.source_files))
+        ]
         revoked = self._apply_sources(before, prepared)
-        if prepared.users is not None and prepared.authenticator is None:
+        if prepared.users is not None:
             changed = self._event_loop.authentications.replace_users(prepared.users)
             if changed is not None:
                 contents.append("access.password_file")
@@ -182,6 +207,12 @@ class Reloading:
     def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
         """Ask other sources of users; return the users who have to log in again."""
         event_loop, broker = self._event_loop, self._event_loop.broker
+        access, files = prepared.configuration.access, prepared.source_files
+        proofs_hold = not takes_keys_away(self._source_files, files) and all(
+            getattr(before.access, key) == getattr(access, key)
+            for key in ("sources", "jwt", "mysql")
+        )
+        self._source_files = files
         authenticates = prepared.configuration.authenticates
         authenticator = prepared.authenticator
         if authenticator is None and authenticates == before.authenticates:
@@ -190,6 +221,8 @@ class Reloading:
             event_loop.authentications.replace(authenticator)
         broker.authenticate(authenticates, event_loop.authentications.methods)
         give_bridge_its_sessions(broker, prepared.configuration)
+        if proofs_hold and authenticates == before.authenticates:
+            return frozenset()  # the same users stand where they stood
         # Who they are was proven by another source, or never.
         names = (
             connection.username

@@ -3,6 +3,8 @@
 Only where they are configured is this module loaded: what they stand on comes with extras.
 """
 
+import json
+
 from gateway.access.errors import AccessFileError
 from gateway.access.fetching import Fetcher, NotFetched
 from gateway.access.provider_keys import Fetch, ProviderKeys, from_file, from_issuer, from_url
@@ -22,18 +24,20 @@ def token_users_of(jwt: Jwt) -> TokenUsers:
         algorithms=jwt.algorithms,
         leeway_seconds=jwt.leeway,
     )
-    keys = ProviderKeys(_fetch_of(jwt), cache_seconds=jwt.cache, keep_seconds=jwt.keep)
-    return TokenUsers(rules, keys)
+    fetch = _fetch_of(jwt)
+    settings = repr(jwt)
+    if jwt.jwks_file is not None:
+        try:
+            settings += json.dumps(fetch())
+        except NotFetched as error:
+            raise AccessFileError(f"[access.jwt] jwks_file: {error}") from None
+    keys = ProviderKeys(fetch, cache_seconds=jwt.cache, keep_seconds=jwt.keep)
+    return TokenUsers(rules, keys, settings)
 
 
 def _fetch_of(jwt: Jwt) -> Fetch:
     if jwt.jwks_file is not None:
-        fetch = from_file(jwt.jwks_file)
-        try:
-            fetch()
-        except NotFetched as error:
-            raise AccessFileError(f"[access.jwt] jwks_file: {error}") from None
-        return fetch
+        return from_file(jwt.jwks_file)
     try:
         fetcher = Fetcher(jwt.timeout, jwt.ca)
     except NotFetched as error:

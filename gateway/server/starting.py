@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+from collections.abc import Mapping
 from importlib.metadata import version
 
 from gateway.access.authentication import Authenticator, Source
@@ -44,19 +45,23 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
     return None if path is None else PasswordFile.load(path)
 
 
-def other_sources_of(configuration: Configuration) -> dict[str, Source]:
+def other_sources_of(
+    configuration: Configuration, kept: Mapping[str, Source] | None = None
+) -> dict[str, Source]:
     """Return the sources of users beside the password file, by their keys in `[access]`.
+
+    Those in `kept` are not made again.
 
     Raises:
         AccessFileError: a file of theirs cannot be used.
     """
     access = configuration.access
-    sources: dict[str, Source] = {}
-    if access.jwt is not None:
+    sources: dict[str, Source] = dict(kept or {})
+    if access.jwt is not None and "jwt" not in sources:
         from gateway.server.sources import token_users_of  # noqa: PLC0415 - it stands on an extra
 
         sources["jwt"] = token_users_of(access.jwt)
-    if access.mysql is not None:
+    if access.mysql is not None and "mysql" not in sources:
         from gateway.server.database_source import database_users_of  # noqa: PLC0415 - so does it
 
         sources["mysql"] = database_users_of(access.mysql)
@@ -71,10 +76,11 @@ def authenticator_of(
 ) -> Authenticator:
     """Return what checks clients: the sources of users that are configured, in their order.
 
+    Users of a file that `others` has already are not replaced.
     `checks` are those of the authenticator in whose place it comes.
     """
     sources = dict(others)
-    if users is not None:
+    if users is not None and "password_file" not in sources:
         key = load_key(configuration.gateway.data_dir)
         sources["password_file"] = FileUsers(users, key)
     return Authenticator([sources[name] for name in configuration.access.sources], checks)

@@ -12,6 +12,7 @@ from gateway.access.authentication import Authenticator, Exchange
 from gateway.access.checks import Checks
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile, PasswordFileError, remove_user, set_password
+from gateway.access.proven import Proven
 from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
 from gateway.threads import BACKGROUND_NICENESS
@@ -92,6 +93,7 @@ async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
 class OtherUsers:
     """A second source, of two users with a password each."""
 
+    name = "other"
     methods = ()
     has_passwords = True
     problem = None
@@ -107,6 +109,9 @@ class OtherUsers:
         return AuthenticationAnswer(
             *((0, None, login.username) if is_right else (0x86, None, None))
         )
+
+    async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
+        return b"entry of the other source" if login.username == "other" else None
 
     def waste(self, login: Login) -> None:
         raise AssertionError("the first source wastes the time")
@@ -204,12 +209,13 @@ async def test_an_exchange_goes_on_where_another_user_was_replaced(path: Path) -
 async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
     path: Path, is_removed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    authenticator = of_file(path)
+    users = FileUsers(PasswordFile.load(path), KEY)
+    authenticator = Authenticator([users])
     verify = PasswordFile.verify
 
-    def slow(users: PasswordFile, username: str, password: bytes) -> bool:
-        found = verify(users, username, password)
-        if authenticator.users is users:
+    def slow(file: PasswordFile, username: str, password: bytes) -> bool:
+        found = verify(file, username, password)
+        if users.file is file:
             if is_removed:
                 remove_user(path, "argon")
             else:
@@ -220,6 +226,22 @@ async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
     monkeypatch.setattr(PasswordFile, "verify", slow)
     first = asyncio.create_task(authenticator.check(Login("argon", b"secret")))
     assert (await first).reason_code == 0x86
+
+
+async def test_what_would_prove_a_user_now_is_asked_of_the_source_that_let_it_in(
+    path: Path,
+) -> None:
+    authenticator = Authenticator([FileUsers(PasswordFile.load(path), KEY), OtherUsers()])
+    answer = await authenticator.check(Login("argon", b"secret"))
+    assert isinstance(answer, Proven)
+    login = Login("argon")
+    assert await authenticator.entry_of(answer.source, login) == answer.entry
+    assert await authenticator.entry_of("other", login) is None
+    assert await authenticator.entry_of("other", Login("other")) == b"entry of the other source"
+    assert await authenticator.entry_of("gone", login) is None
+    remove_user(path, "argon")
+    authenticator.replace_users(PasswordFile.load(path))
+    assert await authenticator.entry_of("password_file", login) is None
 
 
 def test_a_line_holds_one_entry_of_either_kind_and_the_other_kind_replaces_it(path: Path) -> None:

@@ -26,6 +26,9 @@ class ContractBroker(ControlServer):
         self.sessions = recorded.sessions()
         self.users: dict[str, tuple[str, str]] = {}
         """Password, and its version, of each user."""
+        self.groups: dict[str, list[str]] = {}
+        self.seconds: float | None = None
+        """How long a proof holds."""
         self.instead: Answer | None = None
         self.silent = False
 
@@ -58,7 +61,14 @@ class ContractBroker(ControlServer):
         assert request["address"]
         if request["password"] != known:
             return {"ok": False, "username": None, "version": None}
-        return {"ok": True, "username": request["username"], "version": version}
+        return {
+            "ok": True,
+            "username": request["username"],
+            "source": "password_file",
+            "version": version,
+            "groups": self.groups.get(request["username"], []),
+            "seconds": self.seconds,
+        }
 
     def _page(self, after: str | None, limit: int) -> dict[str, Any]:
         later = [one for one in self.sessions if after is None or one["client_id"] > after]

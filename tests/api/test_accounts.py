@@ -8,14 +8,33 @@ from pathlib import Path
 import pytest
 
 from api import limits
-from api.accounts import Accounts, TooManyLogins
+from api.accounts import Account, Accounts, TooManyLogins
 from api.control_socket import BrokerProblem
-from api.logins import Login, Logins
+from api.logins import Login, Logins, Proof
 from api.roles import Role
 from tests.api.contract_broker import ContractBroker
 from tests.peers.control_server import refusal, result
 
 CLIENT = ("192.0.2.7", 40_000)
+ANNA = Account(
+    "anna", frozenset(), Proof("anna", "192.0.2.7:40000", "password_file", "1"), seconds=None
+)
+WHOLE = {
+    "ok": True,
+    "username": "anna",
+    "source": "mysql",
+    "version": "1",
+    "groups": ["cellar"],
+    "seconds": 60,
+}
+BENT = (
+    ("username", 7),
+    ("source", None),
+    ("version", None),
+    ("groups", "cellar"),
+    ("groups", ["cellar", 7]),
+    ("seconds", "60"),
+)
 
 
 @pytest.fixture
@@ -27,7 +46,8 @@ async def accounts(status_socket: Path, broker: ContractBroker) -> AsyncIterator
 
 
 def login_of(version: str, confirmed: float) -> Login:
-    login = Logins().begin("anna", Role.VIEWER, version, confirmed)[1]
+    proof = Proof("anna", "192.0.2.7:40000", "password_file", version)
+    login = Logins().begin("anna", Role.VIEWER, proof, confirmed)[1]
     login.confirmed = confirmed
     return login
 
@@ -35,7 +55,7 @@ def login_of(version: str, confirmed: float) -> Login:
 async def test_the_broker_is_asked_with_the_address_as_its_connections_have_it(
     accounts: Accounts, broker: ContractBroker
 ) -> None:
-    assert await accounts.check("anna", "secret", CLIENT) == ("anna", "1")
+    assert await accounts.check("anna", "secret", CLIENT) == ANNA
     assert await accounts.check("anna", "wrong", ("2001:db8::1", 1)) is None
     addresses = [request["address"] for request in broker.of("authenticate")]
     assert addresses == ["192.0.2.7:40000", "[2001:db8::1]:1"]
@@ -55,11 +75,11 @@ async def test_one_address_has_no_more_under_way_than_its_share_and_others_go_on
     with pytest.raises(TooManyLogins):
         await accounts.check("anna", "secret", CLIENT)
     broker.silent = False
-    assert await accounts.check("anna", "secret", ("192.0.2.8", 1)) == ("anna", "1")
+    assert await accounts.check("anna", "secret", ("192.0.2.8", 1)) is not None
     for each in waiting:
         each.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert await accounts.check("anna", "secret", CLIENT) == ("anna", "1"), "the places are free"
+    assert await accounts.check("anna", "secret", CLIENT) == ANNA, "the places are free"
 
 
 async def test_all_addresses_together_are_bounded(
@@ -83,7 +103,7 @@ async def test_an_answer_that_is_none_is_a_problem_and_no_login(
 ) -> None:
     answers = (
         result({"ok": True}),
-        result({"ok": True, "username": 7, "version": None}),
+        *(result(WHOLE | {key: value}) for key, value in BENT),
         result({}),
         refusal("unknown_command", "an older broker"),
     )
@@ -108,3 +128,35 @@ async def test_a_login_holds_while_the_broker_knows_the_same_password(
     assert not await accounts.still_holds(login_of("1", old), now)
     await broker.stop()
     assert await accounts.still_holds(login_of("1", old), now), "the page says that it is down"
+
+
+async def test_where_users_cannot_be_asked_about_no_one_comes_in_and_who_is_in_stays(
+    accounts: Accounts, broker: ContractBroker
+) -> None:
+    broker.instead = lambda _: refusal("unavailable", "the database of users: no answer")
+    with pytest.raises(BrokerProblem, match="cannot check users now"):
+        await accounts.check("anna", "secret", CLIENT)
+    now = time.monotonic()
+    assert await accounts.still_holds(login_of("1", now - limits.LOGIN_CONFIRMED_SECONDS), now)
+
+
+async def test_the_broker_is_asked_again_by_source_address_and_the_name_that_was_typed(
+    accounts: Accounts, broker: ContractBroker
+) -> None:
+    broker.instead = lambda _: result(WHOLE)
+    account = await accounts.check("ANNA", "secret", CLIENT)
+    assert account is not None
+    assert (account.username, account.groups, account.seconds) == (
+        "anna",
+        frozenset(["cellar"]),
+        60,
+    )
+    login = Logins().begin("anna", Role.VIEWER, account.proof, 0.0)[1]
+    assert await accounts.still_holds(login, limits.LOGIN_CONFIRMED_SECONDS)
+    (asked,) = broker.of("user")
+    assert asked == {
+        "command": "user",
+        "username": "ANNA",
+        "source": "mysql",
+        "address": "192.0.2.7:40000",
+    }

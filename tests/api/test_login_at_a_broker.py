@@ -13,6 +13,8 @@ from api.roles import Role
 from gateway.access.passwords import remove_user, set_password
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import is_in, log_in
+from tests.peers.identity_provider import AUDIENCE, IdentityProvider
+from tests.server.reloading_broker import reloading_broker
 from tests.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down
 
 ROLES = {"anna": Role.VIEWER, "ben": Role.VIEWER}
@@ -73,3 +75,28 @@ async def test_while_a_password_waits_the_page_is_shown_to_others(tmp_path: Path
             assert await is_in(browser)
             assert not waiting.done()
             assert "[api] viewers" in (await waiting).text, "a user without a role"
+
+
+async def test_a_token_of_the_provider_logs_in_with_the_role_of_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LOGIN_CONFIRMED_SECONDS", 0.0)
+    provider = IdentityProvider()
+    jwt = {"issuer": provider.url, "audience": AUDIENCE, "groups_claim": "groups"}
+    try:
+        async with (
+            reloading_broker(tmp_path, listeners=[{"port": 0}], access__jwt=jwt) as broker,
+            serving(tmp_path / "data" / "status.sock", group_roles={"house": Role.VIEWER}) as url,
+            httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as browser,
+        ):
+            refused = await log_in(browser, "anna", provider.token(groups=["other"]))
+            assert "viewer_groups" in refused.text
+            expired = await log_in(browser, "anna", provider.token(seconds=-60, groups=["house"]))
+            assert "do not belong together" in expired.text
+            right = provider.token(sub="auth0|7", groups=["other", "house"])
+            assert (await log_in(browser, "what is typed", right)).status_code == 303
+            assert await is_in(browser)
+            broker.reload(access__jwt=jwt | {"audience": "another"})
+            assert not await is_in(browser), "such tokens are not accepted any more"
+    finally:
+        provider.stop()

@@ -1,12 +1,14 @@
 """The table of logins: its bounds in number and time."""
 
 from api import limits
-from api.logins import Logins
+from api.logins import Logins, Proof
 from api.roles import Role
+
+PROOF = Proof("anna", "192.0.2.7:40000", "jwt", "1")
 
 
 def begun(logins: Logins, username: str, now: float) -> str:
-    return logins.begin(username, Role.VIEWER, "1", now)[0]
+    return logins.begin(username, Role.VIEWER, PROOF, now)[0]
 
 
 def test_a_login_is_found_by_what_was_shown_and_by_nothing_else() -> None:
@@ -72,7 +74,14 @@ def test_a_user_s_logins_end_together() -> None:
 
 def test_what_a_browser_shows_is_not_kept() -> None:
     logins = Logins()
-    shown, login = logins.begin("anna", Role.VIEWER, "1", 0.0)
+    shown, login = logins.begin("anna", Role.VIEWER, PROOF, 0.0)
     assert shown not in repr(vars(logins)) + repr(login)
     assert len(shown) == len(login.form_token) == 43
     assert shown != login.form_token
+
+
+def test_a_login_ends_with_what_proved_it() -> None:
+    logins = Logins()
+    shown, _ = logins.begin("anna", Role.VIEWER, PROOF, 0.0, seconds=60.0)
+    assert logins.find(shown, 60.0) is not None
+    assert logins.find(shown, 60.1) is None

@@ -86,6 +86,9 @@ def test_check_config_says_where_the_page_is_and_for_whom(
     said = checked(**network, **users)[1]
     assert "0.0.0.0 port 8080, for 1 user(s) who log in; passwords are not encrypted" in said
     assert "for 1 user(s) who log in\n" in checked(**users)[1]
+    mysql = '{socket="s", user="u", database="d", query="SELECT user_groups WHERE ${username}"}'
+    said = checked(**users, ACCESS_MYSQL=mysql, API_VIEWER_GROUPS='["a"]')[1]
+    assert "for 1 user(s) and 1 group(s) who log in" in said
     code, said = checked(**users | {"API_VIEWERS": '["anna", "ben"]'}, API_TOKENS_FILE="t")
     assert code == 2
     assert "[api]: 'ben' is no user of p: oncegate passwd p ben" in said

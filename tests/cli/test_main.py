@@ -68,7 +68,7 @@ def run_with(step: str) -> subprocess.CompletedProcess[str]:
         "from gateway.cli.failures import CommandFailed\n"
         "import gateway.configuration\n"
         f"def planted(*_):\n    {step}\n"
-        "gateway.configuration.gateway_id = planted\n"
+        "gateway.configuration.log_identity = planted\n"
         "main.main(['id'])\n"
     )
     with tempfile.TemporaryDirectory() as directory:

@@ -9,6 +9,10 @@ from gateway.configuration.page import Api
 
 USERS = "[access]\npassword_file = 'p'\n[api]\n"
 
+JWT = "[access.jwt]\nissuer = 'i'\naudience = 'a'\njwks_file = 'k'\n"
+GROUPS = "groups_claim = 'groups'\n[api]\n"
+MYSQL = "[access.mysql]\nsocket = 's'\nuser = 'u'\ndatabase = 'd'\nquery = '{}'\n"
+
 
 def loaded(file: Path, content: str) -> Configuration:
     file.write_text(content)
@@ -31,6 +35,7 @@ def problem_of(file: Path, content: str) -> str:
         (Api(bind="192.0.2.1"), "127.0.0.1", "127.0.0.1"),
         (Api(bind="::"), "::1", "::1"),
         (Api(bind="0.0.0.0", viewers=("anna",)), "0.0.0.0", "127.0.0.1"),  # noqa: S104
+        (Api(bind="::", viewer_groups=("house",)), "::", "::1"),
         (Api(bind="::", operators=("anna",)), "::", "::1"),
         (Api(bind="192.0.2.1", administrators=("anna",)), "192.0.2.1", "192.0.2.1"),
         (Api(bind="0.0.0.0", allow_anonymous_network=True), "0.0.0.0", "127.0.0.1"),  # noqa: S104
@@ -56,10 +61,13 @@ def test_each_user_has_one_role(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "mend"),
     [
-        ("[api]\nviewers = ['a']", "[access] password_file with [api] viewers"),
-        ("[api]\ntokens_file = 't'", "viewers, operators or administrators beside tokens_file"),
+        ("[api]\nviewers = ['a']", "[access] password_file, jwt or mysql with [api] viewers"),
+        ("[api]\ntokens_file = 't'", "or groups of them, beside tokens_file"),
         (USERS + "viewers = ['a']\nallow_anonymous_network = true", "no allow_anonymous_network"),
-        (USERS + "viewers = ['a:b']", "[api] viewers"),
+        (USERS + 'viewers = ["a\\u0007b"]', "[api] viewers"),
+        (USERS + "viewer_groups = ['a b']", "[api] viewer_groups"),
+        (USERS + "viewer_groups = ['a']", "[access.jwt] groups_claim, or user_groups"),
+        (JWT + "[api]\nviewer_groups = ['a']", "[access.jwt] groups_claim, or user_groups"),
         (USERS + "viewers = ['']", "[api] viewers"),
         ("[api]\nhosts = ['https://gateway.example']", "a host name without scheme and port"),
         ("[api]\nhosts = ['gateway.example:8080']", "a host name without scheme and port"),
@@ -70,6 +78,19 @@ def test_each_user_has_one_role(file: Path) -> None:
 )
 def test_what_cannot_be_meant_is_refused_in_a_line(file: Path, content: str, mend: str) -> None:
     assert mend in problem_of(file, content)
+
+
+def test_groups_have_roles_where_tokens_or_rows_name_groups(file: Path) -> None:
+    named = "viewer_groups = ['a', 'b']\nadministrator_groups = ['c']\n"
+    page = loaded(file, JWT + GROUPS + named).api
+    assert page.group_roles == {"a": "viewer", "b": "viewer", "c": "administrator"}
+    assert page.has_users
+    assert not page.roles
+    query = "SELECT password_hash, user_groups FROM t WHERE u = ${username}"
+    assert loaded(file, MYSQL.format(query) + "[api]\n" + named).api.has_users
+    assert loaded(file, JWT + "[api]\nviewers = ['auth0|7:x']").api.roles == {"auth0|7:x": "viewer"}
+    line = problem_of(file, JWT + GROUPS + named + "operator_groups = ['c']")
+    assert '"c" in one of viewer_groups, operator_groups and administrator_groups, once' in line
 
 
 def test_names_are_compared_as_dns_does(file: Path) -> None:

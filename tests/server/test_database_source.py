@@ -13,6 +13,7 @@ from gateway.access import database as database_module
 from gateway.access.errors import AccessFileError
 from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, load
+from gateway.server.control.refused import Refused
 from gateway.server.main import Running
 from gateway.server.starting import other_sources_of
 from gateway.wire.packets import Connack, Connect
@@ -124,6 +125,44 @@ async def test_where_it_is_said_so_the_next_source_is_asked(
 ) -> None:
     monkeypatch.setattr(database_module, "DOWN_SECONDS", 0.0)
     assert await outcome(broker, "device", b"of the database") == 0x86
+
+
+PERSON = {"username": "DEVICE", "address": "192.0.2.7:40000", "source": "mysql"}
+PASSWORD_AT_PAGE = PERSON | {"password": "of the database"}
+GROUPS_QUERY = QUERY.replace(" FROM", ", user_groups FROM")
+
+
+@pytest.mark.parametrize("broker", [{"cache": "0s", "query": GROUPS_QUERY}], indirect=True)
+async def test_a_person_at_the_page_is_noticed_as_changed_and_as_gone(
+    broker: Broker, mariadb: MariaDB
+) -> None:
+    await mariadb.execute("ALTER TABLE devices ADD COLUMN user_groups VARCHAR(100)")
+    people = broker.running.control.people
+    found = await people.authenticate(PASSWORD_AT_PAGE)
+    assert (found["username"], found["source"], found["groups"]) == ("device", "mysql", [])
+    versions = [found["version"]]
+    assert await people.user(PERSON) == {"version": versions[0]}
+    known = argon2.PasswordHasher(1, 8, 1).hash("of the database")
+    for change in ("user_groups = 'house'", f"password_hash = '{known}'"):
+        await mariadb.execute(f"UPDATE devices SET {change}")  # noqa: S608 - values of ours
+        versions.append((await people.user(PERSON))["version"])
+    assert len({*versions, None}) == 4, "each change has another version"
+    assert (await people.authenticate(PASSWORD_AT_PAGE))["groups"] == ["house"]
+    await mariadb.execute("UPDATE devices SET password_hash = 'x'")
+    assert await people.user(PERSON) == {"version": None}, "a row that cannot be a user"
+    await mariadb.execute("DELETE FROM devices")
+    assert await people.user(PERSON) == {"version": None}
+
+
+@pytest.mark.parametrize("broker", [{"database": "missing"}], indirect=True)
+async def test_a_person_is_not_judged_while_the_database_does_not_answer(broker: Broker) -> None:
+    people = broker.running.control.people
+    with pytest.raises(Refused, match="the database of users") as refused:
+        await people.authenticate(PASSWORD_AT_PAGE)
+    assert refused.value.code == "unavailable"
+    with pytest.raises(Refused) as refused:
+        await people.user(PERSON)
+    assert refused.value.code == "unavailable"
 
 
 def configured(mariadb: MariaDB, folder: Path, **changes: Any) -> Configuration:

@@ -201,7 +201,7 @@ async def test_a_mistake_of_any_kind_changes_nothing_and_no_connection_notices(
         assert broker.shown == shown
         assert event_loop.limits.max_inflight == 32
         assert not event_loop.broker.bans.flapping.enabled
-        assert event_loop.authentications.users is None
+        assert not reloading.configuration.access.sources
         assert reloading.rules is None
         await client.ping()
         assert broker.errors == {}

@@ -21,6 +21,7 @@ from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
     BANNED,
+    CONNECTION_RATE_EXCEEDED,
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
     Violation,
@@ -58,9 +59,8 @@ class Admitting:
     def admit(
         self, connection: Connection, packet: Connect, data: bytes | None, now: float
     ) -> Violation | None:
-        refusal = self._refusal_of_access(connection, packet)
-        if refusal:
-            code = BANNED if refusal == BANNED_REASON else NOT_AUTHORIZED
+        code, refusal = self._refusal_of_access(connection, packet, now)
+        if code:
             self.refusing.refuse(connection, code, refusal)
             return None
         before = self.state.sessions.get(packet.client_id) if packet.client_id else None
@@ -104,21 +104,27 @@ class Admitting:
             self.deliverer.resume(session, now)
         return None
 
-    def _refusal_of_access(self, connection: Connection, packet: Connect) -> str:
-        """Return how it is counted that rules forbid a client or its will, or nothing."""
+    def _refusal_of_access(
+        self, connection: Connection, packet: Connect, now: float
+    ) -> tuple[int, str]:
+        """Return the reason code where a client may not log in, or must not have its will, and how
+        that is counted; 0: it may."""
         if self.core.bans.is_banned(packet.client_id, connection.username):
-            return BANNED_REASON  # a user that was proven otherwise than by name and password
+            return BANNED, BANNED_REASON  # of a user that was proven otherwise than by password
+        limit = self.core.login_rates.take(self.places.owner_of(connection), now)
+        if limit:
+            return CONNECTION_RATE_EXCEEDED, limit
         permissions = self.permissions
         if not permissions.restricted:
-            return ""
+            return 0, ""
         if permissions.refuses_connect(connection, packet.client_id):
-            return CONNECT_REFUSED
+            return NOT_AUTHORIZED, CONNECT_REFUSED
         will = packet.will
         if will is not None and permissions.refuses_will(
             connection, packet.client_id, will.topic, will.qos, will.retain
         ):
-            return WILL_REFUSED
-        return ""
+            return NOT_AUTHORIZED, WILL_REFUSED
+        return 0, ""
 
     def _belongs_to_another(self, session: Session, connection: Connection) -> bool:
         """Return whether a session, and the messages that wait in it, are another user's.

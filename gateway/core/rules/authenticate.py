@@ -14,6 +14,7 @@ from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
     BAD_AUTHENTICATION_METHOD,
     BAD_USER_NAME_OR_PASSWORD,
+    CONNECTION_RATE_EXCEEDED,
     CONTINUE_AUTHENTICATION,
     NOT_AUTHORIZED,
     REAUTHENTICATE,
@@ -44,8 +45,15 @@ class Authenticating:
         self.refusing = refusing
         self.admitting = admitting
 
-    def check_password(self, connection: Connection, packet: Connect, username: str) -> None:
+    def check_password(
+        self, connection: Connection, packet: Connect, username: str, now: float
+    ) -> None:
         """Ask whether a user has the password of a CONNECT."""
+        limit = self.core.login_rates.spent(username, now)
+        if limit:
+            # Before the check, which takes a processor for tens of milliseconds.
+            self.refusing.refuse(connection, CONNECTION_RATE_EXCEEDED, limit)
+            return
         connection.state = ConnectionState.AUTHENTICATING
         connection.connect = packet
         password = packet.password or b""

@@ -95,11 +95,11 @@ class Connecting:
                 return self.admitting.admit(connection, packet, None, now)
             if self.core.authenticates and packet.password is not None:
                 # 5.0 section 3.1.2.9: a token may come without a name.
-                self.authenticating.check_password(connection, packet, "")
+                self.authenticating.check_password(connection, packet, "", now)
                 return None
             self.refusing.refuse(connection, NOT_AUTHORIZED, "not_authorized")
         elif self.core.authenticates or not connection.anonymous:
-            self.authenticating.check_password(connection, packet, packet.username)
+            self.authenticating.check_password(connection, packet, packet.username, now)
         else:
             return self.admitting.admit(connection, packet, None, now)
         return None

@@ -8,6 +8,7 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.violation import (
     BAD_USER_NAME_OR_PASSWORD,
     CLIENT_IDENTIFIER_NOT_VALID,
+    CONNECTION_RATE_EXCEEDED,
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
     SERVER_UNAVAILABLE,
@@ -21,6 +22,7 @@ RETURN_CODES: Final = {
     CLIENT_IDENTIFIER_NOT_VALID: 2,
     SERVER_UNAVAILABLE: 3,
     QUOTA_EXCEEDED: 3,
+    CONNECTION_RATE_EXCEEDED: 3,
     BAD_USER_NAME_OR_PASSWORD: 4,
     NOT_AUTHORIZED: 5,
 }

@@ -1,4 +1,4 @@
-"""People at the status page: is the password the user's, and is it still the same one?
+"""People at the status page: is the password the user's, and does what proved it still hold?
 
 The page keeps no passwords: one list of users counts, the broker's. What a password costs to check,
 and who has to wait for it, is the same as for a client of MQTT.
@@ -8,8 +8,10 @@ import asyncio
 from typing import Any
 
 from gateway.access.password_lines import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
+from gateway.access.proven import NotKnown, Proven, version_of
+from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import SERVER_BUSY
+from gateway.core.violation import SERVER_BUSY, SERVER_UNAVAILABLE
 from gateway.server.control.refused import Refused, text_of
 from gateway.server.event_loop.authentication import Authentications
 
@@ -19,6 +21,9 @@ person more is answered to try again."""
 
 ADDRESS_BYTES_MAX = 128
 """An address of IPv6 with a zone and a port takes 80."""
+
+SOURCE_BYTES_MAX = 64
+"""The names of sources of users are keys of `[access]`."""
 
 Request = dict[str, Any]
 
@@ -38,7 +43,7 @@ class People:
         return len(self._checks)
 
     async def authenticate(self, request: Request) -> dict[str, Any]:
-        """Return whether the password is the user's, and the version of it that was right.
+        """Return whether the password, or token, is a user's; its groups; and what proved it.
 
         Raises:
             Refused: it cannot be asked like this, or not now.
@@ -46,20 +51,37 @@ class People:
         username = _bounded(request, "username", USERNAME_BYTES_MAX)
         password = _bounded(request, "password", PASSWORD_BYTES_MAX)
         address = _bounded(request, "address", ADDRESS_BYTES_MAX)
-        # Before the check: a password that is changed meanwhile has another version.
-        version = self._version_of(username)
         answer = await self._checked(username, password.encode(), address)
         if answer.reason_code == SERVER_BUSY:
             raise Refused("busy", "too many passwords are being checked: try again in a moment")
-        if answer.reason_code != 0:
+        if answer.reason_code == SERVER_UNAVAILABLE:
+            raise Refused("unavailable", answer.detail)
+        if not isinstance(answer, Proven):
             return {"ok": False, "username": None, "version": None}
-        # Of another name than the one that was given no version is known.
-        known = version if answer.username == username else None
-        return {"ok": True, "username": answer.username, "version": known}
+        return {
+            "ok": True,
+            "username": answer.username,
+            "source": answer.source,
+            "version": version_of(answer.source, answer.entry, self._version_key),
+            "groups": sorted(answer.groups),
+            "seconds": answer.lifetime_seconds,
+        }
 
-    def user(self, request: Request) -> dict[str, Any]:
-        """Return the version of a user's password; None where there is no such user."""
-        return {"version": self._version_of(_bounded(request, "username", USERNAME_BYTES_MAX))}
+    async def user(self, request: Request) -> dict[str, Any]:
+        """Return the version of what proves a user now; None where there is no such user.
+
+        Raises:
+            Refused: it cannot be asked like this, or the source does not answer.
+        """
+        username = _bounded(request, "username", USERNAME_BYTES_MAX)
+        source = _bounded(request, "source", SOURCE_BYTES_MAX, FileUsers.name)
+        address = _bounded(request, "address", ADDRESS_BYTES_MAX, "")
+        try:
+            entry = await self._authentications.entry_of_page_user(source, username, address)
+        except NotKnown as error:
+            raise Refused("unavailable", str(error)) from None
+        version = None if entry is None else version_of(source, entry, self._version_key)
+        return {"version": version}
 
     def stop(self) -> None:
         """Give up the checks that wait."""
@@ -76,13 +98,9 @@ class People:
         check.add_done_callback(self._checks.discard)
         return await check
 
-    def _version_of(self, username: str) -> str | None:
-        users = self._authentications.users
-        return None if users is None else users.version_of(username, self._version_key)
 
-
-def _bounded(request: Request, key: str, bytes_max: int) -> str:
-    text = text_of(request, key)
+def _bounded(request: Request, key: str, bytes_max: int, default: str | None = None) -> str:
+    text = text_of(request, key, default)
     try:
         size_bytes = len(text.encode())
     except UnicodeEncodeError:

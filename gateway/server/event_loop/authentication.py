@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from gateway.access.authentication import Authenticator
+from gateway.access.authentication import Authenticator, Source
 from gateway.access.checks import Checks
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
@@ -46,14 +46,14 @@ class Authentications:
         """What keeps sources of users from answering now."""
         return self._authenticator.problems
 
-    @property
-    def users(self) -> PasswordFile | None:
-        """The users of this moment; None: there are no passwords."""
-        return self._authenticator.users
-
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
         """Take these for the users: see `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """The sources of users of this moment, by their keys in `[access]`."""
+        return self._authenticator.sources
 
     @property
     def methods(self) -> list[str]:
@@ -68,7 +68,7 @@ class Authentications:
     def replace(self, authenticator: Authenticator) -> None:
         """Ask other sources of users from now on; what is under way is asked of them again."""
         before, self._authenticator = self._authenticator, authenticator
-        before.close_sources()
+        before.close_sources(authenticator)
         detail = "the sources of users were replaced"
         for connection in self._exchanges.connections:
             self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
@@ -173,6 +173,14 @@ class Authentications:
         check.add_done_callback(self._tasks.discard)
         # Who goes away before the answer has guessed all the same.
         return await asyncio.shield(check)
+
+    async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
+        """Return what would prove to a source now that a person is the user, as `Proven` has it.
+
+        None: there is no such user, or no such source. Raises NotKnown.
+        """
+        login = Login(username, listener=PAGE, address=address)
+        return await self._authenticator.entry_of(source, login)
 
 
 def _login_of(request: AuthenticationRequest) -> Login:

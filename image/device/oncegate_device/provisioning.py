@@ -111,14 +111,17 @@ def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
 
 
 def _page_of(api: dict[str, Any], hostname: str) -> str:
-    people = sum(len(api.get(role, ())) for role in ("viewers", "operators", "administrators"))
+    roles = ("viewer", "operator", "administrator")
+    people = sum(len(api.get(f"{role}s", ())) for role in roles)
+    groups = sum(len(api.get(f"{role}_groups", ())) for role in roles)
     if api.get("bind") != NETWORK:
         return 'Page: this machine only ([api] bind = "0.0.0.0" is for the network)'
-    if not people and not api.get("allow_anonymous_network"):
+    if not people and not groups and not api.get("allow_anonymous_network"):
         return "Page: this machine only ([api] viewers names the users who may see it)"
     scheme, usual_port = ("https", 443) if api.get("tls") else ("http", 80)
     port = "" if api["port"] == usual_port else f":{api['port']}"
-    who = f"{people} user(s)" if people else "everyone"
+    named = [f"{people} user(s)"] * bool(people) + [f"{groups} group(s)"] * bool(groups)
+    who = " and ".join(named) or "everyone"
     return f"Page: {scheme}://{hostname}.local{port}/ for {who} on the network"
 
 

@@ -80,3 +80,15 @@ def test_a_setting_beyond_the_first_65_536_characters_is_one_that_the_gateway_re
     card.provision()
     configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
     assert str(configuration.upload.target) == "s3://bucket/\N{GRINNING FACE}"
+
+
+def test_groups_open_the_page_to_the_network_as_users_do(card: Card) -> None:
+    card.put(
+        '[access.jwt]\nissuer = "https://login.example"\naudience = "a"\ngroups_claim = "g"\n'
+        '[api]\nbind = "0.0.0.0"\nviewer_groups = ["house", "guests"]\n'
+    )
+    lines = card.provision()
+    (line,) = [each for each in lines if each.startswith("Page: ")]
+    assert line.endswith("for 2 group(s) on the network")
+    configuration = load(card.places.configuration / "gateway.toml", {}, {}, PROTOCOLS)
+    assert configuration.api.listens_at == NETWORK

@@ -46,8 +46,8 @@ async def authenticated(directory: Path, username: str, password: str) -> dict[s
     return result
 
 
-async def version(directory: Path, username: str) -> str | None:
-    answer = await ask(directory, "user", username=username)
+async def version(directory: Path, username: str, **where: str) -> str | None:
+    answer = await ask(directory, "user", username=username, **where)
     found: str | None = answer["result"]["version"]
     return found
 
@@ -58,7 +58,10 @@ async def test_one_list_of_users_counts_for_clients_and_people(tmp_path: Path) -
         assert right == {
             "ok": True,
             "username": "anna",
+            "source": "password_file",
             "version": await version(tmp_path, "anna"),
+            "groups": [],
+            "seconds": None,
         }
         refused = {"ok": False, "username": None, "version": None}
         for username, password in (("anna", "wrong"), ("nobody", PASSWORD), ("", ""), ("anna", "")):
@@ -71,6 +74,8 @@ async def test_the_version_of_a_user_changes_with_the_password_alone(tmp_path: P
         assert before is not None
         assert before != await version(tmp_path, "ben")
         assert await version(tmp_path, "nobody") is None
+        assert await version(tmp_path, "anna", source="password_file", address=ADDRESS) == before
+        assert await version(tmp_path, "anna", source="mysql") is None, "a source that is none"
         set_password(broker.users, "ben", b"other")
         broker.running.reloading.reload()
         assert await version(tmp_path, "anna") == before
@@ -94,6 +99,8 @@ async def test_the_version_of_a_user_changes_with_the_password_alone(tmp_path: P
         ("authenticate", {"username": "anna", "password": "x"}),
         ("user", {}),
         ("user", {"username": ["anna"]}),
+        ("user", {"username": "anna", "source": "x" * 65}),
+        ("user", {"username": "anna", "address": 7}),
     ],
 )
 async def test_what_cannot_be_asked_is_refused_without_the_password_in_the_answer(

@@ -1,0 +1,55 @@
+"""How often the clients of one user may log in. Pure.
+
+Only a login whose user is proven counts: a stranger who knows a name cannot use its rate up, so
+that a user whose rate is used up may be refused before a password is checked.
+"""
+
+from typing import Final
+
+from gateway.core.limits import Limits
+from gateway.core.sessions.owner import Owner
+from gateway.core.token_bucket import TokenBucket
+
+BURST_SECONDS: Final = 10.0
+"""What may come together after a pause, in seconds of the rate: the devices of one user come back
+together after an outage."""
+
+# Not Final: tests make it small enough to be reached.
+USERS_MAX: int = 16_384
+"""Users that are remembered, some 300 bytes each; the one goes that logged in the longest ago."""
+
+LOGIN_RATE: Final = "login_rate"
+
+
+class LoginRates:
+    """Counts logins by user, where `login_rate` is set."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._buckets: dict[str, TokenBucket] = {}
+        """Those that logged in last stand last."""
+
+    def take(self, owner: Owner, now: float) -> str:
+        """Count a login of a user that is proven; return the limit that it exceeds, or nothing."""
+        rate = owner.quota.login_rate
+        if not rate:
+            return ""
+        bucket = self._buckets.pop(owner.username, None)
+        if bucket is None or bucket.rate != rate:
+            bucket = TokenBucket(float(rate), rate * BURST_SECONDS, now)
+        self._buckets[owner.username] = bucket
+        if len(self._buckets) > USERS_MAX:
+            del self._buckets[next(iter(self._buckets))]
+        return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
+
+    def spent(self, username: str, now: float) -> str:
+        """Return the limit that one more login of a user would exceed, or nothing.
+
+        `username` need not be proven: nothing is counted.
+        """
+        bucket = self._buckets.get(username)
+        if bucket is None or bucket.has_one(now):
+            return ""
+        # Looked up for these alone: it compares the name with patterns.
+        quota = self._limits.quotas.quota_of(username)
+        return quota.prefix + LOGIN_RATE if bucket.rate == quota.login_rate else ""
