@@ -146,9 +146,7 @@ async def _serve(
         publishing = tasks.create_task(publisher.run())
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         reading = [tasks.create_task(port.run()) for port in ports]
-        if commands is not None:
-            commander = Commander(settings.broker, commands.carry_out)
-            reading.append(tasks.create_task(commander.run()))
+        reading += [tasks.create_task(each.run()) for each in _commanders(settings, commands)]
         logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
         ready()
         await _watch_until(stop, outbox, alive)
@@ -158,6 +156,10 @@ async def _serve(
         outbox.stop()
         await committing
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+def _commanders(settings: BridgeSettings, commands: Commands | None) -> list[Commander]:
+    return [] if commands is None else [Commander(settings.broker, commands.carry_out)]
 
 
 async def _drain(outbox: Outbox, publisher: Publisher) -> None:
