@@ -103,7 +103,7 @@ class Commander:
         (correlation,) = properties.get("correlation_data") or [None]
         _, device, command = topic.split("/")
         if response_topic is None or not _may_be_answered_at(response_topic):
-            # No client would be told what came of it.
+            # No client would receive the answer.
             logger.warning(
                 "a command to %.64s is not carried out: its response topic is not below %s",
                 device,

@@ -1,7 +1,7 @@
 """Commands on their way down the line, and the answers of the boards.
 
 A command is written once. It is neither stored nor sent again: an interval that was meant for
-yesterday is worse than none, and the client that asked is told and can ask again.
+yesterday is worse than none, and the client that asked gets an error and can ask again.
 """
 
 import asyncio
