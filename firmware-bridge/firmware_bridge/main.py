@@ -14,10 +14,12 @@ from pathlib import Path
 
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.mqtt.availability import Availability
+from firmware_bridge.mqtt.commander import Commander
 from firmware_bridge.mqtt.publisher import Publisher
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import OutboxError, cannot_write, open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.hot_plug import HotPlug, open_udev_events
 from firmware_bridge.serial.port import Port
 from firmware_bridge.settings import BridgeSettings
@@ -124,14 +126,13 @@ async def _serve(
     alive: Callable[[], None],
 ) -> None:
     control = ControlSocket(settings.control_socket)
-    sequences: Counter[str] = Counter()
-
-    def next_sequence(device: str) -> int:
-        sequences[device] += 1
-        return sequences[device]
-
+    next_sequence = _sequence_numbers()
     hot_plug = HotPlug(open_udev_events())
-    ports = [Port(port, outbox, control, next_sequence, hot_plug) for port in settings.ports]
+    commands = Commands() if settings.takes_commands else None
+    ports = [
+        Port(each, outbox, control, next_sequence, hot_plug, commands=commands)
+        for each in settings.ports
+    ]
     publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports))
 
     def status() -> dict[str, object]:
@@ -146,6 +147,7 @@ async def _serve(
         publishing = tasks.create_task(publisher.run())
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         reading = [tasks.create_task(port.run()) for port in ports]
+        reading += [tasks.create_task(each.run()) for each in _commanders(settings, commands)]
         logger.info("bridge started: %d serial ports, outbox %s", len(ports), settings.data_dir)
         ready()
         await _watch_until(stop, outbox, alive)
@@ -157,12 +159,27 @@ async def _serve(
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
 
 
+def _sequence_numbers() -> Callable[[str], int]:
+    """Return what gives each device its numbers, from 1 on."""
+    latest: Counter[str] = Counter()
+
+    def next_sequence(device: str) -> int:
+        latest[device] += 1
+        return latest[device]
+
+    return next_sequence
+
+
 def _availability_of(settings: BridgeSettings, ports: list[Port]) -> Availability | None:
     if settings.availability_topic is None:
         return None
     return Availability(
         settings.availability_topic, lambda: {port.name: port.is_available for port in ports}
     )
+
+
+def _commanders(settings: BridgeSettings, commands: Commands | None) -> list[Commander]:
+    return [] if commands is None else [Commander(settings.broker, commands.carry_out)]
 
 
 async def _drain(outbox: Outbox, publisher: Publisher) -> None:

@@ -26,6 +26,7 @@ class BridgeSettings:
     `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away.
     `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
     `availability_topic` is None where nothing is said of bridge and ports.
+    `takes_commands`: clients of the broker may send commands to boards.
     """
 
     data_dir: Path
@@ -37,6 +38,7 @@ class BridgeSettings:
     commit_delay_seconds: float = 0.0
     report_seconds: float = 1.0
     availability_topic: str | None = None
+    takes_commands: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.window <= WINDOW_MAX:

@@ -19,7 +19,13 @@ from itertools import islice
 from pathlib import Path
 
 from firmware_bridge.protocols.board import FRAME_BYTES_MAX
-from firmware_bridge.protocols.board_frame import frame_bytes_of, read_acknowledgement
+from firmware_bridge.protocols.board_command import AnswerCode, BoardCommand
+from firmware_bridge.protocols.board_frame import (
+    answer_bytes_of,
+    frame_bytes_of,
+    read_acknowledgement,
+    read_command,
+)
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity
@@ -117,6 +123,8 @@ class SimulatedBoard:
         self._part = bytearray()
         self._random = random.Random(device * 1_000_003 + boot)  # noqa: S311 - weather, no secret
         self._drift = 0.0
+        self._interval_seconds = 1.0
+        self._next_sample = 0.0
         self.acknowledged = 0
         self.given_up = 0
 
@@ -134,15 +142,16 @@ class SimulatedBoard:
         """Measure and send until `stop`."""
         loop = asyncio.get_running_loop()
         loop.add_reader(self._master, self._read)
-        next_sample = loop.time()
+        self._interval_seconds = interval_seconds
+        self._next_sample = loop.time()
         try:
             while not stop.is_set():
                 now = loop.time()
-                if now >= next_sample:
+                if now >= self._next_sample:
                     self.measure()
-                    next_sample = max(next_sample + interval_seconds, now)
+                    self._next_sample = max(self._next_sample + self._interval_seconds, now)
                 self._send_due(now)
-                pause = min(next_sample - now, RESEND_SECONDS_MIN)
+                pause = min(self._next_sample - now, RESEND_SECONDS_MIN)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(max(pause, 0.0)):
                         await stop.wait()
@@ -201,6 +210,7 @@ class SimulatedBoard:
         try:
             identity = read_acknowledgement(stuffed)
         except Damaged:
+            self._receive_command(stuffed)
             return
         if identity != self._identity(identity.sequence):
             return  # For another board on this line, or for an earlier start of this one.
@@ -214,6 +224,26 @@ class SimulatedBoard:
                 )
                 self.acknowledged += 1
         self._send_due(now)
+
+    def _receive_command(self, stuffed: bytes) -> None:
+        try:
+            identity, command, argument_ms = read_command(stuffed)
+        except Damaged:
+            return
+        if identity != self._identity(identity.sequence):
+            return
+        code = AnswerCode.DONE
+        if command == BoardCommand.SET_INTERVAL and argument_ms >= 1:
+            self._interval_seconds = argument_ms / 1000
+            soon = asyncio.get_running_loop().time() + self._interval_seconds
+            self._next_sample = min(self._next_sample, soon)
+        elif command == BoardCommand.IDENTIFY:
+            logger.info("simulated board %08x is here", self._device)
+        else:
+            is_known = command in list(BoardCommand)
+            code = AnswerCode.BAD_ARGUMENT if is_known else AnswerCode.UNKNOWN_COMMAND
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._master, answer_bytes_of(identity, code))
 
     def _identity(self, sequence: int) -> BoardIdentity:
         return BoardIdentity(self._device, self._boot, sequence)

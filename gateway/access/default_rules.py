@@ -13,6 +13,10 @@ from gateway.access.rules_file import RulesFile, parse
 NAME: Final = "the default rules"
 SENSORS: Final = "sensors/#"
 """What the bridge alone writes: the readings of docs/formats/readings.md."""
+COMMANDS: Final = "commands/+/+"
+"""What the bridge takes for boards. No user may publish there without a file of rules."""
+ANSWERS: Final = "answers/#"
+"""Where the bridge publishes what came of a command."""
 HEALTH: Final = "oncegate-health/+"
 """Where the card's health check sends itself a message, as the bridge's user."""
 
@@ -30,6 +34,8 @@ def default_rules(*, open_listeners: Sequence[str], bridge_user: str | None) -> 
         user = quoted(bridge_user)
         lines.append(f"allow user {user} publish {SENSORS}")
         lines.append(f"allow user {user} publish,subscribe {HEALTH}")
+        lines.append(f"allow user {user} subscribe {COMMANDS}")
+        lines.append(f"allow user {user} publish {ANSWERS}")
     lines.append(f"allow user * subscribe {SENSORS}")
     lines.append("allow user * publish,subscribe users/%u/#")
     return parse("".join(f"{line}\n" for line in lines).encode(), NAME)

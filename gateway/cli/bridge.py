@@ -70,6 +70,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             outbox_bytes_max=section.outbox_max,
             commit_delay_seconds=section.commit_delay,
             availability_topic=section.availability_topic,
+            takes_commands=section.commands,
         )
     except ValueError as error:
         raise CommandFailed(line_of(error), exit_code=EXIT_CONFIGURATION) from None

@@ -107,6 +107,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "window",
         "commit_delay",
         "availability_topic",
+        "commands",
     ),
     "serial": _all(
         _PROCESS,

@@ -189,6 +189,7 @@ class Bridge(Section):
         ]
         | None
     ) = None
+    commands: bool = False
 
     def check(self) -> None:
         if self.tls is not None and self.broker is None:

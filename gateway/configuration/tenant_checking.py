@@ -58,9 +58,13 @@ def whole_of(
     lines += [f"{source_of(())}: use {mend}" for mend in crossings({**whole, **tenants})]
     if lines or made is None:
         raise ConfigurationError(lines)
-    brokers_count = 1 + len(tenants)
-    shared = {name: replace(each, brokers_count=brokers_count) for name, each in tenants.items()}
-    return replace(made, tenants=shared, brokers_count=brokers_count)
+    return _sharing_the_disk(made, tenants)
+
+
+def _sharing_the_disk(top: Configuration, tenants: dict[str, Configuration]) -> Configuration:
+    count = 1 + len(tenants)
+    shared = {name: replace(each, brokers_count=count) for name, each in tenants.items()}
+    return replace(top, tenants=shared, brokers_count=count)
 
 
 def _tenant_of(

@@ -31,6 +31,17 @@ def test_the_bridge_alone_writes_what_sensors_say() -> None:
     assert not rules_of(None).may_publish(bridge, "sensors/gps/latitude", 2, False)
 
 
+def test_commands_to_boards_are_the_bridge_s_to_read_and_no_user_s_to_publish() -> None:
+    rules, bridge = rules_of(), Client("oncegate-bridge-commands", "bridge", NETWORK)
+    topic = "commands/board-0000002a/set_interval"
+    assert rules.may_subscribe(bridge, "commands/+/+", 0)
+    assert rules.may_publish(bridge, "answers/anna", 0, False)
+    for user in ("anna", "bridge", None):
+        assert not rules.may_publish(Client("c", user, NETWORK), topic, 0, False)
+    assert not rules.may_subscribe(Client("c", "anna", NETWORK), "commands/#", 0)
+    assert not rules.may_publish(Client("c", "anna", NETWORK), "answers/anna", 0, False)
+
+
 def test_a_listener_of_this_machine_stays_open_and_strangers_may_nothing() -> None:
     rules = rules_of()
     assert rules.may_publish(Client("c", None, INSIDE), "sensors/x", 0, False)

@@ -104,7 +104,13 @@ class TwoTenants:
         """Ask the broker of a tenant; None: the gateway's own."""
         directory = self.data if tenant is None else self.data / "tenants" / tenant
         request = {"command": command, **arguments}
-        return ask(directory / "control.sock", DEADLINE_SECONDS, request)
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while True:
+            try:
+                return ask(directory / "control.sock", DEADLINE_SECONDS, request)
+            except OSError:  # one that was killed is being started again
+                assert time.monotonic() < deadline, self.output()
+                time.sleep(0.1)
 
     async def open(self, tenant: str) -> ByteClient:
         """Return a connection to a tenant's broker, as soon as it listens."""

@@ -4,6 +4,8 @@ Integers are big-endian; each frame is COBS-stuffed and stands between 0x00 byte
 
     version u8 = 1 | device u32 | boot u32 | sequence u32 | SenML-CBOR pack | crc16 u16
     kind u8 = 0x81 | device u32 | boot u32 | sequence u32 | crc16 u16        (acknowledgement)
+    kind u8 = 0x82 | device u32 | boot u32 | request u32 | command u8 | argument u32 | crc16 u16
+    kind u8 = 0x42 | device u32 | boot u32 | request u32 | code u8 | crc16 u16    (its answer)
 
 The whole format, with an example, is in docs/formats/board-frame.md.
 """
@@ -21,19 +23,26 @@ from firmware_bridge.readings.numbering import BoardIdentity
 
 FRAME_VERSION = 1
 ACKNOWLEDGEMENT_KIND = 0x81
+COMMAND_KIND = 0x82
+ANSWER_KIND = 0x42
 
 _HEAD = struct.Struct(">BIII")
+_COMMAND = struct.Struct(">BI")
 _CRC_BYTES = 2
 _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflected.
 
 
 def read_frame(stuffed: bytes) -> Frame:
-    """Read the frame between two delimiters, and make its acknowledgement.
+    """Read the frame between two delimiters, and make its acknowledgement; or read an answer.
 
     Raises:
         Damaged: "cobs", "length", "checksum", "version", "sequence", and what `read_pack` raises.
     """
     kind, identity, pack = _unwrap(stuffed)
+    if kind == ANSWER_KIND:
+        if len(pack) != 1:
+            raise Damaged("length")
+        return Frame({}, identity=identity, answer_code=pack[0])
     if kind != FRAME_VERSION:
         raise Damaged("version")
     if identity.sequence == 0:
@@ -64,6 +73,29 @@ def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
     if kind != ACKNOWLEDGEMENT_KIND or rest:
         raise Damaged("version")
     return identity
+
+
+def command_bytes_of(identity: BoardIdentity, command: int, argument: int) -> bytes:
+    """Return the bytes of a command, with their delimiters; `sequence` is the request's number."""
+    return _wrap(COMMAND_KIND, identity, _COMMAND.pack(command, argument))
+
+
+def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
+    """Read a command between two delimiters, as a board does: to whom, which, its argument.
+
+    Raises:
+        Damaged: it is no command.
+    """
+    kind, identity, rest = _unwrap(stuffed)
+    if kind != COMMAND_KIND or len(rest) != _COMMAND.size:
+        raise Damaged("version")
+    command, argument = _COMMAND.unpack(rest)
+    return identity, command, argument
+
+
+def answer_bytes_of(identity: BoardIdentity, code: int) -> bytes:
+    """Return the bytes with which a board answers a command, with their delimiters."""
+    return _wrap(ANSWER_KIND, identity, bytes([code]))
 
 
 def _wrap(kind: int, identity: BoardIdentity, pack: bytes) -> bytes:

@@ -58,6 +58,8 @@ class Frame:
     `device` names its sensor on a line that has several; None is the port's own. `part` is one of
     several of the port's own device, without a name but with a number or a word. A frame with an
     `identity` is one that its sensor keeps and sends again until `acknowledgement` has come.
+    One with an `answer_code` is a board's answer to a command; the identity's `sequence` is then
+    the number of the request.
     """
 
     quantities: Quantities
@@ -65,6 +67,7 @@ class Frame:
     identity: BoardIdentity | None = None
     acknowledgement: bytes = b""
     part: str | None = None
+    answer_code: int | None = None
 
     def contents_digest(self) -> bytes:
         """Digest the measurements to 8 bytes, the same each time a board sends the frame.

@@ -20,6 +20,7 @@ from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import Publication, publications_of
 from firmware_bridge.readings.rules import Rules
+from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
@@ -28,7 +29,8 @@ logger = logging.getLogger(__name__)
 
 
 class Intake:
-    """`next_sequence` numbers the frames of a device that does not number them itself."""
+    """`next_sequence` numbers the frames of a device that does not number them itself; without
+    `commands` none go to boards."""
 
     def __init__(
         self,
@@ -36,11 +38,13 @@ class Intake:
         outbox: Outbox,
         next_sequence: Callable[[str], int],
         status: PortStatus,
+        commands: Commands | None = None,
     ) -> None:
         self._settings = settings
         self._outbox = outbox
         self._next_sequence = next_sequence
         self._gathering = Gathering()
+        self._commands = commands
         self._dropping = False
         self._rules = Rules(settings.readings)
         self.status = status
@@ -61,6 +65,10 @@ class Intake:
         """Submit a frame's readings, or count them as dropped."""
         arrival_seconds = time.time()
         self.status.note_frame(arrival_seconds)
+        if frame.identity is not None and frame.answer_code is not None:
+            if self._commands is not None:
+                self._commands.receive_answer(frame.identity, frame.answer_code, link.write)
+            return
         if frame.identity is not None:
             self._take_board_frame(frame, frame.identity, link, arrival_seconds)
             return
@@ -94,6 +102,8 @@ class Intake:
         if not self._outbox.knows_room_for(identity.device):
             self._note_dropped("too_many_devices", len(frame.quantities))
             return
+        if self._commands is not None:
+            self._commands.note_board(identity, link.write)
         device = identity.device_name
         quantities, out_of_range = self._rules.scaled(frame.quantities)
         now = time.monotonic()

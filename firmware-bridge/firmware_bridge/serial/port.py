@@ -13,6 +13,7 @@ from collections.abc import Callable
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.interface import PollerSettings
+from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.hot_plug import HotPlug
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link, PortLost
@@ -44,6 +45,8 @@ class Port:
         control: ControlSocket,
         next_sequence: Callable[[str], int],
         hot_plug: HotPlug,
+        *,
+        commands: Commands | None = None,
     ) -> None:
         self._settings = settings
         self._control = control
@@ -54,7 +57,7 @@ class Port:
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
         self._conversation = _conversation_on(
-            settings, Intake(settings, outbox, next_sequence, self._status)
+            settings, Intake(settings, outbox, next_sequence, self._status, commands)
         )
 
     @property

@@ -1,0 +1,101 @@
+"""Commands on their way down the line, and the answers of the boards.
+
+A command is written once. It is neither stored nor sent again: an interval that was meant for
+yesterday is worse than none, and the client that asked gets an error and can ask again.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from firmware_bridge.protocols.board_command import (
+    AnswerCode,
+    argument_of,
+    command_of,
+)
+from firmware_bridge.protocols.board_frame import command_bytes_of
+from firmware_bridge.readings.numbering import BoardIdentity
+
+ANSWER_SECONDS_MAX: Final = 5.0
+"""A board that measures for seconds reads its line late."""
+OPEN_MAX: Final = 64
+"""Commands without an answer yet, of all boards together."""
+BOARDS_MAX: Final = 1024
+"""Boards whose line is remembered: as many as the outbox takes."""
+_NUMBERS = 2**32
+
+Answer = Callable[[dict[str, str]], None]
+"""Takes `{"result": "done"}`, or `{"error": ...}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a board was heard last."""
+
+    identity: BoardIdentity
+    write: Callable[[bytes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    answer: Answer
+    write: Callable[[bytes], bool]
+    timer: asyncio.TimerHandle
+
+
+class Commands:
+    """The bounded table of commands that no board has answered yet."""
+
+    def __init__(self, answer_seconds_max: float = ANSWER_SECONDS_MAX) -> None:
+        self._answer_seconds_max = answer_seconds_max
+        self._places: dict[str, _Place] = {}
+        self._open: dict[BoardIdentity, _Open] = {}
+        # A late answer to the bridge before this one must not be taken for one to this.
+        self._request = secrets.randbelow(_NUMBERS)
+
+    def note_board(self, identity: BoardIdentity, write: Callable[[bytes], bool]) -> None:
+        """Remember the line and the start of a board that has sent a frame."""
+        self._places.pop(identity.device_name, None)
+        self._places[identity.device_name] = _Place(identity, write)
+        if len(self._places) > BOARDS_MAX:
+            del self._places[next(iter(self._places))]
+
+    def carry_out(self, device: str, name: str, payload: bytes, answer: Answer) -> None:
+        """Write a command to its board; `answer` is called once, perhaps before this returns."""
+        if (command := command_of(name)) is None:
+            return answer({"error": "unknown_command"})
+        if (argument := argument_of(payload)) is None:
+            return answer({"error": "bad_argument"})
+        if (place := self._places.get(device)) is None:
+            return answer({"error": "away"})
+        if len(self._open) >= OPEN_MAX:
+            return answer({"error": "busy"})
+        self._request = self._request % (_NUMBERS - 1) + 1
+        identity = BoardIdentity(place.identity.device, place.identity.boot, self._request)
+        if not place.write(command_bytes_of(identity, command, argument)):
+            return answer({"error": "away"})
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(self._answer_seconds_max, self._time_out, identity)
+        self._open[identity] = _Open(answer, place.write, timer)
+        return None
+
+    def receive_answer(
+        self, identity: BoardIdentity, code: int, write: Callable[[bytes], bool]
+    ) -> None:
+        """Pass a board's answer on; one that nothing waits for on this line is ignored."""
+        waiting = self._open.get(identity)
+        if waiting is None or waiting.write != write:
+            return
+        del self._open[identity]
+        waiting.timer.cancel()
+        if code == AnswerCode.DONE:
+            waiting.answer({"result": "done"})
+        elif code in list(AnswerCode):
+            waiting.answer({"error": AnswerCode(code).name.lower()})
+        else:
+            waiting.answer({"error": f"code_{code}"})
+
+    def _time_out(self, identity: BoardIdentity) -> None:
+        self._open.pop(identity).answer({"error": "no_answer"})
