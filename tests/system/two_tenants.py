@@ -108,7 +108,7 @@ class TwoTenants:
         while True:
             try:
                 return ask(directory / "control.sock", DEADLINE_SECONDS, request)
-            except OSError:  # one that was killed is being started again
+            except (OSError, EOFError):  # one that was killed is being started again
                 assert time.monotonic() < deadline, self.output()
                 time.sleep(0.1)
 
