@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from gateway.connecting.tls import TlsFiles
 from gateway.uplink.hops import HOPS_PROPERTY
 from gateway.uplink.main import serve
 from gateway.uplink.recovery import UplinkError
 from gateway.uplink.routes import Route
-from gateway.uplink.settings import Endpoint, TlsFiles, UplinkSettings
+from gateway.uplink.settings import Endpoint, UplinkSettings
 from gateway.wire.packets import (
     Connack,
     Connect,
