@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs import unchanged
 from cloud_jobs.audit.run import audited
-from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.landing import refused_among
 from cloud_jobs.ingest.run import ingest_batches
@@ -67,7 +67,7 @@ def ingest(
             if landing is not None:
                 _remember(tables, settings, landing, report)
             return report
-    except SPARK_FAILURES as error:
+    except spark_failures() as error:
         raise IngestError(
             f"Spark failed: {first_line_of(error)} (nothing is lost: run it again; if it fails "
             "again, Spark's log in the cache directory has the details)"

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -14,6 +13,7 @@ from cloud_jobs.ingest.keys_file import Pinned
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.schemas import GATEWAY_KEYS
 
 ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
@@ -83,7 +83,7 @@ def rows_of(tables: Tables, keys: Sequence[GatewayKey], batch: int) -> DataFrame
     )
 
 
-def merge_keys(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+def merge_keys(builder: Merge) -> Merge:
     """Complete a merge: a row that the keys file changes is replaced."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.landing import SETTLED
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.schemas import SEGMENTS
 
 ON: Final = "old.name = new.name"
@@ -45,7 +45,7 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     )
 
 
-def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+def merge_states(builder: Merge) -> Merge:
     """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict, and one
     that an earlier version left `verified` in this batch is ingested now."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)

@@ -1,7 +1,7 @@
 """A Spark session that has Delta Lake, keeps quiet, and starts without a network the second time.
 
-Under spark-submit the session is the cluster's: only Delta's settings are added. Otherwise it
-runs in this process's own JVM on all cores.
+Master, memory and cores are set by who starts this: spark-submit, the environment, Spark's own
+files, a session that is there. Where nothing is set, Spark takes this machine and all its cores.
 """
 
 from __future__ import annotations
@@ -14,28 +14,36 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import IngestError, spark_failures
 from cloud_jobs.limits import PYTHON_BATCH_BYTES_MAX
 from cloud_jobs.spark.jars import (
     EXCLUDES,
+    JARS,
     PACKAGE,
     cache_directory,
     fetched_jars,
     jars_or_the_fetching,
 )
+from cloud_jobs.spark.outside import is_local, set_outside
 
-_NEEDED: Final = {
+_RUNTIME: Final = {
     # Spark's own form of times, 96 bits wide, overflows in other engines after the year 2262, which
     # is where a broken clock may be.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     # A row is a whole segment: without this a worker would get 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
+}
+"""What every session gets, also one that is not ours."""
+
+_EXTENSIONS: Final = "spark.sql.extensions"
+_DELTA: Final = {
+    _EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _LOCAL: Final = {
     "spark.app.name": "oncegate ingest",
@@ -62,13 +70,72 @@ def spark_session(
     """Yield the active session, or start one and stop it at the end. Raises IngestError."""
     active = SparkSession.getActiveSession()
     if active is not None:
-        yield active
+        with _as_needed(active):
+            yield active
         return
-    started = _start(cache_dir, progress, settings or {})
+    started = _started(cache_dir, progress, settings or {})
     try:
-        yield started
+        with _as_needed(started):
+            yield started
     finally:
         started.stop()
+
+
+@contextlib.contextmanager
+def _as_needed(spark: SparkSession) -> Iterator[None]:
+    """Set what the job needs while the block lasts; a caller's session has its own again then."""
+    before = {name: spark.conf.get(name, None) for name in _RUNTIME}
+    for name, value in _RUNTIME.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        # A server of Spark Connect may be gone by then: the failure that ended the block counts.
+        with contextlib.suppress(*spark_failures()):
+            for name, was in before.items():
+                if was is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, was)
+
+
+def _started(
+    cache_dir: Path | None, progress: Callable[[str], None], settings: Mapping[str, str]
+) -> SparkSession:
+    """Start a session: a server's, the one of spark-submit, or one in a JVM of this process."""
+    if "SPARK_REMOTE" in os.environ:
+        progress("connecting to Spark")
+        return SparkSession.builder.getOrCreate()
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        progress("starting Spark")
+        return _submitted()
+    return _start(cache_dir, progress, settings)
+
+
+def _submitted() -> SparkSession:
+    """Start the session that spark-submit has prepared: Delta is added to what is set."""
+    builder = SparkSession.builder
+    for key, value in _with_delta(dict(SparkConf().getAll())).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    try:
+        session.read.format("delta").load("file:/")
+    except spark_failures() as error:
+        if "DATA_SOURCE_NOT_FOUND" in str(error) or "ClassNotFound" in str(error):
+            session.stop()
+            raise IngestError(
+                "Spark has no Delta Lake: start the job with spark-submit --packages "
+                f"{PACKAGE}, or where there is no Maven Central with its files behind --jars: "
+                f"{', '.join(JARS)}"
+            ) from error
+    return session
+
+
+def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
+    """Return Delta's settings beside what is there: a session has several extensions."""
+    others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
+    added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
+    return _DELTA | {_EXTENSIONS: ",".join(added)}
 
 
 def _start(
@@ -81,18 +148,18 @@ def _start(
         raise IngestError(
             f"cannot make the cache directory {cache} ({error.strerror}): name another one"
         ) from error
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted:
-        _check_java()
+    _check_java()
+    outside = set_outside()
+    if is_local(outside):
         # Workers must be this very Python: another one has neither zstd nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    with contextlib.nullcontext() if submitted else jars_or_the_fetching(cache) as jars:
-        is_fetching = jars is None and not submitted
+    with jars_or_the_fetching(cache) as jars:
+        is_fetching = jars is None
         if is_fetching:
             progress("fetching Delta Lake for Spark, once (13 MB)")
         progress("starting Spark")
         builder = SparkSession.builder
-        for key, value in (_settings(cache, jars, submitted=submitted) | dict(settings)).items():
+        for key, value in (_settings(cache, jars, outside) | dict(settings)).items():
             builder = builder.config(key, value)
         log = cache / "spark-start.log"
         try:
@@ -109,10 +176,11 @@ def _start(
     return session
 
 
-def _settings(cache: Path, jars: list[Path] | None, *, submitted: bool) -> dict[str, str]:
-    if submitted:
-        return dict(_NEEDED)
-    chosen = _NEEDED | _LOCAL | {"spark.master": "local[*]"}
+def _settings(cache: Path, jars: list[Path] | None, outside: Mapping[str, str]) -> dict[str, str]:
+    """Return what a JVM of this process starts with: nothing that was set outside is changed."""
+    chosen = dict(_RUNTIME)
+    if is_local(outside):
+        chosen |= _LOCAL
     logging = Path(__file__).with_name("log4j2.properties")
     chosen["spark.driver.extraJavaOptions"] = (
         f"'-Dlog4j2.configurationFile={logging.as_uri()}' "
@@ -120,12 +188,18 @@ def _settings(cache: Path, jars: list[Path] | None, *, submitted: bool) -> dict[
     )
     chosen["spark.sql.warehouse.dir"] = (cache / "warehouse").as_uri()
     if jars is None:
-        chosen["spark.jars.packages"] = PACKAGE
-        chosen["spark.jars.excludes"] = EXCLUDES
         chosen["spark.jars.ivy"] = str(cache)
-    else:
-        chosen["spark.jars"] = ",".join(path.as_uri() for path in jars)
+    chosen = {name: value for name, value in chosen.items() if name not in outside}
+    chosen |= _with_delta(outside)
+    for name, more in _jars_settings(jars).items():
+        chosen[name] = ",".join(filter(None, (outside.get(name), more)))
     return chosen
+
+
+def _jars_settings(jars: list[Path] | None) -> dict[str, str]:
+    if jars is None:
+        return {"spark.jars.packages": PACKAGE, "spark.jars.excludes": EXCLUDES}
+    return {"spark.jars": ",".join(path.as_uri() for path in jars)}
 
 
 def _check_java() -> None:
