@@ -19,6 +19,7 @@
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
+#   make cloud-dist  what spark-submit takes: dist/cloud/cloud_jobs.zip, oncegate_job.py and a wheel
 #   make bench-cloud  oncegate ingest beside plain Spark on the same lines
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
@@ -93,7 +94,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud static bench bench-cloud bench-turns scale hostile soak
+.PHONY: cloud cloud-dist static bench bench-cloud bench-turns scale hostile soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -197,6 +198,12 @@ static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+# The .zip and the script for spark-submit, and a wheel without compiled parts for other ways in.
+cloud-dist: $(VENV)/.ready-run
+	@$(BIN)/python -m cloud_jobs.distribution dist/cloud
+	@ONCEGATE_COMPILE=0 $(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist/cloud .
+	@ls dist/cloud/*.whl
 
 wheel: $(VENV)/.ready-run
 	@$(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist .

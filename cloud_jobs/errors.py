@@ -39,3 +39,18 @@ def first_line_of(failure: Exception) -> str:
     text = str(getattr(failure, "java_exception", None) or failure)
     lines = text.strip().splitlines() or [type(failure).__name__]
     return lines[0][:LINE_CHARACTERS_MAX]
+
+
+_WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found")
+"""Of Hadoop's messages where the jars of a URL's scheme are missing."""
+
+
+def jars_hint(failure: Exception) -> str:
+    """Return the mend where Spark lacks the jars of a URL's scheme, else nothing."""
+    if not any(text in str(failure) for text in _WITHOUT_FILE_SYSTEM):
+        return ""
+    return (
+        "; Spark has no jars for this kind of URL: add hadoop-aws for s3a, hadoop-azure for abfss, "
+        "Google's gcs-connector for gs, all for the Hadoop of this Spark, with --jars DIR or "
+        "spark-submit --packages"
+    )

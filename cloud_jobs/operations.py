@@ -55,7 +55,7 @@ def requeue(
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
     """Return what is missing now. Reads only, beside any writer."""
-    with spark_session(None, progress) as spark, _failures(root):
+    with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))
         if gateway is not None:
             found = found.where(F.col("gateway") == gateway)
@@ -78,7 +78,7 @@ def _there(spark: SparkSession, root: str) -> Tables:
 
 @contextmanager
 def _writing(root: str, progress: Progress) -> Iterator[SparkSession]:
-    with only_run(root), spark_session(None, progress) as spark, _failures(root):
+    with only_run(root), spark_session(None, progress, places=(root,)) as spark, _failures(root):
         yield spark
 
 

@@ -31,6 +31,8 @@ class StagedFiles:
     any_malformed_lines: bool
     lines: Mapping[str, int]
     """Good lines by the path of a file whose bytes are right."""
+    names: Sequence[str]
+    """Of all files."""
 
     @property
     def good_lines(self) -> int:
@@ -59,6 +61,7 @@ def files_of(staged: DataFrame) -> StagedFiles:
         any_refused=any(row["reason"] is not None for row in rows),
         any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
         lines={row["path"]: row["lines"] - row["bad_lines"] for row in rows},
+        names=sorted({row["name"] for row in rows}),
     )
 
 

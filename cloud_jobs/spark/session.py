@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +21,14 @@ from pyspark.sql import SparkSession
 from cloud_jobs.errors import IngestError, spark_failures
 from cloud_jobs.limits import PYTHON_BATCH_BYTES_MAX
 from cloud_jobs.spark.jars import (
-    EXCLUDES,
     JARS,
     PACKAGE,
+    Needed,
     cache_directory,
     fetched_jars,
+    jars_in,
     jars_or_the_fetching,
+    needed_for,
 )
 from cloud_jobs.spark.outside import is_local, set_outside
 
@@ -66,14 +68,25 @@ def spark_session(
     cache_dir: Path | None,
     progress: Callable[[str], None],
     settings: Mapping[str, str] | None = None,
+    *,
+    places: Sequence[str] = (),
+    jars: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """Yield the active session, or start one and stop it at the end. Raises IngestError."""
+    """Yield the active session, or start one and stop it at the end. Raises IngestError.
+
+    Args:
+        cache_dir: where jars and logs are kept; None: in the user's cache directory.
+        progress: gets a line at each step.
+        settings: of a session that is started.
+        places: paths and URLs that it will read and write.
+        jars: a directory that has the jars for them; None: they are fetched.
+    """
     active = SparkSession.getActiveSession()
     if active is not None:
         with _as_needed(active):
             yield active
         return
-    started = _started(cache_dir, progress, settings or {})
+    started = _started(cache_dir, progress, settings or {}, needed_for(places), jars)
     try:
         with _as_needed(started):
             yield started
@@ -100,7 +113,11 @@ def _as_needed(spark: SparkSession) -> Iterator[None]:
 
 
 def _started(
-    cache_dir: Path | None, progress: Callable[[str], None], settings: Mapping[str, str]
+    cache_dir: Path | None,
+    progress: Callable[[str], None],
+    settings: Mapping[str, str],
+    needed: Needed,
+    own_jars: Path | None,
 ) -> SparkSession:
     """Start a session: a server's, the one of spark-submit, or one in a JVM of this process."""
     if "SPARK_REMOTE" in os.environ:
@@ -109,7 +126,7 @@ def _started(
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         progress("starting Spark")
         return _submitted()
-    return _start(cache_dir, progress, settings)
+    return _start(cache_dir, progress, settings, needed, own_jars)
 
 
 def _submitted() -> SparkSession:
@@ -139,7 +156,11 @@ def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
 
 
 def _start(
-    cache_dir: Path | None, progress: Callable[[str], None], settings: Mapping[str, str]
+    cache_dir: Path | None,
+    progress: Callable[[str], None],
+    settings: Mapping[str, str],
+    needed: Needed,
+    own_jars: Path | None,
 ) -> SparkSession:
     cache = cache_directory(cache_dir)
     try:
@@ -153,13 +174,13 @@ def _start(
     if is_local(outside):
         # Workers must be this very Python: another one has neither zstd nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    with jars_or_the_fetching(cache) as jars:
+    with _jars_from(cache, needed, own_jars) as jars:
         is_fetching = jars is None
         if is_fetching:
-            progress("fetching Delta Lake for Spark, once (13 MB)")
+            progress(f"fetching jars for Spark, once ({needed.megabytes} MB)")
         progress("starting Spark")
         builder = SparkSession.builder
-        for key, value in (_settings(cache, jars, outside) | dict(settings)).items():
+        for key, value in (_settings(cache, jars, outside, needed) | dict(settings)).items():
             builder = builder.config(key, value)
         log = cache / "spark-start.log"
         try:
@@ -167,16 +188,18 @@ def _start(
                 session = builder.getOrCreate()
         except PySparkRuntimeError as error:
             raise IngestError(_why_spark_did_not_start(log, fetching=is_fetching)) from error
-        if is_fetching and fetched_jars(cache) is None:
+        if is_fetching and fetched_jars(cache / "jars", needed.files) is None:
             session.stop()
             raise IngestError(
-                f"the Delta Lake jars in {cache / 'jars'} are not the ones that this version was "
+                f"the jars in {cache / 'jars'} are not the ones that this version was "
                 "tested with: remove that directory and run this again"
             )
     return session
 
 
-def _settings(cache: Path, jars: list[Path] | None, outside: Mapping[str, str]) -> dict[str, str]:
+def _settings(
+    cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
+) -> dict[str, str]:
     """Return what a JVM of this process starts with: nothing that was set outside is changed."""
     chosen = dict(_RUNTIME)
     if is_local(outside):
@@ -191,15 +214,24 @@ def _settings(cache: Path, jars: list[Path] | None, outside: Mapping[str, str]) 
         chosen["spark.jars.ivy"] = str(cache)
     chosen = {name: value for name, value in chosen.items() if name not in outside}
     chosen |= _with_delta(outside)
-    for name, more in _jars_settings(jars).items():
+    for name, more in _jars_settings(jars, needed).items():
         chosen[name] = ",".join(filter(None, (outside.get(name), more)))
     return chosen
 
 
-def _jars_settings(jars: list[Path] | None) -> dict[str, str]:
+def _jars_settings(jars: list[Path] | None, needed: Needed) -> dict[str, str]:
     if jars is None:
-        return {"spark.jars.packages": PACKAGE, "spark.jars.excludes": EXCLUDES}
+        packages = ",".join(needed.packages)
+        return {"spark.jars.packages": packages, "spark.jars.excludes": needed.excludes}
     return {"spark.jars": ",".join(path.as_uri() for path in jars)}
+
+
+def _jars_from(
+    cache: Path, needed: Needed, own_jars: Path | None
+) -> contextlib.AbstractContextManager[list[Path] | None]:
+    if own_jars is not None:
+        return contextlib.nullcontext(jars_in(own_jars, needed.files))
+    return jars_or_the_fetching(cache, needed.files)
 
 
 def _check_java() -> None:
@@ -214,8 +246,9 @@ def _check_java() -> None:
 def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
     if fetching:
         return (
-            "Spark did not start. It had to fetch Delta Lake from Maven Central: is there a "
-            f"network? It is needed the first time only. Details: {log}"
+            "Spark did not start. It had to fetch jars from Maven Central: is there a "
+            f"network? It is needed the first time only; without one name a "
+            f"directory with them: --jars DIR. Details: {log}"
         )
     return f"Spark did not start: is Java 17 or 21 installed? Details: {log}"
 

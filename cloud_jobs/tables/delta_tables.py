@@ -131,13 +131,17 @@ class Tables:
         found = reduce(DataFrame.unionByName, labelled).groupBy("name").agg(F.sum("number"))
         return {row[0]: row[1] for row in found.collect()}
 
-    def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
-        """Add a batch's rows to a table, once however often this is called."""
+    def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
+        """Add a batch's rows to a table, once however often this is called.
+
+        With a `step` it is the transaction of a `merge` of that step: one of the two is done.
+        """
+        application = f"{self.application}/{name}/{step}".rstrip("/")
         contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
             writer = contract.write.format("delta").mode("append")
-            writer = writer.option("txnAppId", f"{self.application}/{name}")
+            writer = writer.option("txnAppId", application)
             writer = writer.option("userMetadata", self._of_batch(batch))
             writer.option("txnVersion", batch).save(self.path(name))
 

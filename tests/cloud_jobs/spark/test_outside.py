@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cloud_jobs.spark.jars import needed_for
 from cloud_jobs.spark.outside import is_local, set_outside
 from cloud_jobs.spark.session import _settings
 
@@ -22,7 +23,7 @@ def test_a_machine_where_nothing_is_set_is_its_own_master(tmp_path: Path) -> Non
     found = set_outside({"SPARK_CONF_DIR": str(tmp_path)})
     assert found == {}
     assert is_local(found)
-    assert "spark.master" not in _settings(tmp_path, [], found)
+    assert "spark.master" not in _settings(tmp_path, [], found, needed_for([]))
 
 
 def test_the_file_of_defaults_and_the_arguments_are_read(conf: Path) -> None:
@@ -42,9 +43,9 @@ def test_what_was_set_is_not_set_again_and_extensions_are_added_to(tmp_path: Pat
         "spark.sql.extensions": "org.example.Other",
         "spark.jars": "/other.jar",
     }
-    found = _settings(tmp_path, [tmp_path / "delta.jar"], outside)
+    found = _settings(tmp_path, [tmp_path / "delta.jar"], outside, needed_for([]))
     assert "spark.sql.shuffle.partitions" not in found
     assert found["spark.sql.extensions"].startswith("org.example.Other,io.delta.")
     assert found["spark.jars"] == f"/other.jar,file://{tmp_path}/delta.jar"
-    of_cluster = _settings(tmp_path, [], {"spark.master": "spark://head:7077"})
+    of_cluster = _settings(tmp_path, [], {"spark.master": "spark://head:7077"}, needed_for([]))
     assert "spark.driver.host" not in of_cluster
