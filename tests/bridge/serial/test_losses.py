@@ -5,11 +5,10 @@ from collections import Counter
 import pytest
 from firmware_bridge.serial.losses import Losses
 
+from gateway.keys.readings import QuantityRule, Readings
 from tests.bridge.broker import Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
-
-from gateway.keys.readings import QuantityRule, Readings
 
 
 def test_each_reason_is_logged_when_its_count_has_doubled(caplog: pytest.LogCaptureFixture) -> None:
