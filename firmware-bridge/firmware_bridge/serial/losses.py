@@ -1,7 +1,7 @@
 """Logs what a port loses: damaged frames and dropped readings, by reason, without a flood.
 
-The 1st of a reason, the 2nd, 4th, 8th and so on have a line each; a full outbox has one when readings
-begin to be dropped, and one when none are any more. What came since the last summary has a line
+The 1st of a reason, the 2nd, 4th, 8th and so on have a line each; a full outbox has one when it
+begins to cost readings and one when it no more does. What came since the last summary has a line
 when the port is lost and at the end. All are counted in the port's status.
 """
 
