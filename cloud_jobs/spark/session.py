@@ -30,6 +30,7 @@ from cloud_jobs.spark.jars import (
     jars_or_the_fetching,
     needed_for,
 )
+from cloud_jobs.spark.java import JAVA_NEEDED
 from cloud_jobs.spark.outside import is_local, set_outside
 
 _RUNTIME: Final = {
@@ -237,10 +238,7 @@ def _jars_from(
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (shutil.which("java") or (home and Path(home, "bin", "java").is_file())):
-        raise IngestError(
-            "Spark needs Java 17 or 21 and there is none: install openjdk-17-jre-headless "
-            "(Debian 12) or openjdk-21-jre-headless (Debian 13), or set JAVA_HOME"
-        )
+        raise IngestError(f"there is no Java. {JAVA_NEEDED}")
 
 
 def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
@@ -250,7 +248,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
             f"network? It is needed the first time only; without one name a "
             f"directory with them: --jars DIR. Details: {log}"
         )
-    return f"Spark did not start: is Java 17 or 21 installed? Details: {log}"
+    return f"Spark did not start. {JAVA_NEEDED}. Details: {log}"
 
 
 @contextlib.contextmanager
