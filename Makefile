@@ -45,6 +45,7 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
+OBJECT_STORE := $(VENV)/object-store
 BIN := $(VENV)/bin
 SECOND := $(VENV)/second-python
 # uv lives apart from what it installs. It must use the Python it is given, never fetch one.
@@ -136,7 +137,7 @@ test-plain:
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
 
-test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test
+test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
 # Where the card's Debian is there from a `make image`, which takes a quarter of an hour to make it;
@@ -354,6 +355,13 @@ $(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt $(MQTTJS)/package-l
 	@$(ALONE); echo "Installing the tests' Python and JavaScript packages ..."; \
 	$(INSTALL) -r requirements/dev.txt; \
 	$(NPM) ci >/dev/null; \
+	touch $@
+
+# A server of the S3 protocol: its libraries are older than ours.
+$(OBJECT_STORE)/.ready: tests/cloud_jobs/object_store/requirements.txt | $(VENV)/.ready-run
+	@$(ALONE); echo "Installing the tests' object store ..."; \
+	$(UV) venv -q --allow-existing -p $(BIN)/python $(OBJECT_STORE); \
+	$(UV) pip install -q -p $(OBJECT_STORE)/bin/python --require-hashes -r $<; \
 	touch $@
 
 $(SECOND)/.ready: requirements/build.txt requirements/runtime.txt requirements/dev.txt pyproject.toml

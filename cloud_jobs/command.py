@@ -91,3 +91,7 @@ def _ingested(options: argparse.Namespace) -> dict[str, Any]:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

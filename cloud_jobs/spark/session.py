@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from cloud_jobs import distribution
 from cloud_jobs.errors import IngestError, spark_failures
 from cloud_jobs.limits import PYTHON_BATCH_BYTES_MAX
 from cloud_jobs.spark.jars import (
@@ -123,11 +125,20 @@ def _started(
     """Start a session: a server's, the one of spark-submit, or one in a JVM of this process."""
     if "SPARK_REMOTE" in os.environ:
         progress("connecting to Spark")
-        return SparkSession.builder.getOrCreate()
+        return _connected()
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         progress("starting Spark")
         return _submitted()
     return _start(cache_dir, progress, settings, needed, own_jars)
+
+
+def _connected() -> SparkSession:
+    """Connect to the server of SPARK_REMOTE; its Python workers get this package."""
+    session = SparkSession.builder.getOrCreate()
+    with tempfile.TemporaryDirectory() as directory:
+        package, _ = distribution.write(Path(directory))
+        session.addArtifacts(str(package), pyfile=True)
+    return session
 
 
 def _submitted() -> SparkSession:
