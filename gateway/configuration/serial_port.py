@@ -6,7 +6,7 @@ The keys of a protocol are declared with the protocol: `ProtocolSettings`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import FilePath
 from gateway.keys.names import Name
@@ -59,6 +59,7 @@ class Serial(Section):
     line: Annotated[Line, LineText()] | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    when_full: Literal["stop_reading", "drop_oldest", "drop_newest"] | None = None
     silent_after: Annotated[float | None, Duration(1, DAY, never=True)] = 600.0
     reset_after: Annotated[float | None, Duration(1, DAY, never=True)] = None
     units: dict[str, str] = field(default_factory=dict)
