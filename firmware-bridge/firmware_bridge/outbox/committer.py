@@ -22,7 +22,6 @@ from firmware_bridge.outbox.ageing import Ageing
 from firmware_bridge.outbox.arrivals import Arrivals, Batch, count_of
 from firmware_bridge.outbox.boards import Boards
 from firmware_bridge.outbox.capacity import Capacity
-from firmware_bridge.outbox.exchanges import Exchange, Exchanges
 from firmware_bridge.outbox.giving_way import Dropped, GivingWay
 from firmware_bridge.outbox.queue import Queue
 from firmware_bridge.outbox.recovery import cannot_write
@@ -30,6 +29,8 @@ from firmware_bridge.outbox.removals import Removals
 from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Send, Settlement, Signal
 from firmware_bridge.outbox.store import OutboxStore, bytes_of
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange, Exchanges
 from gateway.files.queue_database import CommitThread, NoRoom
 
 logger = logging.getLogger(__name__)
@@ -58,7 +59,7 @@ class Committer:
         self.bytes_max = bytes_max
         self.commits = CommitThread(store, "outbox-commit")
         self.arrivals = Arrivals(Boards(store.boards()))
-        self.exchanges = Exchanges(window)
+        self.exchanges: Exchanges[Publication] = Exchanges(window)
         self.exchanges.resume(store.in_flight())
         self.queue = Queue(store, self.exchanges)
         self.capacity = Capacity(bytes_max, store.bytes)
@@ -175,7 +176,9 @@ class Committer:
         self._update_room()
         self._update_empty()
 
-    async def _write(self, settlement: Settlement, session: str | None) -> list[Exchange] | None:
+    async def _write(
+        self, settlement: Settlement, session: str | None
+    ) -> list[Exchange[Publication]] | None:
         """Commit what the broker has sent and, where there is room, what ports have brought.
 
         Returns what may be sent for the first time. None: there is no room even for what the
@@ -221,11 +224,11 @@ class Committer:
 
     def _bytes_after(self, batches: Sequence[Batch]) -> int:
         """Return the bytes on disk after this commit, where it drops no reading."""
-        gone = sum(bytes_of(each.publication) for each in self._removals.exchanges)
+        gone = sum(bytes_of(each.message) for each in self._removals.exchanges)
         return self.capacity.stored_bytes + sum(each.bytes_count for each in batches) - gone
 
     def _committed(
-        self, batches: Sequence[Batch], started: Sequence[Exchange], dropped: Dropped
+        self, batches: Sequence[Batch], started: Sequence[Exchange[Publication]], dropped: Dropped
     ) -> None:
         self.queue.waiting += count_of(batches) - len(dropped.rows)
         stored_bytes = self._bytes_after(batches) - sum(row.bytes_count for row in dropped.rows)

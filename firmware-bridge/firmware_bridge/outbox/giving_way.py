@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from firmware_bridge.outbox.ageing import Ageing
-from firmware_bridge.outbox.exchanges import Exchange
 from firmware_bridge.outbox.store import OutboxStore, Removable, bytes_of
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange
 
 FULL_BY_BYTES = "outbox_full"
 FULL_BY_AGE = "outbox_age"
@@ -66,11 +67,11 @@ class GivingWay:
         self._ports[name] = port
         self.removable_bytes += self._store.removable_bytes_after(last_started, name)
 
-    def started(self, exchanges: Iterable[Exchange]) -> None:
+    def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Note readings that cannot be dropped any more."""
         self.removable_bytes -= self._bytes_of(exchanges)
 
-    def returned(self, exchanges: Iterable[Exchange]) -> None:
+    def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Note readings that wait again."""
         self.removable_bytes += self._bytes_of(exchanges)
         self._looked_to = 0
@@ -128,6 +129,6 @@ class GivingWay:
         self._look_again()
         self._wake()
 
-    def _bytes_of(self, exchanges: Iterable[Exchange]) -> int:
-        found = (each.publication for each in exchanges)
+    def _bytes_of(self, exchanges: Iterable[Exchange[Publication]]) -> int:
+        found = (each.message for each in exchanges)
         return sum(bytes_of(each) for each in found if each.gives_way_of in self._ports)
