@@ -126,8 +126,10 @@ def test_a_port_that_loses_readings_is_named_with_the_reason(gateway: Gateway) -
     gateway.bridge["ports"][0].update(dropping="outbox_full", when_full="drop_newest")
     gateway.bridge["ports"][1].update(dropping="disk_full", when_full="drop_oldest")
     assert [sentence.split(". ")[0] for _, sentence in gateway.sentences()] == [
-        "Serial port greenhouse loses readings because the outbox is full (when_full is "
-        "drop_newest)",
+        (
+            "Serial port greenhouse loses readings because the outbox is full (when_full is "
+            "drop_newest)"
+        ),
         "Serial port gps loses readings because the disk is full (when_full is drop_oldest)",
     ]
 
