@@ -177,7 +177,12 @@ def _notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
             f"Serial port {name} has not been found yet. Plug it in, or correct its path or usb "
             "in the configuration.",
         )
-    elif port.held:
+    else:
+        yield from _notices_of_open_port(port, name)
+
+
+def _notices_of_open_port(port: Port, name: str) -> Iterator[Notice]:
+    if port.held:
         yield Notice(
             Level.ATTENTION,
             f"Serial port {name} is not read because the outbox is full: its device waits. See why "

@@ -1,4 +1,4 @@
-"""Whether the outbox takes readings: its own limit in bytes, and the room on the disk."""
+"""Whether the outbox takes readings: its own limits in bytes and age, and the room on the disk."""
 
 import asyncio
 import logging

@@ -156,16 +156,18 @@ class Intake:
             self._rules.note_published(device, due, now)
         if out_of_range:
             self.losses.drop("out_of_range", out_of_range)
-        durable.add_done_callback(
-            lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
-        )
-        if not self._gathering.take(identity.device, time.monotonic()):
-            self._outbox.commit_now()
+        self._gather(identity.device, durable)
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
         if reason is None:
             numbering = Numbering(device, placement.published_boot, identity.sequence)
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
+
+    def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
+        """Let the commit of a board's new frame wait for others, where the board can."""
+        durable.add_done_callback(lambda _: self._gathering.acknowledge(device, time.monotonic()))
+        if not self._gathering.take(device, time.monotonic()):
+            self._outbox.commit_now()
 
     def _note_taken(self, reason: str | None, count: int) -> None:
         """Count readings that are dropped for a reason, or note that they are taken."""
