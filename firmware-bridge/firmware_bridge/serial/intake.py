@@ -136,9 +136,7 @@ class Intake:
 
         def publications(boot: int) -> list[Publication]:
             numbering = Numbering(device, boot, identity.sequence)
-            if reason is not None:
-                return []
-            return self._publications_of(due, numbering, arrival_seconds)
+            return self._publications_of(due, numbering, arrival_seconds) if reason is None else []
 
         try:
             durable, placement = self._outbox.submit_frame(
@@ -152,14 +150,13 @@ class Intake:
             self.status.duplicates += 1
             return
         self._note_taken(reason, len(due))
-        if reason is None:
-            self._rules.note_published(device, due, now)
         if out_of_range:
             self.losses.drop("out_of_range", out_of_range)
         self._gather(identity.device, durable)
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
         if reason is None:
+            self._rules.note_published(device, due, now)
             numbering = Numbering(device, placement.published_boot, identity.sequence)
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
