@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -85,15 +85,7 @@ async def serve_queue(
         QueueError: one line with the mend.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
-        try:
-            lock.take()
-        except LockTaken:
-            # Two on one queue would take each other's packet identifiers.
-            raise QueueError(
-                f"another {names.program} is using {path.parent}; "
-                "stop it or choose another data_dir"
-            ) from None
+    with _only_one(path, names):
         opened = await _open_with_room(path, names, supervision, open_database, opened_on)
         if opened is None:
             return
@@ -103,6 +95,20 @@ async def serve_queue(
             raise errors.exceptions[0] from None
         finally:
             await opened.close()
+
+
+@contextlib.contextmanager
+def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
+    """Refuse a second process: two would take each other's packet identifiers."""
+    with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
+        try:
+            lock.take()
+        except LockTaken:
+            raise QueueError(
+                f"another {names.program} is using {path.parent}; "
+                "stop it or choose another data_dir"
+            ) from None
+        yield
 
 
 async def _open_with_room(
