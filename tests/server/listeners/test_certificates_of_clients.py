@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.access.authority import Authority
+from tests.peers.mqtt_bytes import PINGREQ
 from tests.server.conftest import Start
-from tests.server.listeners.test_certificates import PINGREQ, PINGRESP, PLAIN, Site, look
+from tests.server.listeners.test_certificates import PINGRESP, PLAIN, Site, look
 
 HOUR = datetime.timedelta(hours=1)
 
