@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from gateway.keys.readings import Readings
-from gateway.keys.serial_line import FlowControl, Line
+from gateway.keys.serial_line import FlowControl, Line, Rs485
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class PortSettings:
     address: str | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    rs485: Rs485 | None = None
     silent_seconds: float | None = None
     reset_seconds: float | None = None
 
