@@ -37,11 +37,6 @@ class Authentications:
         self._delayed_counted = 0
 
     @property
-    def exchange_count(self) -> int:
-        """How many exchanges are under way."""
-        return len(self._exchanges)
-
-    @property
     def problems(self) -> list[str]:
         """What keeps sources of users from answering now."""
         return self._authenticator.problems
