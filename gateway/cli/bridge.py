@@ -119,6 +119,7 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         rs485=port.rs485_settings,
         silent_seconds=port.silent_after,
         reset_seconds=port.reset_after,
+        device_silent_seconds=port.device_silent_after,
     )
 
 

@@ -126,6 +126,7 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "rs485_delay_after_send",
         "silent_after",
         "reset_after",
+        "device_silent_after",
         "units",
         "device",
         "readings",

@@ -69,6 +69,7 @@ class Serial(Section):
     rs485_delay_after_send: Annotated[float, Duration(0, RS485_DELAY_SECONDS_MAX)] = 0.0
     silent_after: Annotated[float | None, Duration(1, DAY, never=True)] = 600.0
     reset_after: Annotated[float | None, Duration(1, DAY, never=True)] = None
+    device_silent_after: Annotated[float | None, Duration(1, DAY, never=True)] = None
     units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
     readings: Readings | None = None

@@ -155,16 +155,21 @@ class SerialLink(Link):
         except (OSError, ValueError, termios.error) as error:
             raise PortLost(sentence_of(path, error)) from error
         if not is_terminal:
-            # Beside the lock of pyserial, which programs that ask for none do not see. The last to
-            # close a port ends it; of a terminal the other end would keep it.
-            with contextlib.suppress(OSError):
-                fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
+            self._refuse_others()
         if low_latency:
             # Drivers without it (most but FTDI's and 8250) refuse.
             with contextlib.suppress(ValueError, OSError):
                 self._port.set_low_latency_mode(True)
         if rs485 is not None:
             self._switch_direction(rs485)
+
+    def _refuse_others(self) -> None:
+        """Beside the lock of pyserial, which programs that ask for none do not see.
+
+        The last to close a port ends it; of a pseudo-terminal the other end would keep it.
+        """
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
 
     def _switch_direction(self, rs485: Rs485) -> None:
         """Let the driver do it. Raises `PortLost`."""
