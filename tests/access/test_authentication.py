@@ -113,6 +113,11 @@ class OtherUsers:
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
         return b"entry of the other source" if login.username == "other" else None
 
+    recheck_seconds = None
+
+    async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
+        raise AssertionError("it is never asked again")
+
     def waste(self, login: Login) -> None:
         raise AssertionError("the first source wastes the time")
 
