@@ -125,7 +125,8 @@ def _availability_of(settings: BridgeSettings, ports: list[Port]) -> Availabilit
     if settings.availability_topic is None:
         return None
     return Availability(
-        settings.availability_topic, lambda: {port.name: port.is_available for port in ports}
+        settings.availability_topic,
+        lambda: {name: state for port in ports for name, state in port.availability().items()},
     )
 
 

@@ -117,9 +117,11 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         address=port.address,
         flow_control=port.flow_control,
         low_latency=port.low_latency,
+        rs485=port.rs485_settings,
         silent_seconds=port.silent_after,
         reset_seconds=port.reset_after,
         when_full=port.when_full,
+        device_silent_seconds=port.device_silent_after,
     )
 
 
