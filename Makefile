@@ -20,6 +20,7 @@
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
 #   make bench-cloud  oncegate ingest beside plain Spark on the same lines
+#   make bench-serial  full serial lines through the bridge, beside ser2net and mosquitto_pub: docs/benchmarks-serial.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
@@ -93,7 +94,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud static bench bench-cloud bench-turns scale hostile soak
+.PHONY: cloud static bench bench-cloud bench-serial bench-turns scale hostile soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -176,6 +177,10 @@ bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 # EVENTS=2000000 measures more than the 200,000 events of the default.
 bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.benchmarks.cloud $(if $(EVENTS),--events $(EVENTS)) $(ARGUMENTS)
+
+# ARGUMENTS=--write puts the result into docs/benchmarks-serial.md.
+bench-serial: packages-test $(VENV)/.ready-test build/compiled/.ready
+	@exec $(BIN)/python -m tests.instruments.benchmarks.serial $(ARGUMENTS)
 
 bench-turns: $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.turns $(BEFORE) $(ARGUMENTS)

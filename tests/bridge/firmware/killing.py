@@ -123,7 +123,11 @@ class Campaign:
         )
         simulator = await asyncio.to_thread(compile_simulator, self.directory)
         self._uno = uno = UnoProcess(simulator, firmware, self.directory)
-        self._bridge = bridge = BridgeProcess(self.directory, self.broker.port, uno.link)
+        self._bridge = bridge = BridgeProcess(
+            self.directory,
+            self.broker.port,
+            f'[[serial]]\nname = "uno"\npath = "{uno.link}"\nframing = "board"\n',
+        )
         await asyncio.to_thread(self.broker.start)
         async with asyncio.TaskGroup() as tasks:
             collecting = tasks.create_task(self.collector.run())
