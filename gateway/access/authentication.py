@@ -65,6 +65,20 @@ class Source(Protocol):
         """
 
     @property
+    def recheck_seconds(self) -> float | None:
+        """How often proofs of connections are asked about again; None: never, for what it proves
+        changes with a reload alone."""
+
+    async def digest_of(
+        self, login: Login, digest: bytes, checks: Checks, since: float
+    ) -> bytes | None:
+        """Return the `Proven.digest` that a login would be given now, which had `digest`.
+
+        None: there is no such user. An answer that is younger than `since`, a time of the loop, is
+        used again. Raises NotKnown.
+        """
+
+    @property
     def decoys(self) -> Sequence[PasswordHash]:
         """Hashes whose check takes as long as that of a user's password, and fails."""
 

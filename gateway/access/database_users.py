@@ -14,13 +14,18 @@ from gateway.access.database import Database, DatabaseDown, Row
 from gateway.access.login import Login, host_of
 from gateway.access.password_worker import PasswordHash
 from gateway.access.passwords import decoy_hash
-from gateway.access.proven import NotKnown, Proven
-from gateway.access.turns import Busy, Turns
+from gateway.access.proven import NotKnown, Proven, digest_of
+from gateway.access.turns import Abandoned, Busy, Turns
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
 REMEMBERED_MAX: Final = 4_096
 """Rows that are used again, some 500 bytes each; the one goes that was read the longest ago."""
+
+# Not Final: tests make it short enough to pass.
+RECHECK_SECONDS_MIN: float = 10.0
+"""Between two questions about the row that a connection stands on, where rows are not remembered
+for longer."""
 
 GROUPS_MAX: Final = 256
 GROUPS_CHARACTERS_MAX: Final = 16_384
@@ -135,11 +140,31 @@ class DatabaseUsers:
             try:
                 # It checks no password: who guesses at the same address does not delay it.
                 user = await self._read(values, Login(""), checks)
-            except (DatabaseDown, Busy) as error:
+            except (DatabaseDown, Busy, Abandoned) as error:
                 raise NotKnown(f"the database of users: {error}") from None
             except HashRefused:
                 return None
         return None if user is None else user.entry
+
+    @property
+    def recheck_seconds(self) -> float:
+        """As often as a row is read again."""
+        return max(self._cache_seconds, RECHECK_SECONDS_MIN)
+
+    async def digest_of(
+        self, login: Login, digest: bytes, checks: Checks, since: float
+    ) -> bytes | None:
+        """Return the digest of the row of this moment; None: the query finds none.
+
+        Raises:
+            NotKnown: the database does not answer.
+        """
+        values = self._query.values_of(login)
+        found = self._remembered.get(values)
+        if found is None or found[0] < since:
+            self._remembered.pop(values, None)
+        entry = await self.entry_of(login, checks)
+        return None if entry is None else digest_of(entry)
 
     def _answer_without(self, error: DatabaseDown | HashRefused) -> AuthenticationAnswer | None:
         detail = f"the database of users: {error}"

@@ -15,7 +15,7 @@ from gateway.access.checks import Checks
 from gateway.access.login import Login
 from gateway.access.password_worker import PasswordHash
 from gateway.access.proven import Proven
-from gateway.access.provider_keys import ProviderKeys, Unavailable
+from gateway.access.provider_keys import ProviderKeys, Unavailable, material_of
 from gateway.access.tokens import (
     TOKEN_BYTES_MAX,
     Header,
@@ -30,6 +30,9 @@ from gateway.core.violation import NOT_AUTHORIZED, SERVER_UNAVAILABLE
 
 METHOD = "OAUTHBEARER"
 """The authentication method's name in CONNECT and AUTH."""
+
+RECHECK_SECONDS_MAX = 60.0
+"""Between two looks at the keys that there are, which cost no question to the provider."""
 
 _FIRST = re.compile(
     rb"n,(?:a=([^,\x01]*))?,\x01(?:[^\x01]*\x01){0,16}?auth=[Bb]earer ([^\x01]+)\x01"
@@ -91,12 +94,22 @@ class TokenUsers:
             self._entry,
             lifetime_seconds=max(0.0, proven.lifetime_seconds),
             groups=proven.groups,
+            key=material_of(key),
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
         """Return what is the same for every user: a token holds until it expires, or until others
         are accepted. Who is a user is up to the provider, which is not asked."""
         return self._entry
+
+    @property
+    def recheck_seconds(self) -> float:
+        """As often as the keys are fetched again, and soon after a token has had them fetched."""
+        return min(self._keys.cache_seconds, RECHECK_SECONDS_MAX)
+
+    async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
+        """Return what it was, as long as the provider has the key; another one after that."""
+        return digest if digest in await self._keys.digests() else b""
 
     @property
     def problem(self) -> str | None:

@@ -58,6 +58,14 @@ class FileUsers:
         """Return the user's line of this moment; None: there is no such user here."""
         return self.file.entry_of(login.username)
 
+    recheck_seconds = None
+
+    async def digest_of(
+        self, login: Login, digest: bytes, checks: Checks, since: float
+    ) -> bytes | None:
+        """Return what it was: what ends is known at the reload."""
+        return digest
+
     @property
     def problem(self) -> None:
         """Nothing: the file was read as a whole."""

@@ -116,8 +116,10 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         address=port.address,
         flow_control=port.flow_control,
         low_latency=port.low_latency,
+        rs485=port.rs485_settings,
         silent_seconds=port.silent_after,
         reset_seconds=port.reset_after,
+        device_silent_seconds=port.device_silent_after,
     )
 
 

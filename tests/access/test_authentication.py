@@ -94,6 +94,11 @@ class OtherUsers:
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
         return b"entry of the other source" if login.username == "other" else None
 
+    recheck_seconds = None
+
+    async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
+        raise AssertionError("it is never asked again")
+
     @property
     def decoys(self) -> Sequence[PasswordHash]:
         raise AssertionError("those of the first source are checked")

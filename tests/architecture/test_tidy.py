@@ -74,7 +74,12 @@ WITHOUT_TESTS = {
 }
 DOCUMENTS = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *(
+        path
+        for folder in ("docs", "firmware-bridge", "image", "tests")
+        for path in sorted((ROOT / folder).rglob("*.md"))
+        if "node_modules" not in path.parts
+    ),
 ]
 # Words of the house's list for which there is always a better one; `"told"` is a field of the
 # control socket.

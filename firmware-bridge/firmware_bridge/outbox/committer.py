@@ -22,7 +22,7 @@ from firmware_bridge.outbox.arrivals import Arrivals, Batch, count_of
 from firmware_bridge.outbox.boards import Boards
 from firmware_bridge.outbox.capacity import Capacity
 from firmware_bridge.outbox.queue import Queue
-from firmware_bridge.outbox.recovery import cannot_write
+from firmware_bridge.outbox.recovery import NAMES
 from firmware_bridge.outbox.removals import Removals
 from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Send, Settlement, Signal
@@ -106,7 +106,7 @@ class Committer:
         """Commit batches until `stop`.
 
         Raises:
-            OutboxError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
+            QueueError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
         """
         try:
             stopping = False
@@ -116,7 +116,7 @@ class Committer:
                 stopping = self._stopping
                 await self._commit_batch()
         except sqlite3.Error as error:
-            raise cannot_write(self._store.path, error) from error
+            raise NAMES.cannot_write(self._store.path, error) from error
 
     def stop(self) -> None:
         """Let `run` commit what is left and return."""

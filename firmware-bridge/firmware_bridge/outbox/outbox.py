@@ -20,6 +20,7 @@ from firmware_bridge.outbox.settlement import (
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
+from gateway.files.queue_database import CommitThread
 
 # Readings that wait for their commit; beyond it a port stops reading until the disk has caught up.
 UNCOMMITTED_BYTES_MAX = 4 * 1024 * 1024
@@ -153,7 +154,7 @@ class Outbox:
         """Commit batches until `stop`.
 
         Raises:
-            OutboxError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
+            QueueError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
         """
         await self._committer.run()
 
@@ -170,9 +171,9 @@ class Outbox:
         await self._committer.close()
 
     @property
-    def commit_seconds(self) -> float:
-        """How long the commit that is under way has taken; 0 where there is none."""
-        return self._committer.commits.seconds
+    def commits(self) -> CommitThread:
+        """What waits for the disk."""
+        return self._committer.commits
 
     @property
     def republished(self) -> int:

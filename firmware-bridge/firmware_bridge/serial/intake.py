@@ -23,6 +23,7 @@ from firmware_bridge.readings.rules import Rules
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.losses import Losses
+from firmware_bridge.serial.presence import Presence
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
@@ -47,6 +48,7 @@ class Intake:
         self._gathering = Gathering()
         self._commands = commands
         self._rules = Rules(settings.readings)
+        self.presence = Presence(settings.device_silent_seconds, settings.protocol.device_names)
         self.status = status
         self.losses = Losses(settings.name, status.dropped)
 
@@ -71,6 +73,7 @@ class Intake:
                 self._commands.receive_answer(frame.identity, frame.answer_code, link.write)
             return
         if frame.identity is not None:
+            self.presence.note(frame.identity.device_name)
             self._take_board_frame(frame, frame.identity, link, arrival_seconds)
             return
         quantities, out_of_range = self._rules.scaled(frame.quantities)
@@ -83,6 +86,7 @@ class Intake:
         device = frame.device or self._settings.device_name
         if frame.part is not None:
             device = f"{device}-{frame.part}"
+        self.presence.note(device)
         now = time.monotonic()
         due = self._rules.due(device, frame.quantities, now)
         if not due:

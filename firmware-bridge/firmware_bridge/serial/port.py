@@ -69,6 +69,19 @@ class Port:
         """Whether it is open and not silent."""
         return self._status.state == "open" and not self._status.silent
 
+    def availability(self) -> dict[str, bool]:
+        """Return whether the port, and each device `<port>/<device>` that is watched, is there."""
+        if self._status.held:
+            self._intake.presence.note_held()
+        is_open = self._status.state == "open"
+        return {
+            self.name: self.is_available,
+            **{
+                f"{self.name}/{device}": is_open and is_present
+                for device, is_present in self._intake.presence.states().items()
+            },
+        }
+
     def status(self) -> dict[str, object]:
         """Return the port's part of the bridge's status."""
         if self._link is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from gateway.keys.readings import Readings
-from gateway.keys.serial_line import FlowControl, Line
+from gateway.keys.serial_line import FlowControl, Line, Rs485
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class PortSettings:
     `framing` is the protocol's name. `units` maps a quantity to its SenML unit. `device` names the
     sensor; a port without it lends its own name. `readings` is how they are published. A port
     without a byte for `silent_seconds` is reported, and opened again after `reset_seconds`; None:
-    never.
+    never. A device without a frame for `device_silent_seconds` is reported as missing.
     """
 
     name: str
@@ -30,8 +30,10 @@ class PortSettings:
     address: str | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    rs485: Rs485 | None = None
     silent_seconds: float | None = None
     reset_seconds: float | None = None
+    device_silent_seconds: float | None = None
 
     @property
     def device_name(self) -> str:
