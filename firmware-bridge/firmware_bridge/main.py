@@ -68,6 +68,7 @@ def _outbox_on(store: OutboxStore, settings: BridgeSettings) -> Outbox:
         store,
         window=settings.window,
         bytes_max=settings.outbox_bytes_max,
+        age_max_seconds=settings.outbox_age_max_seconds,
         commit_delay_seconds=settings.commit_delay_seconds,
     )
     outbox.choose_session(settings.broker.client_id, this_machine())
@@ -124,7 +125,8 @@ def _availability_of(settings: BridgeSettings, ports: list[Port]) -> Availabilit
     if settings.availability_topic is None:
         return None
     return Availability(
-        settings.availability_topic, lambda: {port.name: port.is_available for port in ports}
+        settings.availability_topic,
+        lambda: {name: state for port in ports for name, state in port.availability().items()},
     )
 
 
