@@ -52,9 +52,8 @@ def passwd(
 ) -> None:
     """Set a user's password, take the user out, or import Mosquitto's users.
 
-    The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0), and is
-    replaced as a whole. Name it in the configuration as password_file in the section access, and
-    let the broker know of changes: oncegate ctl reload.
+    The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0). Name it as
+    password_file in the section access, and let the broker know of changes: oncegate ctl reload.
 
     Examples:
 
@@ -79,8 +78,8 @@ def passwd(
     elif remove:
         _do(lambda: _remove(file, user))
     else:
-        scram_iterations = _scram_iterations(iterations, scram=scram)
-        _do(lambda: _set(file, user, scram_iterations, from_stdin=password_stdin))
+        count = _scram_iterations(iterations, scram=scram)
+        _do(lambda: _set(file, user, count, from_stdin=password_stdin))
 
 
 def _do(change: Callable[[], None]) -> None:

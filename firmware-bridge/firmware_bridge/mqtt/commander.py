@@ -84,9 +84,8 @@ class Commander:
         if self._settings.username is not None:
             client.set_auth_credentials(self._settings.username, self._settings.password)
         try:
-            target = target_of(
-                self._settings.host, self._settings.port, self._settings.tls, MQTTv50
-            )
+            to = self._settings
+            target = target_of(to.host, to.port, to.tls, MQTTv50)
             await connect(client, lost, **target)
             subscription = Subscription(COMMANDS, 0, False, False, _NO_RETAINED)
             client.send_packet(encode(Subscribe(_PACKET_ID, [subscription]), _VERSION))

@@ -89,9 +89,8 @@ class Publisher:
         if self._settings.username is not None:
             client.set_auth_credentials(self._settings.username, self._settings.password)
         try:
-            target = target_of(
-                self._settings.host, self._settings.port, self._settings.tls, MQTTv311
-            )
+            to = self._settings
+            target = target_of(to.host, to.port, to.tls, MQTTv311)
             await connect(client, lost, **target)
             backoff.reset()
             if not known.is_set():
