@@ -16,8 +16,8 @@ MAKERS = {"ThreadPoolExecutor": "thread_name_prefix", "Thread": "name", "CommitT
 
 
 def verbs() -> set[str]:
-    registered = [*application.registered_commands, *application.registered_groups]
-    return {str(each.name) for each in registered}
+    commands = {command.name for command in application.registered_commands}
+    return {str(name) for name in commands | {each.name for each in application.registered_groups}}
 
 
 def section(page: str, heading: str) -> str:
