@@ -8,6 +8,7 @@
 #   make test-long  the tests that `make test` leaves out because each takes long
 #   make test-second-python  those of API, server and bridge under another Python, where one is installed
 #   make check     format, lint, types, imports, and half of the tests that are neither slow nor long
+#   make static    format, lint, types and imports alone
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
@@ -35,6 +36,8 @@
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
+#   make distclean  removes .venv and the inputs that fuzzing keeps, too
+#   make requirements  locks the packages again, UPGRADE=--upgrade with newer versions
 #
 # PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
 
