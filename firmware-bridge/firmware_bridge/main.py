@@ -68,6 +68,7 @@ def _outbox_on(store: OutboxStore, settings: BridgeSettings) -> Outbox:
         store,
         window=settings.window,
         bytes_max=settings.outbox_bytes_max,
+        age_max_seconds=settings.outbox_age_max_seconds,
         commit_delay_seconds=settings.commit_delay_seconds,
     )
     outbox.choose_session(settings.broker.client_id, this_machine())

@@ -3,14 +3,17 @@
 import asyncio
 import re
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gateway.access.authentication import Exchange
 from gateway.access.checks import Checks
-from gateway.access.column_hashes import HashRefused, HashRules, PasswordHash, decoy
+from gateway.access.column_hashes import HashRefused, HashRules
 from gateway.access.database import Database, DatabaseDown, Row
 from gateway.access.login import Login, host_of
+from gateway.access.password_worker import PasswordHash
+from gateway.access.passwords import decoy_hash
 from gateway.access.proven import NotKnown, Proven, digest_of
 from gateway.access.turns import Abandoned, Busy, Turns
 from gateway.core.effects import AuthenticationAnswer
@@ -99,7 +102,7 @@ class DatabaseUsers:
         self._when_down = when_down
         self._turns: Turns | None = None
         self._remembered: OrderedDict[tuple[str, ...], tuple[float, User]] = OrderedDict()
-        self._usual: PasswordHash = decoy()
+        self._usual: PasswordHash = decoy_hash()
         """A hash as users have it: for the time that one takes who does not exist."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
@@ -177,9 +180,10 @@ class DatabaseUsers:
         failure = self._database.failure
         return None if failure is None else f"the database of users: {failure}"
 
-    def waste(self, login: Login) -> None:
-        """Work as long as for a user that there is."""
-        self._usual.holds(login.password or b"")
+    @property
+    def decoys(self) -> Sequence[PasswordHash]:
+        """A hash that takes as long as a user's."""
+        return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         """Begin no exchange: there is no method."""
@@ -193,7 +197,7 @@ class DatabaseUsers:
 
     @staticmethod
     async def _holds(user: User, login: Login, password: bytes, checks: Checks) -> bool:
-        return await checks.run(login, user.password_hash.holds, password)
+        return all(await checks.held(login, (user.password_hash,), password))
 
     def _remembered_user(self, values: tuple[str, ...]) -> User | None:
         found = self._remembered.get(values)

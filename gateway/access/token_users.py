@@ -9,9 +9,11 @@ The user is the one that the token names, whatever the packet names.
 
 import re
 import time
+from collections.abc import Sequence
 
 from gateway.access.checks import Checks
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
 from gateway.access.proven import Proven
 from gateway.access.provider_keys import ProviderKeys, Unavailable, material_of
 from gateway.access.tokens import (
@@ -115,8 +117,8 @@ class TokenUsers:
         failure = self._keys.failure
         return None if failure is None else f"the identity provider's keys: {failure}"
 
-    def waste(self, login: Login) -> None:
-        """Do nothing: there are no passwords whose check a name could be known by."""
+    decoys: Sequence[PasswordHash] = ()
+    """There are no passwords whose check a name could be known by."""
 
     def begin(self, login: Login, checks: Checks) -> "BearerLogin":
         """Begin an exchange by the method of this source."""

@@ -6,7 +6,7 @@ The keys of a protocol are declared with the protocol: `ProtocolSettings`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import FilePath
 from gateway.keys.names import Name
@@ -63,6 +63,7 @@ class Serial(Section):
     line: Annotated[Line, LineText()] | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    when_full: Literal["stop_reading", "drop_oldest", "drop_newest"] | None = None
     rs485: bool = False
     rs485_rts: RtsLevel = "high"
     rs485_delay_before_send: Annotated[float, Duration(0, RS485_DELAY_SECONDS_MAX)] = 0.0

@@ -16,7 +16,6 @@ from gateway.server.bans import Bans
 from gateway.server.control.requests import Control
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
 from gateway.server.host import garbage
-from gateway.server.host.allocator import return_large_blocks
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
@@ -115,7 +114,6 @@ class Running:
         cls, configuration: Configuration, reload: ReadConfiguration | None
     ) -> "Running":
         """Recover the store, take up what the last run left, listen."""
-        return_large_blocks()
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
         source_files = source_files_of(configuration)

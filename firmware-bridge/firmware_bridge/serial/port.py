@@ -52,7 +52,9 @@ class Port:
         self._control = control
         self._hot_plug = hot_plug
         self._failures_logged: list[traceback.FrameSummary] = []
-        self._status = PortStatus(settings.name, settings.framing, settings.place)
+        self._status = PortStatus(
+            settings.name, settings.framing, settings.place, when_full=settings.policy
+        )
         self._silence = Silence(settings, self._status)
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}

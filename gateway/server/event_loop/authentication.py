@@ -1,6 +1,7 @@
 """Answers the core's questions about credentials, a task for each question."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -48,7 +49,7 @@ class Authentications:
         self.proofs = Proofs(self._end)
         self.user_gone: Callable[[str], None] = _do_nothing
         """Called when a source has a user no more who was connected by it alone."""
-        self._delayed_counted = 0
+        self._counted: Counter[str] = Counter()
 
     @property
     def problems(self) -> list[str]:
@@ -149,7 +150,7 @@ class Authentications:
             detail = "too many proofs wait to be judged"
             answer = AuthenticationAnswer(SERVER_BUSY, None, None, detail)
         finally:
-            self._count_delays()
+            self._count()
         if request.method is None or self._exchanges.get(connection) is exchange:
             self._settle(connection, answer)
             self._keep_proof(connection, answer, login)
@@ -188,11 +189,12 @@ class Authentications:
                 return answer
             # What was right with the sources before may not be any more.
 
-    def _count_delays(self) -> None:
-        delayed = self._authenticator.checks.delayed
-        if delayed > self._delayed_counted:
-            self._broker.statistics.count_error("login_delayed", delayed - self._delayed_counted)
-            self._delayed_counted = delayed
+    def _count(self) -> None:
+        checks = self._authenticator.checks
+        now = Counter(login_delayed=checks.delayed, password_worker=checks.failed)
+        for reason, count in (now - self._counted).items():
+            self._broker.statistics.count_error(reason, count)
+        self._counted = now
 
     def _settle(self, connection: Connection, answer: AuthenticationAnswer) -> None:
         if answer.reason_code == 0 or answer.reason_code >= 0x80:

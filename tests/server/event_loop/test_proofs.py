@@ -1,12 +1,14 @@
 """Connections are asked about again in turn, at a bounded rate; what is not known ends none."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import cast
 
 from gateway.access.authentication import Exchange, Source
 from gateway.access.checks import Checks
 from gateway.access.guesses import Guesses
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
 from gateway.access.proven import NotKnown, Proven
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.sessions.connection import Connection
@@ -45,8 +47,7 @@ class Rows:
     def proven(self, username: str, row: bytes) -> Proven:
         return Proven(username, self.name, row)
 
-    def waste(self, login: Login) -> None:
-        raise AssertionError("no client logs in")
+    decoys: Sequence[PasswordHash] = ()
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         raise AssertionError("it has no method")
