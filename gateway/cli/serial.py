@@ -35,6 +35,16 @@ OptionalPortArgument = Annotated[
 LineOption = Annotated[
     str, typer.Option("--line", "-l", metavar="LINE", help='The line: "115200 8N1", "9600 7E1".')
 ]
+OptionalLineOption = Annotated[
+    str | None, typer.Option("--line", "-l", metavar="LINE", help="115200 8N1 by default.")
+]
+FramingOption = Annotated[
+    str | None, typer.Option("--framing", "-f", help="Decode as this: json, nmea, board ...")
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option("--port", "-p", metavar="NAME", help="A [[serial]] of the configuration."),
+]
 SecondsOption = Annotated[
     float | None,
     typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
@@ -59,16 +69,9 @@ def list_ports(as_json: JsonOption = False) -> None:
 @application.command()
 def sniff(
     port: OptionalPortArgument = None,
-    line: Annotated[
-        str | None, typer.Option("--line", "-l", metavar="LINE", help="115200 8N1 by default.")
-    ] = None,
-    framing: Annotated[
-        str | None, typer.Option("--framing", "-f", help="Decode as this: json, nmea, board ...")
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option("--port", "-p", metavar="NAME", help="A [[serial]] of the configuration."),
-    ] = None,
+    line: OptionalLineOption = None,
+    framing: FramingOption = None,
+    name: NameOption = None,
     config: ConfigOption = None,
     seconds: SecondsOption = None,
 ) -> None:
