@@ -29,9 +29,6 @@ LONGER_MODULES = {
 # would cost a message more than a line costs its reader.
 LONGER_FUNCTIONS = {
     "gateway/cli/bench.py: bench": 92,
-    "gateway/cli/check_config.py: check_config": 51,
-    "gateway/cli/passwd.py: passwd": 70,
-    "gateway/cli/tls.py: init": 54,
     "gateway/core/limits.py: __init__": 58,
     "gateway/core/rules/admission.py: refusal_of": 46,
     "gateway/core/rules/admit.py: admit": 50,
