@@ -45,6 +45,7 @@ _RUNTIME: Final = {
 }
 """What every session gets, also one that is not ours."""
 
+_SNAPSHOT_TASKS: Final = "spark.databricks.delta.snapshotPartitions"
 _EXTENSIONS: Final = "spark.sql.extensions"
 _DELTA: Final = {
     _EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
@@ -58,7 +59,7 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     # One machine: hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-    "spark.databricks.delta.snapshotPartitions": "1",
+    _SNAPSHOT_TASKS: "1",
     # Both describe a query to who looks at it: the line of Python of each expression, and its plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
@@ -144,7 +145,10 @@ def _connected() -> SparkSession:
 def _submitted() -> SparkSession:
     """Start the session that spark-submit has prepared: Delta is added to what is set."""
     builder = SparkSession.builder
-    for key, value in _with_delta(dict(SparkConf().getAll())).items():
+    there = dict(SparkConf().getAll())
+    # Delta's own default of 50 tasks for each state of each table is for larger logs than these.
+    few = {} if _SNAPSHOT_TASKS in there else {_SNAPSHOT_TASKS: "4"}
+    for key, value in (_with_delta(there) | few).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     try:

@@ -6,8 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from cloud_jobs.distribution import write
 from cloud_jobs.ingest.run_lock import only_run
+from tests.cloud_jobs.submitting import submit
+from tests.contract.segments import LogWriter, opened
 
 
 def test_the_script_runs_the_verbs_of_the_zip_and_busy_tables_have_an_exit_code(
@@ -24,3 +28,19 @@ def test_the_script_runs_the_verbs_of_the_zip_and_busy_tables_have_an_exit_code(
         )  # fmt: skip
     assert outcome.returncode == 5, outcome.stderr
     assert "is writing to" in outcome.stderr
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_a_submitted_ingestion_fills_the_tables_on_that_master(tmp_path: Path, master: str) -> None:
+    landing = tmp_path / "landed"
+    landing.mkdir()
+    for number in (1, 2):
+        log = LogWriter(f"gw-{number}", store=f"{number:016x}")
+        log.seal([opened()]).write_to(landing)
+    verb = ["ingest", "--source", str(landing), "--tables", str(tmp_path / "tables")]
+    code, result, errors = submit(tmp_path, master, verb)
+    assert code == 0, errors
+    assert (result["segments_ingested"], result["events_new"], result["gaps_count"]) == (2, 2, 0)
+    assert "2 segments, " in errors
