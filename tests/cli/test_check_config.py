@@ -31,6 +31,7 @@ def test_check_config_tells_every_mistake_in_a_line(tmp_path: Path) -> None:
 
 def test_check_config_looks_into_the_password_file(tmp_path: Path) -> None:
     (tmp_path / "p").write_text("oops\n")
+    (tmp_path / "p").chmod(0o600)
     environment = {"ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
     outcome = oncegate("check-config", directory=tmp_path, **environment)
     assert outcome.returncode == 2
@@ -45,6 +46,7 @@ def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Pa
     assert "no rules file: every client may publish and subscribe to everything" in checked()[1]
     (tmp_path / "r").write_text("allow user a publish\nx\n")
     (tmp_path / "p").write_text("oops\n")
+    (tmp_path / "p").chmod(0o600)
     both = {"ONCEGATE_ACCESS_RULES_FILE": "r", "ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
     code, _, problems = checked(**both)
     assert code == 2
@@ -56,6 +58,7 @@ def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Pa
     (tmp_path / "r").write_text("allow user a publish t\n")
     assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].splitlines()[1] == "r: 1 access rules"
     (tmp_path / "p").write_text("")
+    (tmp_path / "p").chmod(0o600)
     network = {
         "ONCEGATE_ACCESS_PASSWORD_FILE": "p",
         "ONCEGATE_LISTENERS": '[{bind = "0.0.0.0", anonymous = false}]',
