@@ -29,7 +29,6 @@ from gateway.wire.packets import Suback, Subscribe, Unsuback, Unsubscribe
 from gateway.wire.packets import Subscription as WantedSubscription
 from gateway.wire.topics import has_control_character
 
-FAILURE: Final = UNSPECIFIED_ERROR
 AT_SUBSCRIBE: Final = 0
 IF_NEW: Final = 1
 """Retain handling (5.0 section 3.8.3.1); 2: never."""
@@ -218,7 +217,7 @@ def options_of(wanted: WantedSubscription) -> int:
 
 def _code_of(refusal: str, version: int) -> int:
     if version < 5:
-        return FAILURE
+        return UNSPECIFIED_ERROR
     if refusal in ("max_topic_levels", "control_character"):
         return TOPIC_FILTER_INVALID
     if refusal == SUBSCRIBE_REFUSED:
