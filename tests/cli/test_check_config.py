@@ -105,3 +105,20 @@ def test_the_command_prints_it_whatever_the_configuration_is(
     file = str(tmp_path / "gateway.toml")
     assert run(["check-config", "--schema", "--config", file]) == 0
     assert json.loads(capsys.readouterr().out) == schema(PROTOCOLS)
+
+
+def test_check_config_warns_of_a_unit_that_senml_does_not_know(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        '[[serial]]\nname = "a"\npath = "/dev/a"\nframing = "key_value"\n'
+        'units = { t = "degC", h = "%RH" }\n'
+        '[[serial.readings.quantities]]\nname = "v"\nunit = "knots"\n'
+    )
+    outcome = oncegate("check-config", "--config", "g.toml", directory=tmp_path)
+    assert outcome.returncode == 0
+    warnings = [line for line in outcome.stdout.splitlines() if "warning" in line]
+    assert warnings == [
+        'serial port a: warning: "degC" is no unit of SenML: write "Cel"',
+        'serial port a: warning: "knots" is no unit of SenML: RFC 8428 and RFC 8798 list them',
+    ]
+    as_json = oncegate("check-config", "--config", "g.toml", "--json", directory=tmp_path)
+    assert json.loads(as_json.stdout)["warnings"] == warnings
