@@ -61,8 +61,12 @@ def frame_of(start: bytes, body: bytes) -> Frame:
     quantity = _quantity_of(text)
     measurements = [Measurement(f"{quantity}/sentence", text)]
     if start == b"$":
-        for name, value in _fields_of(text).items():
-            measurements.append(Measurement(f"{quantity}/{name}", value, _unit_of(name, value)))
+        fields = _fields_of(text)
+        for name, value in fields.items():
+            unit = _unit_of(name, value)
+            if unit == "m" and fields.get(f"{name}Unit", "M") != "M":
+                unit = None  # PGRMZ has feet
+            measurements.append(Measurement(f"{quantity}/{name}", value, unit))
     return Frame({quantity: measurements})
 
 

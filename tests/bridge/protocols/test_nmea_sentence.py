@@ -32,6 +32,7 @@ def test_a_sentence_becomes_its_fields_with_units() -> None:
             "GPGSV,1,1,01,07,45,180,38",
             {"numSV": "count", "elv_01": "deg", "az_01": "deg", "cno_01": None},
         ),
+        ("PGRMZ,2282,f,3", {"alt": None, "altUnit": None}),
         ("GPGST,120000,1.1,2.0,1.5,30.0,1.7,1.6,3.1", {"stdAlt": "m", "orient": "deg"}),
     ],
 )
