@@ -105,17 +105,22 @@ def gaps_table(figures: Figures) -> str:
         (
             (text(row["gateway"]), None),
             (text(row["kind"]), None),
-            (f"{row['segment']:,}", row["segment"]),
+            _segment(row["segment"]),
             (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
             (text(row["day"]), None),
             (escape(str(row["detail"])[:300]), None),
         )
         for row in figures.gaps
     ]
-    head = ("Gateway", "Kind", "Before segment", "Events", "Day", "Why")
+    head = ("Gateway", "Kind", "Before segment", "Missing", "Day", "Why")
     more = f"; the largest {len(rows):,} are here" if figures.gaps_count > len(rows) else ""
     note = f"<p>{counted(figures.gaps_count, 'gap')} now{more}.</p>"
     return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
+
+
+def _segment(segment: int | None) -> tuple[str, object]:
+    """Return the segment behind a gap; a gap in a sensor's own numbers has none."""
+    return ("-", -1) if segment is None else (f"{segment:,}", segment)
 
 
 def quarantine_table(figures: Figures) -> str:
