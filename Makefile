@@ -1,13 +1,13 @@
 # Oncegate. `make run` and `make test` do all of their own set-up; a second start takes seconds.
 #
 #   make run       everything on this machine, with a simulated sensor board; Ctrl-C stops it
-#   make test      format, lint, types, import contracts and all tests
+#   make test      format, lint, types, import contracts and all tests but those marked long
 #   make wheel     the distribution, with the broker's core compiled where a C compiler is
 #   make deb       Debian packages for SUITE=trixie (or bookworm), arm64 and amd64 (needs root): docs/services.md
 #   make deb-test  installs, upgrades, removes and purges them in booted containers (needs root)
 #   make test-long  the tests that `make test` leaves out because each takes long
 #   make test-second-python  those of API, server and bridge under another Python, where one is installed
-#   make check     format, lint, types, imports, and half of the tests that are not slow
+#   make check     format, lint, types, imports, and half of the tests that are neither slow nor long
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
@@ -20,6 +20,7 @@
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
 #   make bench-cloud  oncegate ingest beside plain Spark on the same lines
+#   make bench-serial  full serial lines through the bridge, beside ser2net and mosquitto_pub: docs/benchmarks-serial.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
 #   make scale     standstill, wear, memory and restart, some ten minutes: docs/benchmarks-scale.md
 #   make image     the Raspberry Pi's SD card, dist/oncegate-VERSION-arm64.img.xz (needs root): image/README.md
@@ -63,7 +64,7 @@ COMPILED_SOURCES := $(wildcard gateway/wire/*.py gateway/core/*.py gateway/core/
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
-# Of `make fuzz`, `make powercut` and `make simulate`; the help of each program tells the rest.
+# Of `make fuzz`, `make powercut` and `make simulate`; the help of each program has the rest.
 SECONDS ?= 600
 CUTS ?= 100
 FILLS ?= 10
@@ -93,7 +94,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud static bench bench-cloud bench-turns scale hostile soak
+.PHONY: cloud static bench bench-cloud bench-serial bench-turns scale hostile soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -101,7 +102,7 @@ help:
 run: $(VENV)/.ready-run
 	@exec $(BIN)/oncegate up $(ARGUMENTS)
 
-# Five streams at once: the tests on plain Python, WORKERS files at a time, for most of them wait
+# Five streams side by side: the tests on plain Python, WORKERS files at a time, for most of them wait
 # for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
 # that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
@@ -176,6 +177,10 @@ bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 # EVENTS=2000000 measures more than the 200,000 events of the default.
 bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.benchmarks.cloud $(if $(EVENTS),--events $(EVENTS)) $(ARGUMENTS)
+
+# ARGUMENTS=--write puts the result into docs/benchmarks-serial.md.
+bench-serial: packages-test $(VENV)/.ready-test build/compiled/.ready
+	@exec $(BIN)/python -m tests.instruments.benchmarks.serial $(ARGUMENTS)
 
 bench-turns: $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.turns $(BEFORE) $(ARGUMENTS)

@@ -26,6 +26,7 @@ from cloud_jobs.spark.jars import (
     fetched_jars,
     jars_or_the_fetching,
 )
+from cloud_jobs.spark.java import JAVA_NEEDED
 
 _NEEDED: Final = {
     # Spark's own form of times, 96 bits wide, overflows in other engines after the year 2262, which
@@ -131,10 +132,7 @@ def _settings(cache: Path, jars: list[Path] | None, *, submitted: bool) -> dict[
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (shutil.which("java") or (home and Path(home, "bin", "java").is_file())):
-        raise IngestError(
-            "Spark needs Java 17 or 21 and there is none: install openjdk-17-jre-headless "
-            "(Debian 12) or openjdk-21-jre-headless (Debian 13), or set JAVA_HOME"
-        )
+        raise IngestError(f"there is no Java. {JAVA_NEEDED}")
 
 
 def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
@@ -143,7 +141,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
             "Spark did not start. It had to fetch Delta Lake from Maven Central: is there a "
             f"network? It is needed the first time only. Details: {log}"
         )
-    return f"Spark did not start: is Java 17 or 21 installed? Details: {log}"
+    return f"Spark did not start. {JAVA_NEEDED}. Details: {log}"
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from firmware_bridge.protocols.board import FRAME_BYTES_MAX
-from firmware_bridge.protocols.board_command import AnswerCode, BoardCommand
+from firmware_bridge.protocols.board_command import ARGUMENT_MS_MAX, AnswerCode, BoardCommand
 from firmware_bridge.protocols.board_frame import (
     answer_bytes_of,
     frame_bytes_of,
@@ -232,18 +232,22 @@ class SimulatedBoard:
             return
         if identity != self._identity(identity.sequence):
             return
-        code = AnswerCode.DONE
-        if command == BoardCommand.SET_INTERVAL and argument_ms >= 1:
+        code = self._carry_out(command, argument_ms)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._master, answer_bytes_of(identity, code))
+
+    def _carry_out(self, command: int, argument_ms: int) -> AnswerCode:
+        if command not in list(BoardCommand):
+            return AnswerCode.UNKNOWN_COMMAND
+        if not 1 <= argument_ms <= ARGUMENT_MS_MAX:
+            return AnswerCode.BAD_ARGUMENT
+        if command == BoardCommand.SET_INTERVAL:
             self._interval_seconds = argument_ms / 1000
             soon = asyncio.get_running_loop().time() + self._interval_seconds
             self._next_sample = min(self._next_sample, soon)
-        elif command == BoardCommand.IDENTIFY:
-            logger.info("simulated board %08x is here", self._device)
         else:
-            is_known = command in list(BoardCommand)
-            code = AnswerCode.BAD_ARGUMENT if is_known else AnswerCode.UNKNOWN_COMMAND
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._master, answer_bytes_of(identity, code))
+            logger.info("simulated board %08x is here", self._device)
+        return AnswerCode.DONE
 
     def _identity(self, sequence: int) -> BoardIdentity:
         return BoardIdentity(self._device, self._boot, sequence)

@@ -16,13 +16,7 @@ from gateway.cli.failures import (
     CommandFailed,
     line_of,
 )
-from gateway.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    TenantOption,
-    configuration_of,
-)
+from gateway.cli.options import GatewayOptions, with_sets
 from gateway.cli.output import show
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
@@ -37,24 +31,23 @@ SegmentsOption = Annotated[
     Path | None,
     typer.Option("--segments", metavar="DIR", help="Audit the segments below DIR instead."),
 ]
-TablesOption = Annotated[
+AuditedTablesOption = Annotated[
     str | None,
     typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
 ]
-KeysOption = Annotated[
+PinnedKeysOption = Annotated[
     Path | None,
     typer.Option("--keys", metavar="FILE", help="Public keys of the gateways whose log it is."),
 ]
 
 
+@with_sets
 def audit(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
     segments: SegmentsOption = None,
-    tables: TablesOption = None,
-    keys: KeysOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    tables: AuditedTablesOption = None,
+    keys: PinnedKeysOption = None,
+    gateway: GatewayOptions,
 ) -> int:
     """Prove that every message was received once, released once and delivered once.
 
@@ -80,11 +73,11 @@ def audit(
         elif segments is not None:
             result = _audit_segments(segments, keys, say)
         else:
-            result = _audit_data(config, data_dir, tenant, keys, say)
+            result = _audit_data(gateway, keys, say)
     result["seconds"] = round(time.monotonic() - began, 3)
     from gateway.cli.audit_report import render
 
-    show(result, render, as_json=as_json)
+    show(result, render, as_json=gateway.as_json)
     return EXIT_CODES[result["verdict"]]
 
 
@@ -125,15 +118,13 @@ def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, A
     return audit_run.folder(directory).as_json()
 
 
-def _audit_data(
-    config: Path | None, data_dir: Path | None, tenant: str | None, keys: Path | None, say: Say
-) -> dict[str, Any]:
+def _audit_data(gateway: GatewayOptions, keys: Path | None, say: Say) -> dict[str, Any]:
     import sqlite3
 
     from gateway.audit.run import Audit
     from gateway.configuration.identity import known_log_identity
 
-    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
+    configuration = gateway.configuration()
     directory = configuration.gateway.data_dir
     if not (directory / "broker.db").is_file():
         raise CommandFailed(

@@ -1,19 +1,12 @@
 """`oncegate ctl ban`: whom the running broker refuses."""
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
-from gateway.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    TenantOption,
-    configuration_of,
-)
+from gateway.cli.options import GatewayOptions, with_sets
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
@@ -36,7 +29,9 @@ NOT_KEPT = "It could not be written down, and holds until the broker ends: see i
 
 
 @application.command()
+@with_sets
 def add(
+    *,
     client: ClientOption = None,
     user: UserOption = None,
     address: AddressOption = None,
@@ -47,10 +42,7 @@ def add(
         str | None,
         typer.Option("--for", metavar="TIME", help='How long, like "1h". Else until lifted.'),
     ] = None,
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """Ban a client, a user or an address; its connections end.
 
@@ -61,16 +53,14 @@ def add(
     request = _subject_of(client, user, address) | {"reason": reason}
     if duration is not None:
         request["seconds"] = _seconds_of(duration)
-    answer = _ask(config, data_dir, tenant, "ban", request)
-    show(answer, _banned_lines, as_json=as_json)
+    answer = _ask(gateway, "ban", request)
+    show(answer, _banned_lines, as_json=gateway.as_json)
 
 
 @application.command("list")
+@with_sets
 def list_bans(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """List the bans that hold, the oldest first.
 
@@ -81,21 +71,20 @@ def list_bans(
     found: list[Any] = []
     following: object = 0
     while following is not None:
-        answer = _ask(config, data_dir, tenant, "bans", {"first": following})
+        answer = _ask(gateway, "bans", {"first": following})
         found += answer.get("bans", [])
         following = answer.get("next")
-    show({"bans": found}, _table, as_json=as_json)
+    show({"bans": found}, _table, as_json=gateway.as_json)
 
 
 @application.command()
+@with_sets
 def lift(
+    *,
     client: ClientOption = None,
     user: UserOption = None,
     address: AddressOption = None,
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """Lift a ban, as `list` shows it.
 
@@ -103,8 +92,8 @@ def lift(
 
         oncegate ctl ban lift --address 192.0.2.0/24
     """
-    answer = _ask(config, data_dir, tenant, "lift_ban", _subject_of(client, user, address))
-    show(answer, lambda found: _with_kept("lifted", found), as_json=as_json)
+    answer = _ask(gateway, "lift_ban", _subject_of(client, user, address))
+    show(answer, lambda found: _with_kept("lifted", found), as_json=gateway.as_json)
 
 
 def _subject_of(client: str | None, user: str | None, address: str | None) -> dict[str, object]:
@@ -133,19 +122,10 @@ def _seconds_of(text: str) -> float:
     return seconds
 
 
-def _ask(
-    config: ConfigOption,
-    data_dir: DataDirOption,
-    tenant: TenantOption,
-    command: str,
-    request: dict[str, object],
-) -> dict[str, Any]:
+def _ask(gateway: GatewayOptions, command: str, request: dict[str, Any]) -> dict[str, Any]:
     from gateway.cli.control import ask
 
-    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
-    control_socket = configuration.gateway.control_socket
-    asked: Callable[..., dict[str, Any]] = ask
-    return asked(control_socket, command, **request)
+    return ask(gateway.configuration().gateway.control_socket, command, **request)
 
 
 def _banned_lines(answer: dict[str, Any]) -> str:

@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
-from gateway.cli.ingest import TablesOption, set_up_spark
-from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.ingest import set_up_spark
+from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import show
 
 GatewayOption = Annotated[
@@ -22,14 +21,13 @@ KEEP_DAYS_DEFAULT = 7
 KEEP_DAYS_MAX = 3_650
 
 
+@with_sets
 def gold(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    tables: TablesOption = None,
+    *,
     no_audit: Annotated[
         bool, typer.Option("--no-audit", help="Keep the verdicts of the run before.")
     ] = False,
-    as_json: JsonOption = False,
+    tables: TablesOptions,
 ) -> int:
     """Bring the tables behind `oncegate report` up to the last ingested batch.
 
@@ -39,19 +37,18 @@ def gold(
 
         oncegate gold --tables /srv/tables --no-audit
     """
-    root = _root(config, data_dir, tables)
+    root = tables.root
     result = _done("gold", lambda jobs, say: jobs.gold(root, say, is_audited=not no_audit))
     show(result, lambda r: f"{r['batches']:,} batches taken, to {r['through_batch']:,}",
-         as_json=as_json)  # fmt: skip
+         as_json=tables.as_json)  # fmt: skip
     return EXIT_OK
 
 
+@with_sets
 def gaps(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    tables: TablesOption = None,
+    *,
     gateway: GatewayOption = None,
-    as_json: JsonOption = False,
+    tables: TablesOptions,
 ) -> int:
     """List the events and readings missing between those that landed. Ends with 0, or 4 for gaps.
 
@@ -59,9 +56,9 @@ def gaps(
 
         oncegate gaps --tables /srv/tables --json
     """
-    root = _root(config, data_dir, tables)
+    root = tables.root
     result = _done("gaps", lambda jobs, say: jobs.gaps(root, say, gateway=gateway))
-    show(result, _gaps_text, as_json=as_json)
+    show(result, _gaps_text, as_json=tables.as_json)
     return EXIT_INCONCLUSIVE if result["gaps_count"] else EXIT_OK
 
 
@@ -75,13 +72,12 @@ def _gaps_text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@with_sets
 def requeue(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    tables: TablesOption = None,
+    *,
     gateway: GatewayOption = None,
     reason: ReasonOption = None,
-    as_json: JsonOption = False,
+    tables: TablesOptions,
 ) -> int:
     """Let the next `oncegate ingest` look again at segments that it refused.
 
@@ -89,20 +85,18 @@ def requeue(
 
         oncegate requeue --reason version
     """
-    root = _root(config, data_dir, tables)
+    root = tables.root
     result = _done(
         "requeue", lambda jobs, say: jobs.requeue(root, say, reason=reason, gateway=gateway)
     )
     show(result, lambda r: f"{r['segments']:,} segments are looked at again by the next ingest",
-         as_json=as_json)  # fmt: skip
+         as_json=tables.as_json)  # fmt: skip
     return EXIT_OK
 
 
+@with_sets
 def compact(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    tables: TablesOption = None,
-    as_json: JsonOption = False,
+    tables: TablesOptions,
 ) -> int:
     """Write days of many small files again as few large ones, ordered by gateway and sequence.
 
@@ -110,9 +104,9 @@ def compact(
 
         oncegate compact --tables /srv/tables
     """
-    root = _root(config, data_dir, tables)
+    root = tables.root
     result = _done("compact", lambda jobs, say: jobs.compact(root, say))
-    show(result, _compacted_text, as_json=as_json)
+    show(result, _compacted_text, as_json=tables.as_json)
     return EXIT_OK
 
 
@@ -123,17 +117,16 @@ def _compacted_text(result: dict[str, Any]) -> str:
     )
 
 
+@with_sets
 def vacuum(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    tables: TablesOption = None,
+    *,
     keep_days: Annotated[
         int,
         typer.Option("--keep-days", min=1, max=KEEP_DAYS_MAX,
                      help="The horizon: versions that younger readers may use stay."),
     ] = KEEP_DAYS_DEFAULT,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and remove nothing.")] = False,
-    as_json: JsonOption = False,
+    tables: TablesOptions,
 ) -> int:  # fmt: skip
     """Remove files that the tables have not referred to for some days.
 
@@ -141,21 +134,14 @@ def vacuum(
 
         oncegate vacuum --keep-days 30 --dry-run
     """
-    root = _root(config, data_dir, tables)
+    root = tables.root
     result = _done(
         "vacuum", lambda jobs, say: jobs.vacuum(root, say, keep_days=keep_days, is_dry=dry_run)
     )
     verb = "would go" if dry_run else "removed"
     show(result, lambda r: f"{r['files']:,} files {verb}, horizon {keep_days} days",
-         as_json=as_json)  # fmt: skip
+         as_json=tables.as_json)  # fmt: skip
     return EXIT_OK
-
-
-def _root(config: Path | None, data_dir: Path | None, tables: str | None) -> str:
-    if tables is not None:
-        return tables
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
-    return str(configuration.gateway.data_dir.absolute() / "tables")
 
 
 def _done(

@@ -1,18 +1,13 @@
 """`oncegate ctl`: shows the state of the running broker and sends it commands."""
 
+import functools
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from gateway.cli.ban import application as ban_application
-from gateway.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    TenantOption,
-    configuration_of,
-)
+from gateway.cli.options import GatewayOptions, with_sets
 from gateway.cli.output import show
 
 application = typer.Typer(
@@ -28,11 +23,9 @@ PAGE_SESSIONS = 1000
 
 
 @application.command()
+@with_sets
 def status(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """Show how the broker is: listeners, sessions, messages, journal, warnings.
 
@@ -42,18 +35,17 @@ def status(
     """
     from gateway.cli.tables import status_table
 
-    show(_asker(config, data_dir, tenant)("status"), status_table, as_json=as_json)
+    show(_asker(gateway)("status"), status_table, as_json=gateway.as_json)
 
 
 @application.command()
+@with_sets
 def sessions(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
     limit: Annotated[
         int, typer.Option("--limit", help="How many to show.", min=1, max=1_000_000)
     ] = 100,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """List the sessions, connected or not, by client id.
 
@@ -63,7 +55,7 @@ def sessions(
     """
     from gateway.cli.tables import sessions_table
 
-    ask = _asker(config, data_dir, tenant)
+    ask = _asker(gateway)
     found: list[object] = []
     after: object = None
     while True:
@@ -73,16 +65,14 @@ def sessions(
         after = answer.get("next")
         if after is None or len(found) >= limit:
             break
-    show({"sessions": found, "next": after}, sessions_table, as_json=as_json)
+    show({"sessions": found, "next": after}, sessions_table, as_json=gateway.as_json)
 
 
 @application.command()
+@with_sets
 def session(
     client_id: ClientIdArgument,
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """Show one session with its subscriptions and what is in flight.
 
@@ -92,17 +82,15 @@ def session(
     """
     from gateway.cli.tables import session_tables
 
-    answer = _asker(config, data_dir, tenant)("session", client_id=client_id)
-    show(answer, session_tables, as_json=as_json)
+    answer = _asker(gateway)("session", client_id=client_id)
+    show(answer, session_tables, as_json=gateway.as_json)
 
 
 @application.command()
+@with_sets
 def kick(
     client_id: ClientIdArgument,
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """Close a client's connection; its session stays.
 
@@ -110,17 +98,15 @@ def kick(
 
         oncegate ctl kick probe-7
     """
-    answer = _asker(config, data_dir, tenant)("kick", client_id=client_id)
-    show(answer, lambda _: f"kicked: {client_id!a}", as_json=as_json)
+    answer = _asker(gateway)("kick", client_id=client_id)
+    show(answer, lambda _: f"kicked: {client_id!a}", as_json=gateway.as_json)
 
 
 @application.command()
+@with_sets
 def drop(
     client_id: ClientIdArgument,
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """End a session, connected or not, with all that waits in it.
 
@@ -128,16 +114,14 @@ def drop(
 
         oncegate ctl drop probe-7
     """
-    answer = _asker(config, data_dir, tenant)("drop", client_id=client_id)
-    show(answer, lambda _: f"dropped: {client_id!a}", as_json=as_json)
+    answer = _asker(gateway)("drop", client_id=client_id)
+    show(answer, lambda _: f"dropped: {client_id!a}", as_json=gateway.as_json)
 
 
 @application.command()
+@with_sets
 def reload(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> None:
     """Have the broker read its configuration again, and print what took effect and what waits.
 
@@ -147,7 +131,7 @@ def reload(
 
         oncegate ctl reload
     """
-    show(_asker(config, data_dir, tenant)("reload"), _reload_lines, as_json=as_json)
+    show(_asker(gateway)("reload"), _reload_lines, as_json=gateway.as_json)
 
 
 def _reload_lines(answer: dict[str, Any]) -> str:
@@ -167,15 +151,7 @@ def _listed(keys: list[object] | None) -> str:
     return ", ".join(map(str, keys or []))
 
 
-def _asker(
-    config: ConfigOption, data_dir: DataDirOption, tenant: TenantOption
-) -> Callable[..., dict[str, Any]]:
+def _asker(gateway: GatewayOptions) -> Callable[..., dict[str, Any]]:
     from gateway.cli.control import ask
 
-    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
-    control_socket = configuration.gateway.control_socket
-
-    def ask_broker(command: str, **arguments: object) -> dict[str, Any]:
-        return ask(control_socket, command, **arguments)
-
-    return ask_broker
+    return functools.partial(ask, gateway.configuration().gateway.control_socket)

@@ -1,7 +1,5 @@
 """`oncegate ingest`: the Spark job over what was uploaded, with its own set-up the first time."""
 
-import os
-import re
 import shutil
 import subprocess
 import sys
@@ -19,22 +17,13 @@ from gateway.cli.failures import (
     CommandFailed,
     line_of,
 )
-from gateway.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    TenantOption,
-    configuration_of,
-)
+from gateway.cli.options import GatewayOptions, TablesOption, tables_of, with_sets
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
     from cloud_jobs.report import IngestReport
     from cloud_jobs.settings import IngestSettings
 
-# Spark 4 runs on these; Debian 12 has the first, Debian 13 the second.
-# requirements/install-debian-packages has the same versions.
-JAVA_VERSIONS = (17, 21)
 PACKAGES = ("pyspark", "pyarrow", "pandas")
 """What the job needs; a version before this one set up only the first."""
 STANDARD_ERROR = 2
@@ -43,23 +32,19 @@ SourceOption = Annotated[
     str | None,
     typer.Option("--source", metavar="DIR", help="Uploaded segments: DATA_DIR/uploaded"),
 ]
-TablesOption = Annotated[
-    str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
-]
 KeysOption = Annotated[
     Path | None,
     typer.Option("--keys", metavar="FILE", help="Public keys of gateways; others: their first."),
 ]
 
 
+@with_sets
 def ingest(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
+    *,
     source: SourceOption = None,
     tables: TablesOption = None,
     keys: KeysOption = None,
-    as_json: JsonOption = False,
-    tenant: TenantOption = None,
+    gateway: GatewayOptions,
 ) -> int:
     """Turn uploaded session logs into tables, and print what was found.
 
@@ -78,16 +63,15 @@ def ingest(
     from cloud_jobs.report import render
     from cloud_jobs.settings import IngestSettings
 
-    configuration = configuration_of(config, tenant=tenant, gateway__data_dir=data_dir)
-    directory = configuration.gateway.data_dir.absolute()
+    configuration = gateway.configuration()
     settings = IngestSettings(
         source=source or _directory_of(configuration.upload_target),
-        tables=tables or str(directory / "tables"),
+        tables=tables or tables_of(configuration),
         cache_dir=None,
         keys=keys,
     )
     report = _report_of(settings)
-    show(report.as_json(), lambda _: render(report), as_json=as_json)
+    show(report.as_json(), lambda _: render(report), as_json=gateway.as_json)
     return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
 
 
@@ -128,16 +112,13 @@ def _directory_of(target: str) -> str:
 
 def set_up_spark() -> None:
     """Make sure that Java and PySpark are there. Raises CommandFailed with what to install."""
-    if all(map(find_spec, PACKAGES)) and _java_is_usable():
+    from cloud_jobs.spark.java import JAVA_NEEDED, choose_java
+
+    if all(map(find_spec, PACKAGES)) and choose_java():
         return
     checkout = _checkout()
     if checkout is None:
-        versions = " or ".join(map(str, JAVA_VERSIONS))
-        raise CommandFailed(
-            f"Spark needs Java {versions} (apt-get install openjdk-17-jre-headless on "
-            "Debian 12, openjdk-21-jre-headless on Debian 13; or set JAVA_HOME) "
-            "and PySpark (pip install 'oncegate[cloud]')"
-        )
+        raise CommandFailed(f"{JAVA_NEEDED}; and PySpark: pip install 'oncegate[cloud]'")
     print("Setting up Spark, once: Java and PySpark ...", file=sys.stderr, flush=True)
     outcome = subprocess.run(
         ["make", "--no-print-directory", "-C", str(checkout), "cloud"],
@@ -152,8 +133,8 @@ def set_up_spark() -> None:
     import importlib
 
     importlib.invalidate_caches()
-    if not _java_is_usable():
-        raise CommandFailed("Java is installed but `java` is not 17 or 21: set JAVA_HOME to one")
+    if not choose_java():
+        raise CommandFailed(f"what was installed is no Java that Spark runs on. {JAVA_NEEDED}")
 
 
 def _checkout() -> Path | None:
@@ -161,30 +142,3 @@ def _checkout() -> Path | None:
     root = Path(__file__).resolve().parents[2]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None
-
-
-def _java_is_usable() -> bool:
-    """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
-
-    Where it is not, JAVA_HOME is set to one that Debian has put beside it.
-    """
-    home = os.environ.get("JAVA_HOME")
-    if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:
-        return True
-    for version in JAVA_VERSIONS:
-        for other in sorted(Path("/usr/lib/jvm").glob(f"java-{version}-openjdk-*")):
-            if _java_version(str(other / "bin" / "java")) == version:
-                os.environ["JAVA_HOME"] = str(other)
-                return True
-    return False
-
-
-def _java_version(java: str) -> int | None:
-    try:
-        outcome = subprocess.run(
-            [java, "-version"], check=False, capture_output=True, text=True, timeout=30
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r'version "(\d+)', outcome.stderr)
-    return int(match[1]) if match else None

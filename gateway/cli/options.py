@@ -1,7 +1,11 @@
-"""The options that verbs share, and how they become a configuration."""
+"""The options that verbs share, in sets, and how they become a configuration."""
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -11,6 +15,7 @@ from gateway.cli.failures import EXIT_CONFIGURATION, CommandFailed
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
+Result = TypeVar("Result")
 
 ConfigOption = Annotated[
     Path | None,
@@ -47,6 +52,73 @@ JsonOption = Annotated[
     typer.Option("--json", help="Print one JSON object, for programs: docs/commands.md."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")]
+TablesOption = Annotated[
+    str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayOptions:
+    """Whose data a verb is about, and how it prints its result."""
+
+    config: ConfigOption = None
+    data_dir: DataDirOption = None
+    as_json: JsonOption = False
+    tenant: TenantOption = None
+
+    def configuration(self) -> "Configuration":
+        """Read the configuration. Raises CommandFailed."""
+        return configuration_of(self.config, tenant=self.tenant, gateway__data_dir=self.data_dir)
+
+
+@dataclass(frozen=True, slots=True)
+class TablesOptions:
+    """Which tables of `oncegate ingest` a verb is about, and how it prints its result."""
+
+    config: ConfigOption = None
+    data_dir: DataDirOption = None
+    tables: TablesOption = None
+    as_json: JsonOption = False
+
+    @property
+    def root(self) -> str:
+        """The directory or URL of the tables. Raises CommandFailed."""
+        if self.tables is not None:
+            return self.tables
+        return tables_of(configuration_of(self.config, gateway__data_dir=self.data_dir))
+
+
+def with_sets(verb: Callable[..., Result]) -> Callable[..., Result]:
+    """Give a verb an option for each field of its parameters that are sets of options.
+
+    Typer reads a verb's signature, and knows no options that are declared together.
+    """
+    sets: dict[str, type] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+        annotation = parameter.annotation
+        if not is_dataclass(annotation):
+            parameters.append(parameter)
+            continue
+        assert isinstance(annotation, type)
+        sets[parameter.name] = annotation
+        parameters += [
+            inspect.Parameter(each.name, parameter.kind, default=each.default, annotation=each.type)
+            for each in fields(annotation)
+        ]
+
+    @functools.wraps(verb)
+    def with_options(**given: object) -> Result:
+        made = {
+            name: options(**{each.name: given.pop(each.name) for each in fields(options)})
+            for name, options in sets.items()
+        }
+        return verb(**given, **made)
+
+    signature = inspect.Signature(parameters)
+    with_options.__signature__ = signature  # type: ignore[attr-defined]
+    with_options.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_options
 
 
 def configuration_of(
@@ -62,3 +134,8 @@ def configuration_of(
         return read_configuration(config, tenant=tenant, **overrides)
     except ConfigurationError as error:
         raise CommandFailed(error.problems, exit_code=EXIT_CONFIGURATION) from None
+
+
+def tables_of(configuration: "Configuration") -> str:
+    """Return where the tables of a gateway's log are unless another place is named."""
+    return str(configuration.gateway.data_dir.absolute() / "tables")

@@ -1,15 +1,13 @@
 """`oncegate report`: the fleet as one HTML page, from the gold tables, without Java."""
 
 import datetime
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gateway.cli.failures import EXIT_OK, CommandFailed, line_of
-from gateway.cli.ingest import TablesOption
-from gateway.cli.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import show
 
 DAYS_MAX = 92
@@ -23,13 +21,12 @@ DaysOption = Annotated[
 ]
 
 
+@with_sets
 def report(
-    config: ConfigOption = None,
-    data_dir: DataDirOption = None,
-    tables: TablesOption = None,
+    *,
     output: OutputOption = Path("oncegate-report.html"),
     days: DaysOption = 30,
-    as_json: JsonOption = False,
+    tables: TablesOptions,
 ) -> int:
     """Write a page with plots of the fleet, from the tables that `oncegate gold` made.
 
@@ -43,33 +40,24 @@ def report(
     """
     from cloud_jobs.fleet_report.figures import ReportError, read_figures
     from cloud_jobs.fleet_report.page import page_of
+    from gateway.files.durable import replace_durably
 
-    root = tables or str(_data_dir(config, data_dir) / "tables")
     try:
-        figures = read_figures(root, days, datetime.datetime.now(datetime.UTC))
+        figures = read_figures(tables.root, days, datetime.datetime.now(datetime.UTC))
     except ReportError as error:
         raise CommandFailed(f"oncegate report: {line_of(error)}") from error
     text = page_of(figures)
-    _write(output, text)
+    replace_durably(
+        output, text.encode(), partial=output.with_name(f"{output.name}.part"), mode=0o666
+    )
     result = {
         "page": str(output),
         "bytes": len(text.encode()),
-        "tables_root": root,
+        "tables_root": tables.root,
         "gateways": figures.gateways_count,
         "gateways_shown": len(figures.gateways),
         "days": len(figures.days),
         "through_batch": figures.through_batch,
     }
-    show(result, lambda _: f"{output}: {figures.gateways_count:,} gateways", as_json=as_json)
+    show(result, lambda _: f"{output}: {figures.gateways_count:,} gateways", as_json=tables.as_json)
     return EXIT_OK
-
-
-def _data_dir(config: Path | None, data_dir: Path | None) -> Path:
-    return configuration_of(config, gateway__data_dir=data_dir).gateway.data_dir.absolute()
-
-
-def _write(output: Path, text: str) -> None:
-    """Write the page: a reader sees the former one or this one, never half of one."""
-    part = output.with_name(f"{output.name}.part")
-    part.write_text(text)
-    os.replace(part, output)

@@ -191,7 +191,7 @@ class Broker:
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
         """Record that the event loop stopped reading from the connection, or goes on reading."""
         if reading and not connection.reading:
-            connection.last_received = now  # what it sent meanwhile is still to be read
+            connection.last_packet = now  # what it sent meanwhile is still to be read
         connection.reading = reading
 
     # -- the disk, the clock, the values of `$SYS`

@@ -56,6 +56,11 @@ ends; a client that has stopped reading would keep it, and we would not read fro
 limit."""
 
 
+KEEP_ALIVE_PART_BYTES: Final = 1024
+"""Of a packet that is still coming, within one and a half keep-alives: they count as a packet does.
+A line of 9,600 baud brings them within the shortest of these times, 1.5 s. A client that sends its
+packets more slowly than that is ended, and none can make one packet last without limit."""
+
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
 """Messages of one connection that wait for room, on a full disk or in a queue that refuses; with
 more it is not read. Until then its PINGREQ and its acknowledgements are received: a client's window

@@ -88,9 +88,9 @@ class Batch:
             packets += [each.answer() for each in self._taken[side]]
             # [MQTT-4.4.0-1] what gmqtt's replay had no room for in the broker's window
             again = lane.exchanges.take_unsent()
-            packets += [each.packet(outlet.version, now, again=True) for each in again]
+            packets += [outlet.packet_of(each, now, again=True) for each in again]
             new = self._starts[side].exchanges
-            packets += [each.packet(outlet.version, now, again=False) for each in new]
+            packets += [outlet.packet_of(each, now, again=False) for each in new]
             if packets:
                 outlet.send(b"".join(packets))
 

@@ -7,13 +7,18 @@ by the committer; `gmqtt` reaches it through its storage interface (`client.py`)
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from gateway.uplink.exchanges import Exchange, Exchanges
+from gateway.connecting.exchanges import Exchange, Exchanges
 from gateway.uplink.message import Message
 from gateway.uplink.routes import Side
 from gateway.uplink.store import UplinkStore
+from gateway.wire.encoder import pubrel
 
 Send = Callable[[bytes], None]
+
+PACKET_ID_MAX: Final = 65533
+"""SUBSCRIBE and UNSUBSCRIBE have the two above it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +41,13 @@ class Outlet:
             return message
         return replace(message, qos=qos, retain=retain)
 
+    def packet_of(self, exchange: Exchange[Message], now: float, *, again: bool) -> bytes:
+        """Return the packet to send now. `again`: the broker may have received it before."""
+        if exchange.released:
+            return pubrel(exchange.packet_id)
+        # [MQTT-3.3.1-1] [MQTT5-3.3.1-1] DUP in every re-delivery of a PUBLISH
+        return exchange.message.frame(exchange.packet_id, self.version, now, again=again)
+
     def hindrance(self, message: Message, now: float) -> str | None:
         """Return why a message cannot be sent, as its counter's name."""
         if message.has_expired(now):
@@ -49,7 +61,7 @@ class Outlet:
 class Start:
     """What one transaction begins, and what it gives up with the counter's name of the reason."""
 
-    exchanges: list[Exchange]
+    exchanges: list[Exchange[Message]]
     given_up: list[tuple[int, Message, str]]
 
     @property
@@ -64,7 +76,7 @@ class Lane:
     def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
         self.target = target
         self.bytes_max = bytes_max
-        self.exchanges = Exchanges()
+        self.exchanges: Exchanges[Message] = Exchanges(packet_id_max=PACKET_ID_MAX)
         self.exchanges.resume(store.in_flight(target))
         count, self.bytes_held = store.totals(target)
         self.waiting = count - len(self.exchanges)
@@ -88,13 +100,13 @@ class Lane:
         """Whether it has no message."""
         return not self.waiting and not len(self.exchanges)
 
-    def finish(self, exchange: Exchange, outcome: str) -> None:
+    def finish(self, exchange: Exchange[Message], outcome: str) -> None:
         """Let a message go whose exchange has ended for good."""
         self.counters[outcome] += 1
         self.refusals.pop(exchange.number, None)
         self.gone.append((exchange.number, exchange.message))
 
-    def put_back(self, exchanges: Sequence[Exchange]) -> None:
+    def put_back(self, exchanges: Sequence[Exchange[Message]]) -> None:
         """Let the messages of exchanges that are over wait again."""
         self.waiting += len(exchanges)
         self.counters["republished"] += len(exchanges)

@@ -213,10 +213,11 @@ class Link:
         """Return what gmqtt sends again, PUBRELs first."""
         outlet = client.outlet(self._settings.window)
         exchanges = self._lane.exchanges
-        exchanges.begin_again(outlet.window)
+        exchanges.window = outlet.window
+        exchanges.begin_again()
         now = self._committer.now
         return [
-            (each.packet_id, each.packet(outlet.version, now, again=True))
+            (each.packet_id, outlet.packet_of(each, now, again=True))
             for each in exchanges.take_unsent()
         ]
 

@@ -7,8 +7,9 @@ change for the transaction, and bytes to send after it.
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from gateway.uplink.exchanges import Exchange
+from gateway.connecting.exchanges import Exchange
 from gateway.uplink.lane import Lane, Outlet
+from gateway.uplink.message import Message
 from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.routes import Side
 from gateway.wire.encoder import pubcomp, pubrec, pubrel
@@ -77,8 +78,8 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 class SideChanges:
     """What a batch changes of one side: of the lane towards it, and of what it sent."""
 
-    released: list[Exchange] = field(default_factory=list)
-    returned: list[Exchange] = field(default_factory=list)
+    released: list[Exchange[Message]] = field(default_factory=list)
+    returned: list[Exchange[Message]] = field(default_factory=list)
     freed: set[int] = field(default_factory=set)
     forgets_received: bool = False
     session: str | None = None
@@ -173,7 +174,9 @@ class Settlement:
             case Pubcomp():
                 _finish(lane, lane.exchanges.receive_pubcomp(packet_id))
 
-    def _refuse(self, side: Side, lane: Lane, exchange: Exchange | None, code: int) -> None:
+    def _refuse(
+        self, side: Side, lane: Lane, exchange: Exchange[Message] | None, code: int
+    ) -> None:
         if exchange is None:
             lane.counters["unexpected_answers"] += 1
             return
@@ -202,7 +205,7 @@ class Settlement:
         changes.session, changes.subscriptions = "", "{}"
 
 
-def _finish(lane: Lane, exchange: Exchange | None) -> None:
+def _finish(lane: Lane, exchange: Exchange[Message] | None) -> None:
     if exchange is None:
         lane.counters["unexpected_answers"] += 1
     else:

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from gateway.connecting.exchanges import Exchange
 from gateway.files.queue_database import QueueDatabase
-from gateway.uplink.exchanges import Exchange
 from gateway.uplink.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
@@ -72,7 +72,7 @@ class UplinkStore(QueueDatabase):
         )
         return [(number, _message_of(row)) for number, *row in rows]
 
-    def in_flight(self, target: Side) -> Iterator[Exchange]:
+    def in_flight(self, target: Side) -> Iterator[Exchange[Message]]:
         """Yield the exchanges that the last run began, in the order of their rows."""
         rows = self._connection.execute(
             f"SELECT number, packet_id, released, {_COLUMNS} FROM {TABLES[target]} "
@@ -81,21 +81,21 @@ class UplinkStore(QueueDatabase):
         for number, packet_id, released, *row in rows:
             yield Exchange(number, packet_id, _message_of(row), bool(released))
 
-    def start(self, target: Side, exchanges: Iterable[Exchange]) -> None:
+    def start(self, target: Side, exchanges: Iterable[Exchange[Message]]) -> None:
         """Note the packet identifiers of exchanges that begin, and the QoS that is used."""
         self._connection.executemany(
             f"UPDATE {TABLES[target]} SET packet_id = ?, qos = ? WHERE number = ?",
             [(each.packet_id, each.message.qos, each.number) for each in exchanges],
         )
 
-    def release(self, target: Side, exchanges: Iterable[Exchange]) -> None:
+    def release(self, target: Side, exchanges: Iterable[Exchange[Message]]) -> None:
         """Note that PUBREC has come."""
         self._connection.executemany(
             f"UPDATE {TABLES[target]} SET released = 1 WHERE number = ?",
             [(each.number,) for each in exchanges],
         )
 
-    def return_to_queue(self, target: Side, exchanges: Iterable[Exchange]) -> None:
+    def return_to_queue(self, target: Side, exchanges: Iterable[Exchange[Message]]) -> None:
         """Let messages wait again: their exchanges are over, unfinished."""
         self._connection.executemany(
             f"UPDATE {TABLES[target]} SET packet_id = NULL, released = 0 WHERE number = ?",

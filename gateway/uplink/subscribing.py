@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.connecting.client import SessionClient
-from gateway.uplink.exchanges import SUBSCRIBE_PACKET_ID, UNSUBSCRIBE_PACKET_ID
+from gateway.uplink.lane import PACKET_ID_MAX
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Suback, Subscribe, Subscription, Unsuback, Unsubscribe
 
@@ -15,6 +15,8 @@ logger = logging.getLogger(__name__)
 SUBACK_SECONDS_MAX: Final = 30.0
 """A cluster that spreads a subscription over its nodes answers late."""
 _QOS_MAX = 2
+_UNSUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 1
+_SUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 2
 
 
 class Subscribing:
@@ -46,7 +48,7 @@ class Subscribing:
         """
         if gone := [each for each in have if each not in wanted]:
             self._client.send_packet(
-                encode(Unsubscribe(UNSUBSCRIBE_PACKET_ID, gone), self._version)
+                encode(Unsubscribe(_UNSUBSCRIBE_PACKET_ID, gone), self._version)
             )
             await self._answer()
         kept = {each: qos for each, qos in have.items() if wanted.get(each) == qos}
@@ -91,7 +93,7 @@ class Subscribing:
 
 def _subscribe_of(filters: Mapping[str, int]) -> Subscribe:
     return Subscribe(
-        SUBSCRIBE_PACKET_ID,
+        _SUBSCRIBE_PACKET_ID,
         [
             # What our own session published does not come back, and retained messages come with
             # a new subscription only.

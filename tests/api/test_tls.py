@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -119,8 +118,10 @@ async def test_what_is_no_handshake_ends_and_the_next_visitor_is_served(
 
 
 async def test_handshakes_of_one_address_that_never_end_make_no_other_wait(
-    site: Site, broker: ContractBroker, status_socket: Path
+    site: Site, broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # No handshake ends by its deadline: a place that has to be waited for is never free.
+    monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 10 * DEADLINE_SECONDS)
     async with secured(site, broker, status_socket) as browser:
         address = browser.base_url
         half: list[asyncio.StreamWriter] = []
@@ -131,11 +132,11 @@ async def test_handshakes_of_one_address_that_never_end_make_no_other_wait(
             if number % 2:
                 writer.write(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
             half.append(writer)
-        began = time.monotonic()
         for _ in range(10):
-            async with httpx.AsyncClient(base_url=address, verify=site.client()) as other:
+            async with httpx.AsyncClient(
+                base_url=address, verify=site.client(), timeout=DEADLINE_SECONDS
+            ) as other:
                 assert (await other.get("/healthz")).status_code == 200
-        assert time.monotonic() - began < limits.HEAD_SECONDS_MAX, "no deadline was waited for"
         for writer in half:
             writer.close()
 

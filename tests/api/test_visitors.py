@@ -1,7 +1,6 @@
 """Who keeps a place when places run out."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import httpx
@@ -126,8 +125,10 @@ async def test_300_half_requests_keep_no_honest_visitor_out(
 
 
 async def test_500_half_requests_of_one_address_make_no_other_wait(
-    status_socket: Path, broker: ContractBroker
+    status_socket: Path, broker: ContractBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # No half request ends by its deadline: a place that has to be waited for is never free.
+    monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 10 * DEADLINE_SECONDS)
     async with serving(status_socket) as url:
         address = httpx.URL(url)
         half: list[asyncio.StreamWriter] = []
@@ -143,10 +144,8 @@ async def test_500_half_requests_of_one_address_make_no_other_wait(
                 if number % 3 == 2:
                     writer.write(b"Content-Length: 9\r\n\r\n")
                 half.append(writer)
-            began = time.monotonic()
             await ask_as_honest_visitors(url)
             assert (await before.get("/readyz")).status_code == 200, "the connection is kept"
-            assert time.monotonic() - began < limits.HEAD_SECONDS_MAX, "no deadline was waited for"
         for writer in half:
             writer.close()
 

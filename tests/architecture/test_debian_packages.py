@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.ingest import JAVA_VERSIONS
+from cloud_jobs.spark.java import JAVA_VERSIONS
 
 SCRIPT = Path(__file__).resolve().parents[2] / "requirements" / "install-debian-packages"
 DEADLINE_SECONDS = 30.0

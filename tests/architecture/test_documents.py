@@ -21,6 +21,18 @@ FILE = re.compile(r"(?<![\w/.<>~-])((?:[\w.-]+/)+[\w.-]+\.(?:py|md|html|txt))\b"
 MEMBER = re.compile(r"`([A-Z]\w+)\.(\w+)`")
 DECISION = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
 DECISION_LINES_MAX = 60
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+# What the page has a tree of, and of the tests the folders.
+TREES = (
+    "gateway",
+    "firmware-bridge/firmware_bridge",
+    "api",
+    "cloud_jobs",
+    "image/device/oncegate_device",
+)
+WITHOUT_LINES = {"__init__.py", "__main__.py"}
+TREE_BLOCK = re.compile(r"^```\n([\w/-]+/ .*?)^```$", re.MULTILINE | re.DOTALL)
+TREE_LINE = re.compile(r"^( *)(\S+)(?: +(\S.*))?$")
 
 named = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -78,6 +90,36 @@ def missing_members_of(text: str) -> Iterator[str]:
             yield f"{owner}.{member}"
 
 
+def lines_of_trees(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each path that the trees of a page name, a folder with a slash, and its description.
+
+    A tree is a code block that begins with a folder; two spaces are a level.
+    """
+    blocks = TREE_BLOCK.findall(text[text.index("## The trees") :])
+    path: list[str] = []
+    for line in "".join(blocks).splitlines():
+        match = TREE_LINE.match(line)
+        assert match, f"{line!r}: expected a name and what it is, a line for each"
+        indentation, name, description = match.groups()
+        path = [*path[: len(indentation) // 2], name]
+        yield "".join(path), description or ""
+
+
+def modules_and_folders() -> set[str]:
+    """What the trees have to name: modules with their folders, and the folders of the tests."""
+    modules = {
+        path.relative_to(ROOT)
+        for tree in TREES
+        for path in (ROOT / tree).rglob("*.py")
+        if path.name not in WITHOUT_LINES
+    }
+    folders = {f"{path.parent}/" for path in modules}
+    tests = ROOT / "tests"
+    places = [*tests.glob("[!_.]*"), *(tests / "instruments").glob("[!_.]*")]
+    of_tests = {f"{path.relative_to(ROOT)}/" for path in places if any(path.glob("[!_.]*"))}
+    return {str(path) for path in modules} | folders | of_tests | {"tests/"}
+
+
 @named
 def test_every_relative_link_of_a_document_resolves(document: Path) -> None:
     assert list(broken_links_of(document, document.read_text())) == []
@@ -98,6 +140,26 @@ def test_the_search_for_what_is_missing_finds_it() -> None:
     assert len(list(broken_links_of(ROOT / "README.md", text))) == 2
     assert list(missing_files_of(text)) == ["gateway/no.py"]
     assert list(missing_members_of(text)) == ["Store.no_such", "NoClass.x"]
+
+
+def test_the_trees_name_every_module_and_no_other() -> None:
+    described = list(lines_of_trees(ARCHITECTURE.read_text()))
+    names = [name for name, _ in described]
+    assert sorted(modules_and_folders() - set(names)) == [], "add a line to docs/architecture.md"
+    assert [name for name in names if not (ROOT / name).exists()] == []
+    assert [name for name in names if names.count(name) > 1] == []
+    assert [name for name, description in described if not description] == []
+
+
+def test_a_line_of_a_tree_is_a_path() -> None:
+    text = "## The trees\n```\na/b/   what\n  c.py  that\n  d/  those\n    e.py it\n  f.py\n```\n"
+    assert list(lines_of_trees(text)) == [
+        ("a/b/", "what"),
+        ("a/b/c.py", "that"),
+        ("a/b/d/", "those"),
+        ("a/b/d/e.py", "it"),
+        ("a/b/f.py", ""),
+    ]
 
 
 def test_decisions_are_numbered_and_at_most_a_page() -> None:

@@ -72,6 +72,10 @@ WITHOUT_TESTS = {
     "gateway/wire/kinds.py",
     "gateway/wire/limits.py",
 }
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 # Words of the house's list for which there is always a better one; `"told"` is a field of the
 # control socket.
 WORDS = re.compile(
@@ -144,11 +148,25 @@ def test_every_module_has_a_test_file_of_its_name_at_its_place() -> None:
     assert missing == WITHOUT_TESTS
 
 
+def lines_with_other_words(path: Path) -> list[str]:
+    """Return lines of a file with a word that the house does not use, each behind its number."""
+    lines = enumerate((ROOT / path).read_text().splitlines(), 1)
+    return [f"{number}: {line}" for number, line in lines if WORDS.search(line)]
+
+
 @pytest.mark.parametrize("path", modules(), ids=str)
 def test_a_module_is_written_in_the_house_s_words(path: Path) -> None:
-    lines = (ROOT / path).read_text().splitlines()
-    found = [f"{number}: {line}" for number, line in enumerate(lines, 1) if WORDS.search(line)]
-    assert found == []
+    assert lines_with_other_words(path) == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_is_written_in_the_house_s_words(path: Path) -> None:
+    assert lines_with_other_words(path) == []
+
+
+def test_no_file_of_a_document_has_a_name_of_other_words() -> None:
+    names = [path.name for path in DOCUMENTS]
+    assert [name for name in names if WORDS.search(name.replace("-", " "))] == []
 
 
 def test_a_module_s_logger_is_named_logger() -> None:

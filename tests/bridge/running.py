@@ -17,7 +17,7 @@ from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.terminal import Terminal
 from tests.peers.control_server import ControlServer
 
-OF_PORT = ("address", "flow_control", "silent_seconds", "reset_seconds")
+OF_PORT = ("address", "flow_control", "silent_seconds", "reset_seconds", "readings", "when_full")
 
 
 class ControlRoom(ControlServer):

@@ -1,7 +1,6 @@
-"""`oncegate ingest`: the set-up before the Spark job, which Java it takes, and the exit code."""
+"""`oncegate ingest`: the set-up before the Spark job, and the exit code."""
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,50 +15,10 @@ from gateway.cli.main import run
 from tests.cli.reports import REPORT
 
 
-@pytest.fixture
-def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that is first in PATH; a `java` in it answers with what a test writes."""
-    directory = tmp_path / "bin"
-    directory.mkdir()
-    monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
-    # Set, so that what the command sets is taken back after the test.
-    monkeypatch.setenv("JAVA_HOME", "")
-    return directory / "java"
-
-
-def answer(java: Path, version: str) -> None:
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
-    java.chmod(0o755)
-
-
-@pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.2"])
-def test_a_java_that_spark_runs_on_is_taken_as_it_is(java: Path, version: str) -> None:
-    answer(java, version)
-    assert ingest._java_is_usable()
-    assert os.environ["JAVA_HOME"] == ""
-
-
-@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22", "23"])
-def test_another_java_is_passed_over_for_one_that_debian_has(java: Path, version: str) -> None:
-    answer(java, version)
-    assert ingest._java_version(str(java)) not in ingest.JAVA_VERSIONS
-    installed = sorted(Path("/usr/lib/jvm").glob("java-*-openjdk-*"))
-    if ingest._java_is_usable():
-        assert Path(os.environ["JAVA_HOME"]) in installed
-
-
-def test_something_else_called_java_is_no_java(java: Path) -> None:
-    java.write_text("#!/bin/sh\nexit 3\n")
-    java.chmod(0o755)
-    assert ingest._java_version(str(java)) is None
-    assert ingest._java_version(str(java.with_name("missing"))) is None
-
-
 def test_outside_of_a_source_tree_it_says_what_to_install(
-    java: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer(java, "11.0.22")
-    monkeypatch.setattr(ingest, "JAVA_VERSIONS", (99,))
+    monkeypatch.setattr("cloud_jobs.spark.java.JAVA_VERSIONS", (99,))
     monkeypatch.setattr("sys.prefix", "/usr")
     assert run(["ingest"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
@@ -82,7 +41,7 @@ def test_where_nothing_has_landed_neither_java_nor_pyspark_is_asked_for(
     assert landing is not None
     remember(settings, landing, {}, dataclasses.replace(REPORT, gaps_count=7))
     monkeypatch.setattr("sys.prefix", "/usr")
-    monkeypatch.setattr(ingest, "JAVA_VERSIONS", ())
+    monkeypatch.setattr("cloud_jobs.spark.java.JAVA_VERSIONS", ())
     command = ["ingest", "--source", settings.source, "--tables", settings.tables]
     assert run(command) == 4, "gaps are reported again"
     printed = capsys.readouterr()

@@ -164,6 +164,22 @@ async def test_the_newest_segment_that_cannot_be_read_is_exported_again_and_kept
     assert counts(stage) == (0, 0, 3)
 
 
+async def test_a_segment_whose_events_were_exported_again_in_a_longer_one_does_not_come_back(
+    stage: Stage, medium: BadMedium
+) -> None:
+    sealed = await with_sealed(stage, 3)
+    medium.fail(sealed[-1])
+    stage.journal.blobs.append(Broker(after=15).exchanges(1))
+    await stage.run_once()
+    medium.heal(sealed[-1])
+    await stage.run_once()
+    assert counts(stage) == (0, 0, 3)
+    arrived = segments_in(stage.settings.data_dir / "usb" / "logs")
+    assert [name.segment for name in arrived] == [1, 2, 3]
+    assert str(arrived[-1]) != sealed[-1].name
+    assert (stage.log_dir / "damaged" / f"{sealed[-1].name}.exported-again").exists()
+
+
 async def test_a_chain_that_cannot_be_read_for_a_while_is_waited_for(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,9 +102,18 @@ class Deliveries:
 
 
 def deliveries_of(data_directory: Path) -> Deliveries:
-    """Read every uploaded segment, in order and without a gap."""
+    """Read every uploaded segment, in order and without a gap.
+
+    An event that stands in two segments counts once: a segment that a disk did not give back for a
+    while is exported again, and may have arrived before (docs/formats/session-log.md).
+    """
     deliveries = Deliveries()
+    counted: dict[int, dict[str, Any]] = {}
     for event in _events_of(data_directory):
+        if event["sequence"] in counted:
+            assert event == counted[event["sequence"]], "one sequence number, two events"
+            continue
+        counted[event["sequence"]] = event
         deliveries.event_count += 1
         assert event["sequence"] == deliveries.event_count, f"a gap before {event}"
         message = event.get("message")

@@ -1,5 +1,6 @@
 """The keep-alive: who is silent for one and a half times the interval is gone, who pings stays."""
 
+import asyncio
 import time
 
 import pytest
@@ -44,6 +45,22 @@ async def test_any_packet_is_a_sign_of_life_and_not_ping_alone(stage: Stage) -> 
         await silent.expect_closed()
         await publishing.publish(stage.topic("nobody listens"), b"here")
     await publishing.ping()
+
+
+@pytest.mark.statement("MQTT-3.1.2-24")
+async def test_a_client_that_drips_a_packet_is_closed_as_a_silent_one_is(stage: Stage) -> None:
+    dripping = await stage.client("dripping", keep_alive_seconds=1)
+    began = time.monotonic()
+    closing = asyncio.create_task(dripping.expect_closed())
+    # The start of a PUBLISH of 255 bytes.
+    for byte in b"\x30\xff\x01" + bytes(200):
+        if closing.done():
+            break
+        dripping.send(bytes([byte]))
+        await asyncio.sleep(0.2)  # a byte in each of a keep-alive's fifths: that is the attack
+    assert closing.done()
+    await closing
+    assert time.monotonic() - began >= 1.4
 
 
 async def test_packets_that_the_broker_sends_are_no_sign_of_life_of_the_client(

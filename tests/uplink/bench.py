@@ -58,9 +58,11 @@ class Bench:
     def connect(self, side: Side, *, window: int = WINDOW) -> list[str]:
         """Go on with the session; what gmqtt would replay."""
         lane, outlet = self.committer.lanes[side], self.outlet(side, window)
-        lane.exchanges.begin_again(window)
+        lane.exchanges.window = window
+        lane.exchanges.begin_again()
         again = [
-            each.packet(5, self.committer.now, again=True) for each in lane.exchanges.take_unsent()
+            outlet.packet_of(each, self.committer.now, again=True)
+            for each in lane.exchanges.take_unsent()
         ]
         self.committer.signal(Connected(side, outlet, f"session-{side.name}"))
         return [shown(each) for each in Decoder(PACKET_BYTES_MAX, 5).feed(b"".join(again))]

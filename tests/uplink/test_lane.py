@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.connecting.exchanges import Exchange
 from gateway.uplink.lane import Lane, Outlet
 from gateway.uplink.message import Message
 from gateway.uplink.recovery import open_uplink_store
@@ -82,3 +83,12 @@ def test_qos_0_is_sent_now_or_never(store: UplinkStore) -> None:
     assert len(sent) == 1
     counted = [lane.counters[each] for each in ("forwarded_qos0", "dropped_qos0", "too_large")]
     assert counted == [1, 2, 1]
+
+
+def test_a_publish_sent_again_carries_dup_and_a_released_one_becomes_pubrel() -> None:
+    outlet = Outlet(lambda _: None, lambda: True, 5, 10)
+    exchange = Exchange(1, 7, message("x"))
+    assert not outlet.packet_of(exchange, 0.0, again=False)[0] & 0x08
+    assert outlet.packet_of(exchange, 0.0, again=True)[0] & 0x08
+    exchange.released = True
+    assert outlet.packet_of(exchange, 0.0, again=True)[:1] == b"\x62"

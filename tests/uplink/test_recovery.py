@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.uplink.exchanges import Exchange
+from gateway.connecting.exchanges import Exchange
 from gateway.uplink.recovery import UplinkError, open_uplink_store
 from gateway.uplink.routes import Side
 from tests.uplink.bench import message

@@ -4,6 +4,9 @@
 
 #define FRAME_VERSION 1u
 #define ACKNOWLEDGEMENT_KIND 0x81u
+#define COMMAND_KIND 0x82u
+#define ANSWER_KIND 0x42u
+#define COMMAND_CONTENT_BYTES (ONCEGATE_COMMAND_BYTES - ONCEGATE_CRC_BYTES)
 /* CBOR: label -3 of the base time, and a decimal fraction of exponent -3, milliseconds. */
 static const uint8_t BASE_TIME_MS[] = {0x22, 0xC4, 0x82, 0x22};
 /* Times from 2^28 s on would be times of day. */
@@ -76,6 +79,11 @@ void oncegate_open(
     /* Records are composed where they stand in a frame, no larger than they may be there. */
     board->pack.bytes = board->frame;
     board->pack.capacity = sizeof board->frame - ONCEGATE_FRAME_OVERHEAD_BYTES;
+}
+
+void oncegate_on_command(oncegate_board *board, oncegate_carry_out carry_out)
+{
+    board->carry_out = carry_out;
 }
 
 void oncegate_begin(oncegate_board *board, uint32_t counter_ms)
@@ -193,14 +201,7 @@ void oncegate_poll(oncegate_board *board, uint32_t counter_ms)
 
 static void receive_acknowledgement(oncegate_board *board)
 {
-    const uint8_t *part = board->part;
-
-    if (oncegate_unwrap(board->part, board->part_bytes) != ONCEGATE_HEAD_BYTES
-        || part[0] != ACKNOWLEDGEMENT_KIND || oncegate_get_u32(part + 1) != board->device
-        || oncegate_get_u32(part + 5) != board->boot) {
-        return; /* damaged, for another board on this line, or for an earlier start of this one */
-    }
-    if (!board->is_sent || oncegate_get_u32(part + 9) != oldest_sequence(board)) {
+    if (!board->is_sent || oncegate_get_u32(board->part + 9) != oldest_sequence(board)) {
         return; /* a frame that was sent twice is acknowledged twice */
     }
     uint64_t twice_ms = (board->now_ms - board->first_sent_ms) * 2;
@@ -212,6 +213,51 @@ static void receive_acknowledgement(oncegate_board *board)
     board->acknowledged++;
 }
 
+static uint8_t code_of(const oncegate_board *board, uint8_t command, uint32_t argument)
+{
+    if (board->carry_out == NULL) {
+        return ONCEGATE_UNKNOWN_COMMAND;
+    }
+    if ((command == ONCEGATE_SET_INTERVAL || command == ONCEGATE_IDENTIFY)
+        && (argument == 0 || argument > ONCEGATE_ARGUMENT_MS_MAX)) {
+        return ONCEGATE_BAD_ARGUMENT;
+    }
+    return board->carry_out(board->context, command, argument);
+}
+
+/* Carry a command out, and answer with its head. The frame that is being composed stays as it is. */
+static void receive_command(oncegate_board *board)
+{
+    uint8_t answer[ONCEGATE_HEAD_BYTES + 1 + ONCEGATE_CRC_BYTES];
+    const uint8_t *part = board->part;
+    uint8_t at = ONCEGATE_HEAD_BYTES;
+
+    memcpy(answer, part, ONCEGATE_HEAD_BYTES);
+    answer[0] = ANSWER_KIND;
+    answer[at++] = code_of(board, part[ONCEGATE_HEAD_BYTES],
+        oncegate_get_u32(part + ONCEGATE_HEAD_BYTES + 1));
+    uint16_t crc = oncegate_crc16(ONCEGATE_CRC_INITIAL, answer, at);
+    answer[at++] = (uint8_t)(crc >> 8);
+    answer[at++] = (uint8_t)crc;
+    oncegate_write_frame(board->write, board->context, answer, at);
+}
+
+static void receive_frame(oncegate_board *board)
+{
+    const uint8_t *part = board->part;
+    size_t count = oncegate_unwrap(board->part, board->part_bytes);
+
+    if (count < ONCEGATE_HEAD_BYTES || oncegate_get_u32(part + 1) != board->device
+        || oncegate_get_u32(part + 5) != board->boot) {
+        return; /* damaged, for another board on this line, or for an earlier start of this one */
+    }
+    if (part[0] == ACKNOWLEDGEMENT_KIND && count == ONCEGATE_HEAD_BYTES) {
+        receive_acknowledgement(board);
+    } else if (part[0] == COMMAND_KIND && count == COMMAND_CONTENT_BYTES) {
+        receive_command(board);
+    }
+}
+
 void oncegate_receive(oncegate_board *board, const uint8_t *bytes, size_t count, uint32_t counter_ms)
 {
     update_time(board, counter_ms);
@@ -219,12 +265,12 @@ void oncegate_receive(oncegate_board *board, const uint8_t *bytes, size_t count,
         uint8_t byte = *bytes++;
         if (byte == 0) {
             if (!board->is_skipping && board->part_bytes > 0) {
-                receive_acknowledgement(board);
+                receive_frame(board);
             }
             board->part_bytes = 0;
             board->is_skipping = false;
         } else if (board->part_bytes == sizeof board->part) {
-            board->is_skipping = true; /* too long for an acknowledgement */
+            board->is_skipping = true; /* too long for a command */
         } else {
             board->part[board->part_bytes++] = byte;
         }

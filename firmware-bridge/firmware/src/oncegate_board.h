@@ -4,6 +4,7 @@
  *     oncegate_begin .. add .. oncegate_keep   at each measurement
  *     oncegate_receive                     with each byte from the line
  *     oncegate_poll                        often: sends what is due
+ *     oncegate_on_command                  where the board carries out commands
  *
  * No heap, no interrupt, no clock of its own: times are milliseconds of a counter that starts
  * anywhere and wraps at 2^32, such as Arduino's millis(). Some call has to come once in 49 days. All calls come
@@ -33,10 +34,24 @@ extern "C" {
 /* What a frame takes of the memory beside its records. */
 #define ONCEGATE_KEPT_HEAD_BYTES 9
 
-#define ONCEGATE_ACKNOWLEDGEMENT_BYTES (ONCEGATE_HEAD_BYTES + ONCEGATE_CRC_BYTES)
+/* What comes from the gateway is a command at the most: the head, command u8, argument u32, the CRC. */
+#define ONCEGATE_COMMAND_BYTES (ONCEGATE_HEAD_BYTES + 5 + ONCEGATE_CRC_BYTES)
 
 #define ONCEGATE_RESEND_MS_MIN 500u
 #define ONCEGATE_RESEND_MS_MAX 30000u
+
+/* Commands that a gateway sends, each with a time in milliseconds. */
+#define ONCEGATE_SET_INTERVAL 1u /* from measurement to measurement, until the next start */
+#define ONCEGATE_IDENTIFY 2u     /* how long the board shows itself */
+#define ONCEGATE_ARGUMENT_MS_MAX 86400000u
+/* What came of a command. */
+#define ONCEGATE_DONE 0u
+#define ONCEGATE_UNKNOWN_COMMAND 1u
+#define ONCEGATE_BAD_ARGUMENT 2u
+
+/* Carries out a command and returns what came of it, before the gateway stops waiting (5 s). The
+ * argument of the two commands above is 1 to ONCEGATE_ARGUMENT_MS_MAX. Must not call oncegate_receive. */
+typedef uint8_t (*oncegate_carry_out)(void *context, uint8_t command, uint32_t argument);
 
 typedef struct {
     oncegate_write write;
@@ -54,7 +69,8 @@ typedef struct {
     uint32_t counter_ms, resend_ms;
     bool is_sent, is_composing, is_skipping;
     oncegate_pack pack;
-    uint8_t part[ONCEGATE_ACKNOWLEDGEMENT_BYTES + 1]; /* of an acknowledgement, stuffed */
+    oncegate_carry_out carry_out;
+    uint8_t part[ONCEGATE_COMMAND_BYTES + 1]; /* of an acknowledgement or a command, stuffed */
     uint8_t part_bytes;
     uint8_t frame[ONCEGATE_FRAME_BYTES_MAX];
 } oncegate_board;
@@ -64,6 +80,10 @@ typedef struct {
 void oncegate_open(
     oncegate_board *board, uint32_t device, uint32_t boot, uint8_t *memory, uint16_t memory_bytes,
     oncegate_write write, void *context, uint32_t counter_ms);
+
+/* Have commands carried out by `carry_out`, which is given the board's `context`. Without it each
+ * command is answered with ONCEGATE_UNKNOWN_COMMAND. */
+void oncegate_on_command(oncegate_board *board, oncegate_carry_out carry_out);
 
 /* Begin a frame of records measured now. Records of a frame that was begun and not kept are gone. */
 void oncegate_begin(oncegate_board *board, uint32_t counter_ms);
@@ -84,7 +104,8 @@ bool oncegate_add_text(oncegate_board *board, const char *name, const char *text
  * in `sequence` shows it. Returns its sequence; 0: it has no record, or is larger than the memory. */
 uint32_t oncegate_keep(oncegate_board *board);
 
-/* Take bytes from the line, in any pieces: acknowledgements among anything else. */
+/* Take bytes from the line, in any pieces: acknowledgements and commands among anything else. A
+ * command is carried out, and its answer written, before this returns. */
 void oncegate_receive(oncegate_board *board, const uint8_t *bytes, size_t count, uint32_t counter_ms);
 
 /* Send the oldest frame where it is due: new, or without an acknowledgement for too long. The next

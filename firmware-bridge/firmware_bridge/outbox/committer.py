@@ -21,13 +21,14 @@ from collections.abc import Sequence
 from firmware_bridge.outbox.arrivals import Arrivals, Batch, count_of
 from firmware_bridge.outbox.boards import Boards
 from firmware_bridge.outbox.capacity import Capacity
-from firmware_bridge.outbox.exchanges import Exchange, Exchanges
 from firmware_bridge.outbox.queue import Queue
 from firmware_bridge.outbox.recovery import cannot_write
 from firmware_bridge.outbox.removals import Removals
 from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Send, Settlement, Signal
 from firmware_bridge.outbox.store import OutboxStore, bytes_of
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange, Exchanges
 from gateway.files.queue_database import CommitThread, NoRoom
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,7 @@ class Committer:
         self._commit_delay_seconds = commit_delay_seconds
         self.commits = CommitThread(store, "outbox-commit")
         self.arrivals = Arrivals(Boards(store.boards()))
-        self.exchanges = Exchanges(window)
+        self.exchanges: Exchanges[Publication] = Exchanges(window)
         self.exchanges.resume(store.in_flight())
         self.queue = Queue(store, self.exchanges)
         self.capacity = Capacity(bytes_max, store.bytes)
@@ -162,7 +163,9 @@ class Committer:
         self._update_room()
         self._update_empty()
 
-    async def _write(self, settlement: Settlement, session: str | None) -> list[Exchange] | None:
+    async def _write(
+        self, settlement: Settlement, session: str | None
+    ) -> list[Exchange[Publication]] | None:
         """Commit what the broker has sent and, where there is room, what ports have brought.
 
         Returns what may be sent for the first time. None: there is no room even for what the
@@ -210,7 +213,7 @@ class Committer:
         self.capacity.stored_bytes += sum(each.bytes_count for each in batches)
         self.arrivals.committed(batches)
         gone = self._removals.exchanges
-        self.capacity.stored_bytes -= sum(bytes_of(each.publication) for each in gone)
+        self.capacity.stored_bytes -= sum(bytes_of(each.message) for each in gone)
         self._removals.committed()
 
     def _apply(self, settlement: Settlement) -> None:

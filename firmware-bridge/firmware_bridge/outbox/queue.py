@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from firmware_bridge.outbox.exchanges import Exchange, Exchanges
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange, Exchanges
 
 
 class Queue:
     """`waiting` is how many there are. Rows up to the last started one are in exchanges."""
 
-    def __init__(self, store: OutboxStore, exchanges: Exchanges) -> None:
+    def __init__(self, store: OutboxStore, exchanges: Exchanges[Publication]) -> None:
         self._store = store
         self._exchanges = exchanges
         in_flight = exchanges.in_order()
@@ -17,7 +18,7 @@ class Queue:
         self._last_started_before = self._last_started
         self.waiting = store.count - len(in_flight)
 
-    def start(self, count: int) -> list[Exchange]:
+    def start(self, count: int) -> list[Exchange[Publication]]:
         """Begin exchanges for the next `count` readings, within the store's transaction."""
         self._last_started_before = self._last_started
         if not count:
@@ -31,13 +32,13 @@ class Queue:
         self.waiting -= len(started)
         return started
 
-    def take_back(self, started: Sequence[Exchange]) -> None:
+    def take_back(self, started: Sequence[Exchange[Publication]]) -> None:
         """Undo the latest `start`, whose transaction came to nothing."""
         self._exchanges.take_back(started)
         self.waiting += len(started)
         self._last_started = self._last_started_before
 
-    def put_back(self, returned: Sequence[Exchange]) -> None:
+    def put_back(self, returned: Sequence[Exchange[Publication]]) -> None:
         """Let the readings of exchanges that are over wait again: the oldest rows, in order."""
         self._last_started = returned[0].number - 1
         self.waiting += len(returned)

@@ -6,7 +6,8 @@ No client waits for a removal, and a commit for it alone wears the card: it may 
 import asyncio
 from collections.abc import Callable, Iterable
 
-from firmware_bridge.outbox.exchanges import Exchange
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange
 
 # A removal alone is not worth an immediate fsync: SD cards wear out by small writes.
 REMOVAL_SECONDS = 1.0
@@ -18,10 +19,10 @@ class Removals:
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._timer: asyncio.TimerHandle | None = None
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[Exchange[Publication]] = []
         self.due = False
 
-    def add(self, completed: Iterable[Exchange]) -> None:
+    def add(self, completed: Iterable[Exchange[Publication]]) -> None:
         """Note exchanges whose PUBCOMP has come."""
         self.exchanges += completed
 

@@ -6,12 +6,16 @@ still brought counts, and a new connection without a session ends every exchange
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
-from firmware_bridge.outbox.exchanges import Exchange, Exchanges
-from gateway.wire.encoder import pubrel
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange, Exchanges
+from gateway.wire.encoder import publish_frame, pubrel
+from gateway.wire.packets import topic_field_of
 
 Send = Callable[[bytes], None]
+
+_MQTT_3_1_1: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,12 @@ Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 class Settlement:
     """`released`, `returned` and `completed` are for the disk, the rest is sent after it."""
 
-    def __init__(self, exchanges: Exchanges, send: Send | None) -> None:
+    def __init__(self, exchanges: Exchanges[Publication], send: Send | None) -> None:
         self._exchanges = exchanges
         self.send = send
-        self.released: list[Exchange] = []
-        self.returned: list[Exchange] = []
-        self.completed: list[Exchange] = []
+        self.released: list[Exchange[Publication]] = []
+        self.returned: list[Exchange[Publication]] = []
+        self.completed: list[Exchange[Publication]] = []
         self.unexpected_pubcomps = 0
         self._pubrels: list[int] = []
         self._replay = False
@@ -95,7 +99,7 @@ class Settlement:
             case _:
                 assert_never(signal)
 
-    def send_durable(self, started: list[Exchange]) -> None:
+    def send_durable(self, started: list[Exchange[Publication]]) -> None:
         """Send what the commit has made true; `started` go out for the first time."""
         send = self.send
         if send is None:
@@ -105,9 +109,9 @@ class Settlement:
                 send(pubrel(packet_id))
         # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
         for exchange in self._exchanges.take_unsent():
-            send(exchange.packet(again=True))
+            send(packet_of(exchange, again=True))
         for exchange in started:
-            send(exchange.packet(again=False))
+            send(packet_of(exchange, again=False))
 
     def _return_all(self) -> None:
         self.released.clear()
@@ -119,3 +123,20 @@ class Settlement:
             self.released.append(exchange)
         # One that we do not know is answered too, so that the broker can free it.
         self._pubrels.append(packet_id)
+
+
+def packet_of(exchange: Exchange[Publication], *, again: bool) -> bytes:
+    """Return the packet to send now. `again`: the broker may have received it before."""
+    if exchange.released:
+        return pubrel(exchange.packet_id)
+    publication = exchange.message
+    return publish_frame(
+        topic_field_of(publication.topic),
+        publication.payload,
+        publication.qos,
+        publication.retain,
+        again,  # [MQTT-3.3.1-1] DUP in every re-delivery of a PUBLISH
+        exchange.packet_id,
+        _MQTT_3_1_1,
+        None,
+    )

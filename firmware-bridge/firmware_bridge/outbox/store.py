@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from firmware_bridge.outbox.boards import BoardRows
-from firmware_bridge.outbox.exchanges import Exchange
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange
 from gateway.files.queue_database import QueueDatabase
 
 # What a row costs beside its topic and payload, for the limit in bytes.
@@ -68,28 +68,28 @@ class OutboxStore(QueueDatabase):
         )
         return inserted.rowcount == 1
 
-    def start(self, exchanges: Iterable[Exchange]) -> None:
+    def start(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Note the packet identifiers of exchanges that begin."""
         self._connection.executemany(
             "UPDATE readings SET packet_id = ? WHERE number = ?",
             [(exchange.packet_id, exchange.number) for exchange in exchanges],
         )
 
-    def release(self, exchanges: Iterable[Exchange]) -> None:
+    def release(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Note that PUBREC has come."""
         self._connection.executemany(
             "UPDATE readings SET released = 1 WHERE number = ?",
             [(exchange.number,) for exchange in exchanges],
         )
 
-    def return_to_queue(self, exchanges: Iterable[Exchange]) -> None:
+    def return_to_queue(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Let readings wait again, without a packet identifier."""
         self._connection.executemany(
             "UPDATE readings SET packet_id = NULL, released = 0 WHERE number = ?",
             [(exchange.number,) for exchange in exchanges],
         )
 
-    def remove(self, exchanges: Iterable[Exchange]) -> None:
+    def remove(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Forget readings whose PUBCOMP has come."""
         self._connection.executemany(
             "DELETE FROM readings WHERE number = ?",
@@ -108,7 +108,7 @@ class OutboxStore(QueueDatabase):
             for number, topic, payload, retain in rows
         ]
 
-    def in_flight(self) -> Iterator[Exchange]:
+    def in_flight(self) -> Iterator[Exchange[Publication]]:
         """Yield the exchanges that the last run began: the oldest rows, see `exchanges.py`."""
         rows = self._connection.execute(
             "SELECT number, packet_id, topic, payload, retain, released FROM readings "

@@ -46,11 +46,13 @@ class Device(Section):
         "name": "The device's name in topics.",
         "address": "Its address on the line.",
         "registers": "Its quantities.",
+        "poll_interval": "Time from one of its readings to the next; else the port's.",
     }
 
     name: Name
     address: Annotated[int, Whole(1, ADDRESS_MAX)]
     registers: Annotated[tuple[Register, ...], Items(1)]
+    poll_interval: Annotated[float | None, Duration(0.01, 86400)] = None
 
     def check(self) -> None:
         """Refuse two quantities of one name."""
@@ -64,7 +66,7 @@ class Modbus(PollerSettings):
     data_bits: ClassVar = (8,)
     descriptions: ClassVar = {
         "devices": "The devices on the line.",
-        "poll_interval": "Time from one reading of a device to the next.",
+        "poll_interval": "Time from one reading of a device to the next, of those without one.",
         "answer_timeout": "Time that a device may take before it answers.",
         "turnaround": "Silence before a request, on top of the standard's 3.5 characters.",
         "word_order": "Order of the registers of a number that takes several.",
@@ -119,6 +121,9 @@ class ModbusPoller(Poller):
             ]
             for device in settings.devices
         ]
+        self._intervals = [
+            device.poll_interval or settings.poll_interval for device in settings.devices
+        ]
         self._due = [0.0] * len(self._blocks)
         self._device = 0
         self._waiting: list[Block] = []
@@ -143,7 +148,7 @@ class ModbusPoller(Poller):
             return Pause(self._quiet_until - now_seconds)
         if not self._waiting:
             self._waiting = list(self._blocks[self._device])
-            interval = self._settings.poll_interval
+            interval = self._intervals[self._device]
             # What was missed is not made up for.
             self._due[self._device] = max(self._due[self._device] + interval, now_seconds)
         self._asked = self._waiting.pop(0)

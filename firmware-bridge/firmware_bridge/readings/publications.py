@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from firmware_bridge.readings.forms import json_of, plain_of, topic_of
 from firmware_bridge.readings.measurement import (
@@ -23,6 +23,7 @@ AS_SENML: Final = Readings()
 class Publication:
     """One PUBLISH to be: `topic` is valid UTF-8 without wildcards."""
 
+    qos: ClassVar[int] = 2
     topic: str
     payload: bytes
     retain: bool = False

@@ -22,6 +22,7 @@ from firmware_bridge.readings.publications import Publication, publications_of
 from firmware_bridge.readings.rules import Rules
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.link import Link
+from firmware_bridge.serial.losses import Losses
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
@@ -45,9 +46,9 @@ class Intake:
         self._next_sequence = next_sequence
         self._gathering = Gathering()
         self._commands = commands
-        self._dropping = False
         self._rules = Rules(settings.readings)
         self.status = status
+        self.losses = Losses(settings.name, status.dropped)
 
     async def wait_until_taken(self, *, can_wait: bool) -> None:
         """Wait until more may be read: the disk has caught up, and for a line that can wait the
@@ -74,7 +75,7 @@ class Intake:
             return
         quantities, out_of_range = self._rules.scaled(frame.quantities)
         if out_of_range:
-            self._note_dropped("out_of_range", out_of_range)
+            self.losses.drop("out_of_range", out_of_range)
         if quantities:
             self._take_other_frame(replace(frame, quantities=quantities), arrival_seconds)
 
@@ -89,9 +90,9 @@ class Intake:
         # Also a reading that finds no room takes its number: the gap shows that it is missing.
         numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
         if self._outbox.full:
-            self._note_dropped("outbox_full", len(due))
+            self.losses.begin_dropping("outbox_full", len(due))
             return
-        self._dropping = False
+        self.losses.end_dropping()
         self._rules.note_published(device, due, now)
         self._outbox.submit(self._publications_of(due, numbering, arrival_seconds))
         self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
@@ -100,7 +101,7 @@ class Intake:
         self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
         if not self._outbox.knows_room_for(identity.device):
-            self._note_dropped("too_many_devices", len(frame.quantities))
+            self.losses.drop("too_many_devices", len(frame.quantities))
             return
         if self._commands is not None:
             self._commands.note_board(identity, link.write)
@@ -118,7 +119,7 @@ class Intake:
                 identity, frame.contents_digest(), self._settings.name, publications
             )
         except TooManyStarts:
-            self._note_dropped("too_many_starts", len(frame.quantities))
+            self.losses.drop("too_many_starts", len(frame.quantities))
             return
         durable.add_done_callback(lambda done: self._acknowledge(done, frame, link))
         if not placement.is_new:
@@ -126,7 +127,7 @@ class Intake:
             return
         self._rules.note_published(device, due, now)
         if out_of_range:
-            self._note_dropped("out_of_range", out_of_range)
+            self.losses.drop("out_of_range", out_of_range)
         durable.add_done_callback(
             lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
         )
@@ -152,7 +153,7 @@ class Intake:
     def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: Link) -> None:
         if not durable.cancelled() and not link.write(frame.acknowledgement):
             # The board sends the frame again and is answered then.
-            self.status.dropped["acknowledgement"] += 1
+            self.losses.drop("acknowledgement")
 
     def _note_repeated_start(self, device: str, placement: Placement) -> None:
         repeat = placement.start.repeat
@@ -168,9 +169,3 @@ class Intake:
                 placement.start.boot,
                 placement.published_boot,
             )
-
-    def _note_dropped(self, reason: str, count: int) -> None:
-        self.status.dropped[reason] += count
-        if not self._dropping:
-            logger.error("serial port %s: readings are dropped (%s)", self._settings.name, reason)
-        self._dropping = True

@@ -50,6 +50,7 @@ class Listening:
             for frame in frames:
                 self._intake.take(frame, link)
             self._note_resync(bool(frames))
+            self._intake.losses.check_damage(self.tally.damaged)
             # A line that always has something must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
             await self._intake.wait_until_taken(can_wait=self._decoder.can_wait)

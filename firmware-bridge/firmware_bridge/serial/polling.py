@@ -75,6 +75,7 @@ class Polling:
             self._intake.take(outcome, link)
         else:
             self.tally.damaged[outcome.reason] += 1
+            self._intake.losses.check_damage(self.tally.damaged)
         self._poller.end(outcome, _now())
         if isinstance(outcome, Damage):
             late = request.late_seconds_max

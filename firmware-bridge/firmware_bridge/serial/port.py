@@ -56,9 +56,8 @@ class Port:
         self._silence = Silence(settings, self._status)
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
-        self._conversation = _conversation_on(
-            settings, Intake(settings, outbox, next_sequence, self._status, commands)
-        )
+        self._intake = Intake(settings, outbox, next_sequence, self._status, commands)
+        self._conversation = _conversation_on(settings, self._intake)
 
     @property
     def name(self) -> str:
@@ -78,6 +77,12 @@ class Port:
 
     async def run(self) -> None:
         """Open and read the port, again and again, whatever goes wrong."""
+        try:
+            await self._run_again_and_again()
+        finally:
+            self._intake.losses.summarise(self._conversation.tally.damaged)
+
+    async def _run_again_and_again(self) -> None:
         backoff = Backoff(FAILURE_BACKOFF_SECONDS_MAX)
         while True:
             begun_at = time.monotonic()
@@ -170,6 +175,7 @@ class Port:
         if was_open:
             self._status.state = "lost"
             self._control.observe("serial_port_lost", self._settings.name, fault)
+            self._intake.losses.summarise(self._conversation.tally.damaged)
         if fault != self._status.fault:
             logger.warning("serial port %s: %s; trying again", self._settings.name, fault)
         self._status.fault = fault

@@ -75,7 +75,7 @@ def _chunk_of(line: bytes, number: int) -> Chunk:
         if not 0 <= float(seconds) < float("inf"):
             raise ValueError
         return Chunk(float(seconds), bytes.fromhex(digits))
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         raise UnreadableRecording(
             f'line {number} is not [SECONDS,"HEX"], as a recording has them'
         ) from None

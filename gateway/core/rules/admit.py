@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway.core.bans import BANNED_REASON
 from gateway.core.core import Core
+from gateway.core.limits import KEEP_ALIVE_PART_BYTES
 from gateway.core.records.kinds import CloseReason, EndReason, WillClearReason
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.full_disk import DISK_FULL, FullDisk
@@ -84,7 +85,7 @@ class Admitting:
             before = None
         connection.state = ConnectionState.CONNECTED
         # Keep-alive counts from here: the time a password check took is not the client's silence.
-        connection.last_received = now
+        connection.last_packet = now
         connection.connected_at = now
         self._grant(connection, packet, now)
         session = self._session_of(connection, packet, before)
@@ -264,10 +265,16 @@ class Admitting:
     def watch_keep_alive(self, connection: Connection, timer: Timer, now: float) -> bool:
         """Return whether the client still counts as alive, and look again later if so."""
         silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
-        due = connection.last_received + silence_seconds
+        due = connection.last_packet + silence_seconds
         if not connection.reading:
             due = now + silence_seconds
         if due <= now:
-            return False
+            since, seen_bytes = connection.part_seen
+            part_bytes = connection.decoder.partial_bytes()
+            new_bytes = part_bytes - seen_bytes if since == connection.last_packet else part_bytes
+            if new_bytes < KEEP_ALIVE_PART_BYTES:
+                return False
+            connection.part_seen = (connection.last_packet, part_bytes)
+            due = now + silence_seconds
         self.timers.add(due, timer)
         return True

@@ -83,8 +83,9 @@ class Receiving:
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
         """Handle what the bytes complete, or keep it while the connection is behind."""
-        connection.last_received = now
         packets = connection.decoder.feed(data)
+        if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
+            connection.last_packet = now
         self.statistics.bytes_received += len(data)
         self.statistics.packets_received_total += len(packets)
         if connection.meter is not None:

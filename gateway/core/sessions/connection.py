@@ -52,6 +52,9 @@ class Connection:
 
     proven_user: str | None = None
     """The user that the client has proven to be before its CONNECT, by a certificate."""
+    part_seen = (0.0, 0)
+    """Bytes of a packet whose end had not come when the keep-alive was looked at last, and when the
+    packet before it was complete."""
     is_local = False
     """It comes from this machine, where the bridge is."""
     meter: Meter | None = None
@@ -103,7 +106,7 @@ class Connection:
         self.aliases_out: dict[str, tuple[int, int]] = {}
         """The alias of a topic, and the batch with which its definition leaves."""
         self.connected_at = 0.0
-        self.last_received = now
+        self.last_packet = now
         self.outgoing = PacketBuffer()
         self.forwarded_bytes = 0
         """QoS 0 in `outgoing` and `early`: what is in store for this client, whatever it reads."""

@@ -1,7 +1,8 @@
 """What cannot be read is kept in log/damaged: for people to look at, or to be tried again.
 
 A segment there has not reached its target: it is never removed for an error, and comes back when it
-can be read. Of everything else (blobs of the journal, a chain's state) a bounded number is kept.
+can be read, unless its events were exported again meanwhile. Of everything else (blobs of the
+journal, a chain's state, segments that were exported again) a bounded number is kept.
 """
 
 from __future__ import annotations
@@ -33,6 +34,27 @@ def segments_set_aside(log_dir: Path) -> list[SegmentName]:
         return segments_in(log_dir / "damaged")
     except FileNotFoundError:
         return []
+
+
+def is_exported_again(log_dir: Path, name: SegmentName) -> bool:
+    """Return whether another segment in log/sealed or log/sent has this one's number and events.
+
+    The journal has no gap of its own behind the first of them: what the other one lacks at its end
+    stands in the segments after it.
+    """
+    return any(
+        other != name
+        and (other.gateway, other.segment) == (name.gateway, name.segment)
+        and other.first_sequence <= name.first_sequence
+        for directory in ("sealed", "sent")
+        for other in segments_in(log_dir / directory)
+    )
+
+
+def retire(log_dir: Path, name: SegmentName) -> None:
+    """Rename a segment in log/damaged whose events were exported again: it is tried no more."""
+    path = _directory_with_room(log_dir) / str(name)
+    move_durably(path, path.with_name(f"{name}.exported-again"))
 
 
 def bring_back(log_dir: Path, name: SegmentName) -> None:

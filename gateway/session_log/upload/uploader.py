@@ -18,7 +18,13 @@ from pathlib import Path
 from gateway.files.disk_errors import is_unreadable
 from gateway.files.durable import make_folder, move_durably
 from gateway.session_log.faults import Fault, kind_of, sentence_of
-from gateway.session_log.segments.damage import bring_back, segments_set_aside, set_aside
+from gateway.session_log.segments.damage import (
+    bring_back,
+    is_exported_again,
+    retire,
+    segments_set_aside,
+    set_aside,
+)
 from gateway.session_log.segments.names import SegmentName, segments_in
 from gateway.session_log.segments.verify import DamagedSegment, load_segment_bytes
 from gateway.session_log.settings import (
@@ -186,6 +192,11 @@ class Uploader:
         """Bring a segment back from log/damaged and upload it, if it can be read again."""
         log_dir = self._settings.log_dir
         path = log_dir / "damaged" / str(name)
+        if is_exported_again(log_dir, name):
+            # Two segments of one number would fork the chain at the target.
+            retire(log_dir, name)
+            logger.info("%s is not uploaded: its events were exported again", path.name)
+            return
         try:
             await asyncio.to_thread(load_segment_bytes, path)
         except (DamagedSegment, FileNotFoundError):

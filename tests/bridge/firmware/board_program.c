@@ -2,8 +2,10 @@
  *
  * open DEVICE BOOT MEMORY-BYTES COUNTER-MS | begin MS | integer NAME UNIT V | decimal NAME UNIT M E
  * float NAME UNIT V | boolean NAME V | text NAME V | keep | poll MS | receive MS HEX | count SLOTS-HEX
+ * handle CODE
  *
- * The answer is a number, or what was written to the line in hexadecimal digits; "-" is no unit. */
+ * The answer is a number, or what was written to the line in hexadecimal digits; "-" is no unit. After `handle` each
+ * command is answered with this code, and ` COMMAND:ARGUMENT ` stands where it was carried out. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ static oncegate_board board;
 static uint8_t *memory;
 static uint8_t slots[LINE_BYTES_MAX];
 static unsigned long writes_left;
+static uint8_t code;
 
 static void write_hex(void *context, const uint8_t *bytes, size_t count)
 {
@@ -67,6 +70,13 @@ static uint32_t number(const char *word)
     return (uint32_t)strtoul(word, NULL, 10);
 }
 
+static uint8_t carry_out(void *context, uint8_t command, uint32_t argument)
+{
+    (void)context;
+    printf(" %u:%lu ", command, (unsigned long)argument);
+    return code;
+}
+
 static void answer(char **words, int count)
 {
     static uint8_t bytes[LINE_BYTES_MAX];
@@ -98,8 +108,11 @@ static void answer(char **words, int count)
         oncegate_poll(&board, number(words[1]));
     } else if (strcmp(verb, "receive") == 0) {
         oncegate_receive(&board, bytes, bytes_of(words[2], bytes), number(words[1]));
-        printf("%u %lu %lu", board.waiting, (unsigned long)board.acknowledged,
+        printf(" %u %lu %lu", board.waiting, (unsigned long)board.acknowledged,
             (unsigned long)board.given_up);
+    } else if (strcmp(verb, "handle") == 0) {
+        code = (uint8_t)number(words[1]);
+        oncegate_on_command(&board, carry_out);
     } else if (strcmp(verb, "count") == 0) {
         count_start(words);
     } else {

@@ -30,6 +30,12 @@ class BoardProgram:
         waiting, acknowledged, given_up = self.ask(f"receive {counter_ms} {data.hex()}").split()
         return int(waiting), int(acknowledged), int(given_up)
 
+    def command(self, data: bytes) -> tuple[list[str], bytes]:
+        """Which commands were carried out, as `command:argument`, and what it wrote."""
+        *words, _, _, _ = self.ask(f"receive 0 {data.hex()}").split()
+        written = "".join(word for word in words if ":" not in word)
+        return [word for word in words if ":" in word], bytes.fromhex(written)
+
     def keep(self, counter_ms: int, *records: str) -> int:
         """One frame of these records; each has to be taken."""
         self.ask(f"begin {counter_ms}")

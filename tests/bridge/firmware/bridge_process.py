@@ -12,17 +12,16 @@ STOP_SECONDS_MAX = 15.0
 
 
 class BridgeProcess:
-    """A bridge with one port for boards, at `link`."""
+    """A bridge with the ports of `serial_tables`, which is TOML."""
 
-    def __init__(self, directory: Path, broker_port: int, link: Path) -> None:
+    def __init__(self, directory: Path, broker_port: int, serial_tables: str) -> None:
         self.outbox = directory / "bridge" / "outbox.db"
         self._log = directory / "bridge.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._configuration = directory / "bridge.toml"
         self._configuration.write_text(
             f'[gateway]\nid = "gateway-under-test"\ndata_dir = "{self.outbox.parent}"\n'
-            f'[bridge]\nbroker = "127.0.0.1:{broker_port}"\n'
-            f'[[serial]]\nname = "uno"\npath = "{link}"\nframing = "board"\n'
+            f'[bridge]\nbroker = "127.0.0.1:{broker_port}"\n{serial_tables}'
         )
 
     def start(self) -> None:
@@ -38,6 +37,12 @@ class BridgeProcess:
                 stderr=log,
                 env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONPATH": path},
             )
+
+    @property
+    def process_id(self) -> int:
+        """Of the process that runs."""
+        assert self._process is not None
+        return self._process.pid
 
     @property
     def is_running(self) -> bool:

@@ -28,6 +28,34 @@ static void ignore(void *context, const uint8_t *bytes, size_t count)
     in_line += (uint32_t)count;
 }
 
+/* Answers of the board, of which it may write none that nothing asked for. */
+static uint32_t carried_out;
+static size_t answer_bytes;
+static uint8_t answer[64];
+
+static void keep_answer(void *context, const uint8_t *bytes, size_t count)
+{
+    (void)context;
+    if (answer_bytes + count > sizeof answer) {
+        fprintf(stderr, "does not hold: an answer is short\n");
+        abort();
+    }
+    memcpy(answer + answer_bytes, bytes, count);
+    answer_bytes += count;
+}
+
+static uint8_t carry_out(void *context, uint8_t command, uint32_t argument)
+{
+    (void)context;
+    carried_out++;
+    if (command <= ONCEGATE_IDENTIFY && command > 0
+        && (argument == 0 || argument > ONCEGATE_ARGUMENT_MS_MAX)) {
+        fprintf(stderr, "does not hold: an argument is a time\n");
+        abort();
+    }
+    return (uint8_t)argument;
+}
+
 static void collect(void *context, const uint8_t *bytes, size_t count)
 {
     (void)context;
@@ -92,12 +120,52 @@ static void receive_wrapped(const uint8_t *bytes, size_t count, bool is_true)
     require(board.acknowledged == before, "the same once more counts nothing");
 }
 
+/* A command with a right CRC, of any kind and of any length about the right one. */
+static void receive_command(const uint8_t *bytes, size_t count)
+{
+    uint8_t contents[ONCEGATE_HEAD_BYTES + 8 + ONCEGATE_CRC_BYTES] = {0};
+    size_t size = ONCEGATE_HEAD_BYTES + (count < 8 ? count : 8);
+    bool is_command = count == 5;
+
+    contents[0] = 0x82;
+    oncegate_put_u32(contents + 1, board.device);
+    oncegate_put_u32(contents + 5, board.boot);
+    oncegate_put_u32(contents + 9, counter_ms);
+    memcpy(contents + ONCEGATE_HEAD_BYTES, bytes, size - ONCEGATE_HEAD_BYTES);
+    uint32_t argument = oncegate_get_u32(contents + ONCEGATE_HEAD_BYTES + 1);
+    uint8_t command = contents[ONCEGATE_HEAD_BYTES];
+    uint16_t crc = oncegate_crc16(ONCEGATE_CRC_INITIAL, contents, size);
+    contents[size] = (uint8_t)(crc >> 8);
+    contents[size + 1] = (uint8_t)crc;
+    wrapped_bytes = 0;
+    oncegate_write_frame(collect, NULL, contents, size + ONCEGATE_CRC_BYTES);
+
+    uint32_t carried_out_before = carried_out, acknowledged = board.acknowledged;
+    bool is_bad = (command == 1 || command == 2)
+        && (argument == 0 || argument > ONCEGATE_ARGUMENT_MS_MAX);
+    answer_bytes = 0;
+    board.write = keep_answer;
+    oncegate_receive(&board, wrapped, wrapped_bytes, counter_ms);
+    board.write = ignore;
+    require(board.acknowledged == acknowledged, "a command acknowledges nothing");
+    require(carried_out == carried_out_before + (is_command && !is_bad ? 1u : 0u),
+        "a whole command is carried out once, another not");
+    require((answer_bytes > 0) == is_command, "a whole command is answered, another not");
+    if (is_command) {
+        require(oncegate_unwrap(answer + 1, answer_bytes - 2) == ONCEGATE_HEAD_BYTES + 1
+            && answer[1] == 0x42 && memcmp(answer + 2, contents + 1, ONCEGATE_HEAD_BYTES - 1) == 0
+            && answer[ONCEGATE_HEAD_BYTES + 1] == (is_bad ? 2 : (uint8_t)argument),
+            "the answer has the command's head and its code");
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
     static uint8_t memory[MEMORY_BYTES];
     static const char names[] = "aB0.:_-";
 
     oncegate_open(&board, 7, 1, memory, sizeof memory, ignore, NULL, 0);
+    oncegate_on_command(&board, carry_out);
     for (size_t at = 0; at < count;) {
         size_t size = bytes[at] >> 3;
         uint8_t what = bytes[at] & 7;
@@ -116,7 +184,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
             oncegate_keep(&board);
         } else if (what == 1) {
             unwrap_alone(bytes + at, size);
-        } else if (what < 4) {
+        } else if (what == 2) {
+            receive_command(bytes + at, size > 5 && (size & 1) != 0 ? 5 : size % 10);
+        } else if (what == 3) {
             oncegate_receive(&board, bytes + at, size, counter_ms);
         } else {
             receive_wrapped(bytes + at, size, what > 6);
@@ -162,7 +232,8 @@ int main(int count, char **words)
             inputs++;
         }
     }
-    printf("%lu inputs, %lu acknowledgements among them\n", inputs, acknowledged);
+    printf("%lu inputs, %lu acknowledgements and %lu commands among them\n", inputs, acknowledged,
+        (unsigned long)carried_out);
     return 0;
 }
 #endif

@@ -18,8 +18,10 @@ from tests.peers.mqtt_bytes import Kind, Received
 from tests.peers.resuming_client import Progress, Subscriber
 from tests.uplink.processes import broker_from_these_sources
 
-INTERVAL_MS = 500
-"""The board's memory holds some 20 frames: ten seconds without a bridge."""
+INTERVAL_MS = 100
+"""The board's memory holds some 20 frames: two seconds without a bridge, then it gives some up."""
+RECORDS_BETWEEN_KILLS = 20
+"""Ten frames arrive between two kills of one victim: enough for losses and doubles to show."""
 BETWEEN_SECONDS = (0.0, 1.0)
 PROGRESS_SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.02
@@ -121,7 +123,11 @@ class Campaign:
         )
         simulator = await asyncio.to_thread(compile_simulator, self.directory)
         self._uno = uno = UnoProcess(simulator, firmware, self.directory)
-        self._bridge = bridge = BridgeProcess(self.directory, self.broker.port, uno.link)
+        self._bridge = bridge = BridgeProcess(
+            self.directory,
+            self.broker.port,
+            f'[[serial]]\nname = "uno"\npath = "{uno.link}"\nframing = "board"\n',
+        )
         await asyncio.to_thread(self.broker.start)
         async with asyncio.TaskGroup() as tasks:
             collecting = tasks.create_task(self.collector.run())
@@ -155,7 +161,8 @@ class Campaign:
             self.kills[name] += 1
             report()
             # A kill amid a standstill would prove nothing.
-            await self._until(lambda: len(self.collector.records) > before)  # noqa: B023
+            enough = before + RECORDS_BETWEEN_KILLS
+            await self._until(lambda: len(self.collector.records) >= enough)  # noqa: B023
 
     async def _drain(self, uno: UnoProcess, bridge: BridgeProcess) -> None:
         """Cut the board's power a last time; what it was acknowledged has to arrive."""

@@ -1,9 +1,10 @@
 /* An ATmega328P in simavr, with its UART on a terminal and its EEPROM in a file:
  *
- *     simulated_uno uno.elf TERMINAL-FD EEPROM-FILE SENT-FILE RECEIVED-FILE
+ *     simulated_uno uno.elf TERMINAL-FD EEPROM-FILE SENT-FILE RECEIVED-FILE LAMP-FILE
  *
- * SIGKILL is its power cut: the EEPROM keeps what was written, byte by byte. The two files get each
- * byte that the board has sent and received, as a witness beside the bridge. */
+ * SIGKILL is its power cut: the EEPROM keeps what was written, byte by byte. The next two files get each
+ * byte that the board has sent and received, as a witness beside the bridge; the last a 1 or a 0 when the lamp beside
+ * pin 13 is lit or goes out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <simavr/avr_eeprom.h>
+#include <simavr/avr_ioport.h>
 #include <simavr/avr_uart.h>
 #include <simavr/sim_avr.h>
 #include <simavr/sim_elf.h>
@@ -22,7 +24,7 @@
 #define CYCLES_PER_LOOK 16000 /* a millisecond */
 
 static avr_t *avr;
-static int terminal, sent, received;
+static int terminal, sent, received, lamp;
 static uint8_t *eeprom, *eeprom_file;
 static avr_irq_t *input;
 static int can_take;
@@ -91,6 +93,14 @@ static void on_output(avr_irq_t *irq, uint32_t value, void *context)
     }
 }
 
+static void on_lamp(avr_irq_t *irq, uint32_t value, void *context)
+{
+    (void)context;
+    if (value != irq->value) { /* before the change */
+        note(lamp, value ? '1' : '0');
+    }
+}
+
 static void on_room(avr_irq_t *irq, uint32_t value, void *context)
 {
     (void)irq;
@@ -113,6 +123,12 @@ static void connect_line(void)
         avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUT_XOFF), on_room, (void *)&full);
 }
 
+static void connect_lamp(void)
+{
+    avr_irq_register_notify(
+        avr_io_getirq(avr, AVR_IOCTL_IOPORT_GETIRQ('B'), IOPORT_IRQ_PIN5), on_lamp, NULL);
+}
+
 static void feed_line(void)
 {
     uint8_t byte;
@@ -126,8 +142,8 @@ int main(int count, char **words)
 {
     static elf_firmware_t firmware;
 
-    if (count != 6 || elf_read_firmware(words[1], &firmware) != 0) {
-        fprintf(stderr, "simulated_uno uno.elf TERMINAL-FD EEPROM-FILE SENT-FILE RECEIVED-FILE\n");
+    if (count != 7 || elf_read_firmware(words[1], &firmware) != 0) {
+        fprintf(stderr, "simulated_uno uno.elf TERMINAL-FD EEPROM-FILE SENT-FILE RECEIVED-FILE LAMP-FILE\n");
         return 2;
     }
     avr = avr_make_mcu_by_name("atmega328p");
@@ -142,8 +158,10 @@ int main(int count, char **words)
     terminal = atoi(words[2]);
     sent = open_file(words[4], O_WRONLY | O_APPEND);
     received = open_file(words[5], O_WRONLY | O_APPEND);
+    lamp = open_file(words[6], O_WRONLY | O_APPEND);
     open_eeprom(words[3]);
     connect_line();
+    connect_lamp();
 
     avr_cycle_count_t looked = 0;
     int state = cpu_Running;

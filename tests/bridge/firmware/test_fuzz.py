@@ -21,9 +21,11 @@ def run(program: Path) -> subprocess.CompletedProcess[str]:
 def test_arbitrary_bytes_do_no_harm_to_the_decoder(tmp_path: Path) -> None:
     done = run(compile_program("fuzz_receive", tmp_path))
     assert done.returncode == 0, done.stderr
-    inputs, acknowledgements = (int(word) for word in done.stdout.split() if word.isdigit())
+    counts = (int(word) for word in done.stdout.split() if word.isdigit())
+    inputs, acknowledgements, commands = counts
     assert inputs == int(INPUTS)
     assert acknowledgements > inputs / 2, "the fuzzer reaches what is behind the CRC"
+    assert commands > inputs / 4
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_arbitrary_bytes_do_no_harm_to_the_decoder(tmp_path: Path) -> None:
         ),
         (
             "oncegate_board.c",
-            "!board->is_sent || oncegate_get_u32(part + 9) != oldest_sequence(board)",
+            "!board->is_sent || oncegate_get_u32(board->part + 9) != oldest_sequence(board)",
             "!board->is_sent",
             "another one counts nothing",
         ),
@@ -46,6 +48,18 @@ def test_arbitrary_bytes_do_no_harm_to_the_decoder(tmp_path: Path) -> None:
             "board->memory_bytes - board->used < bytes",
             "board->memory_bytes - board->used + 1 < bytes",
             "the memory is not overdrawn",
+        ),
+        (
+            "oncegate_board.c",
+            "count == COMMAND_CONTENT_BYTES",
+            "count > ONCEGATE_HEAD_BYTES",
+            "a whole command is carried out once, another not",
+        ),
+        (
+            "oncegate_board.c",
+            "argument > ONCEGATE_ARGUMENT_MS_MAX",
+            "argument > 4000000000u",
+            "an argument is a time",
         ),
     ],
 )

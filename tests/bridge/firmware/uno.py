@@ -33,12 +33,14 @@ class UnoProcess:
     """The board on a terminal that stays when the board dies: a converter with a power of its own.
 
     `sent` and `received` have each byte of all its lives; `lives` is where each began in `sent`.
+    `lamp` has a 1 for each time that its lamp was lit, and a 0 for each time that it went out.
     """
 
     def __init__(self, simulator: Path, firmware: Path, directory: Path) -> None:
         self.link = directory / "uno"
         self.sent = directory / "uno.sent"
         self.received = directory / "uno.received"
+        self.lamp = directory / "uno.lamp"
         self.lives: list[int] = []
         self._command = [str(simulator), str(firmware)]
         self._directory = directory
@@ -48,13 +50,14 @@ class UnoProcess:
         os.set_blocking(self._master, False)
         self.sent.touch()
         self.received.touch()
+        self.lamp.touch()
         self.link.symlink_to(os.ttyname(self._slave))
 
     def start(self) -> None:
         """Switch it on."""
         assert not self.is_running, "the board runs already"
         self.lives.append(self.sent.stat().st_size)
-        files = [self._directory / "uno.eeprom", self.sent, self.received]
+        files = [self._directory / "uno.eeprom", self.sent, self.received, self.lamp]
         arguments = [str(self._master), *map(str, files)]
         self._process = subprocess.Popen([*self._command, *arguments], pass_fds=[self._master])
 

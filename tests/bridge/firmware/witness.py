@@ -84,6 +84,8 @@ def _read_written(
         except Damaged:
             account.cut += 1
             continue
+        if frame.answer_code is not None:
+            continue
         assert frame.identity is not None
         number = (frame.identity.boot, frame.identity.sequence)
         values: dict[str, object] = {

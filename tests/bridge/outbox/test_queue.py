@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from firmware_bridge.outbox.exchanges import Exchanges
 from firmware_bridge.outbox.queue import Queue
 from firmware_bridge.outbox.store import OutboxStore
+from firmware_bridge.readings.publications import Publication
 
+from gateway.connecting.exchanges import Exchanges
 from tests.bridge.outbox.bench import readings
 
 
@@ -23,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[OutboxStore]:
 
 
 def payloads(queue: Queue, count: int) -> list[bytes]:
-    return [each.publication.payload for each in queue.start(count)]
+    return [each.message.payload for each in queue.start(count)]
 
 
 def test_readings_are_started_in_order_each_once(store: OutboxStore) -> None:
@@ -36,7 +37,7 @@ def test_readings_are_started_in_order_each_once(store: OutboxStore) -> None:
 
 
 def test_a_start_that_was_not_committed_is_made_again(store: OutboxStore) -> None:
-    exchanges = Exchanges(window=10)
+    exchanges: Exchanges[Publication] = Exchanges(window=10)
     queue = Queue(store, exchanges)
     store.begin()
     queue.take_back(queue.start(3))
@@ -47,7 +48,7 @@ def test_a_start_that_was_not_committed_is_made_again(store: OutboxStore) -> Non
 
 
 def test_readings_of_exchanges_that_are_over_come_first_again(store: OutboxStore) -> None:
-    exchanges = Exchanges(window=10)
+    exchanges: Exchanges[Publication] = Exchanges(window=10)
     queue = Queue(store, exchanges)
     store.begin()
     queue.start(3)
@@ -60,7 +61,7 @@ def test_what_an_earlier_run_has_in_flight_is_not_started_again(store: OutboxSto
     store.begin()
     Queue(store, Exchanges(window=10)).start(2)
     store.commit()
-    resumed = Exchanges(window=10)
+    resumed: Exchanges[Publication] = Exchanges(window=10)
     resumed.resume(store.in_flight())
     queue = Queue(store, resumed)
     assert queue.waiting == 3

@@ -1,6 +1,6 @@
 """What the broker sent since the last batch, in order, and what may be sent after the commit."""
 
-from firmware_bridge.outbox.exchanges import Exchange, Exchanges
+import pytest
 from firmware_bridge.outbox.settlement import (
     Connected,
     Disconnected,
@@ -8,10 +8,14 @@ from firmware_bridge.outbox.settlement import (
     Pubrec,
     SessionLost,
     Settlement,
+    packet_of,
 )
 from firmware_bridge.readings.publications import Publication
 
+from gateway.connecting.exchanges import Exchange, Exchanges
+from gateway.wire.decoder import Decoder
 from gateway.wire.encoder import pubrel
+from gateway.wire.packets import Publish, Pubrel
 
 
 class Wire:
@@ -24,8 +28,8 @@ class Wire:
         self.sent.append(packet)
 
 
-def two_in_flight() -> tuple[Exchanges, Exchange, Exchange]:
-    exchanges = Exchanges(window=10)
+def two_in_flight() -> tuple[Exchanges[Publication], Exchange[Publication], Exchange[Publication]]:
+    exchanges: Exchanges[Publication] = Exchanges(window=10)
     return (
         exchanges,
         exchanges.start(1, Publication("t", b"a")),
@@ -69,8 +73,8 @@ def test_on_a_new_connection_everything_in_flight_goes_out_again_before_what_is_
     assert old.sent == []
     assert new.sent == [
         pubrel(second.packet_id),
-        first.packet(again=True),
-        third.packet(again=False),
+        packet_of(first, again=True),
+        packet_of(third, again=False),
     ]
 
 
@@ -93,3 +97,21 @@ def test_the_end_of_an_older_connection_does_not_end_the_present_one() -> None:
     assert settlement.send == new.send
     settlement.settle(Disconnected(new.send))
     assert settlement.send is None
+
+
+@pytest.mark.parametrize("retain", [False, True])
+def test_a_publish_sent_again_carries_dup_and_a_released_one_becomes_pubrel(retain: bool) -> None:
+    exchange = Exchange(1, 7, Publication("sensors/a/b", b"payload", retain=retain))
+    first, again = (decoded(packet_of(exchange, again=flag)) for flag in (False, True))
+    assert isinstance(first, Publish)
+    assert (first.topic, first.payload, first.qos) == ("sensors/a/b", b"payload", 2)
+    assert (first.dup, first.retain, first.packet_id) == (False, retain, 7)
+    assert isinstance(again, Publish)
+    assert (again.dup, again.retain) == (True, retain)
+    exchange.released = True
+    assert decoded(packet_of(exchange, again=True)) == Pubrel(7)
+
+
+def decoded(data: bytes) -> object:
+    (packet,) = Decoder(1 << 20, 4).feed(data)
+    return packet

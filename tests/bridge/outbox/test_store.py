@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge.outbox.boards import Boards
-from firmware_bridge.outbox.exchanges import Exchange
 from firmware_bridge.outbox.store import OutboxStore, bytes_of
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 
+from gateway.connecting.exchanges import Exchange
 from tests.bridge.outbox.test_boards import Disk, digest_of
 
 

@@ -135,6 +135,24 @@ def test_each_block_is_asked_for_with_silence_before_it_and_a_failed_device_is_l
     assert 7.9 < rest.seconds < 8.2
 
 
+def test_a_device_has_an_interval_of_its_own_where_it_names_one() -> None:
+    slow = Device(name="slow", address=9, registers=TANK.registers, poll_interval=60.0)
+    usual = Device(name="usual", address=5, registers=TANK.registers)
+    poller = settings(slow, usual, poll_interval=10.0).poller(Line())
+    poller.begin(0.0)
+    asked: list[tuple[int, int]] = []
+    now = 0.0
+    while now < 125.0:
+        step = poller.next_step(now)
+        if isinstance(step, Pause):
+            now += step.seconds
+        else:
+            asked.append((step.data[0], round(now)))
+            poller.end(Damage("no_answer"), now)
+    assert [when for address, when in asked if address == 9] == [0, 60, 120]
+    assert [when for address, when in asked if address == 5] == list(range(0, 125, 10))
+
+
 @pytest.mark.parametrize(
     ("devices", "mend"),
     [

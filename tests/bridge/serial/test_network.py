@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,15 +17,13 @@ from tests.bridge.running import port_of, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 from tests.system.broker_process import free_port
 
-SER2NET = shutil.which("ser2net", path="/usr/sbin:/usr/bin")
+SER2NET = "/usr/sbin/ser2net"
 ACCEPTERS = {"tcp": "tcp", "rfc2217": "telnet(rfc2217),tcp"}
 
 
 @contextlib.asynccontextmanager
 async def ser2net(folder: Path, scheme: str, port: int, link: Path) -> AsyncIterator[None]:
     """Debian's ser2net with one port, until it is killed."""
-    if SER2NET is None:
-        pytest.skip("ser2net is not installed")
     configuration = folder / "ser2net.yaml"
     configuration.write_text(
         f"connection: &one\n  accepter: {ACCEPTERS[scheme]},127.0.0.1,{port}\n"

@@ -28,6 +28,7 @@ def test_what_was_recorded_is_read_also_where_the_file_was_cut_off() -> None:
         ([b'{"oncegate_serial":2}\n'], "version 2, and 1 can be read"),
         ([HEAD, b'[1,"zz"]\n'], "line 2 is not"),
         ([HEAD, b'[NaN,"00"]\n'], "line 2 is not"),
+        ([HEAD, b'[1%b,"00"]\n' % (b"0" * 400)], "line 2 is not"),
         ([HEAD, b'[2,"00"]\n', b'[1,"00"]\n'], "line 3 is earlier"),
     ],
 )

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.limits import SLOW_READER_SECONDS, Limits
-from gateway.wire.packets import (
-    Connect,
-)
+from gateway.core.limits import KEEP_ALIVE_PART_BYTES, SLOW_READER_SECONDS, Limits
+from gateway.wire.encoder import encode
+from gateway.wire.packets import Connect, Pingreq, Publish
 from tests.core.harness import Harness
 from tests.core.mqtt5 import (
     connect,
@@ -59,6 +58,63 @@ def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watch
     harness.commit()
     assert not client.closed
     harness.advance(1.6)
+    assert client.closed
+
+
+@pytest.mark.statement("MQTT-3.1.2-24", "MQTT5-3.1.2-22")
+@pytest.mark.parametrize("version", [4, 5])
+def test_bytes_that_complete_no_packet_are_no_sign_of_life(harness: Harness, version: int) -> None:
+    client = harness.connect("c", version=version, keep_alive_seconds=10)
+    packet = encode(Publish("t", b"x" * 100, 0, False, False, 0), version)
+    for second in range(15):
+        assert not client.closed
+        client.send_bytes(packet[second : second + 1])
+        harness.advance(1)
+    assert client.closed
+    assert harness.broker.statistics.errors == {"keep_alive": 1}
+
+
+def test_a_large_packet_that_goes_on_coming_outlasts_the_keep_alive(harness: Harness) -> None:
+    client = harness.connect("c", keep_alive_seconds=10)
+    packet = encode(Publish("t", b"x" * 8 * KEEP_ALIVE_PART_BYTES, 0, False, False, 0), 4)
+    per_second = KEEP_ALIVE_PART_BYTES // 10
+    for start in range(0, len(packet) - 1, per_second):
+        client.send_bytes(packet[start : min(start + per_second, len(packet) - 1)])
+        harness.advance(1)
+        assert not client.closed
+    client.send_bytes(packet[-1:])
+    harness.advance(14)
+    assert not client.closed
+    harness.advance(2)
+    assert client.closed
+
+
+def test_a_packet_of_which_too_little_comes_does_not_outlast_the_keep_alive(
+    harness: Harness,
+) -> None:
+    client = harness.connect("c", keep_alive_seconds=10)
+    packet = encode(Publish("t", b"x" * 8 * KEEP_ALIVE_PART_BYTES, 0, False, False, 0), 4)
+    client.send_bytes(packet[: 2 * KEEP_ALIVE_PART_BYTES])
+    harness.advance(15)
+    assert not client.closed  # a part of it came
+    client.send_bytes(packet[2 * KEEP_ALIVE_PART_BYTES : 3 * KEEP_ALIVE_PART_BYTES - 1])
+    harness.advance(15)
+    assert client.closed
+
+
+def test_each_large_packet_is_counted_for_itself(harness: Harness) -> None:
+    client = harness.connect("c", keep_alive_seconds=10)
+    large = encode(Publish("t", b"x" * 8 * KEEP_ALIVE_PART_BYTES, 0, False, False, 0), 4)
+    client.send_bytes(large[: 4 * KEEP_ALIVE_PART_BYTES])
+    harness.advance(15)
+    client.send_bytes(large[4 * KEEP_ALIVE_PART_BYTES :] + encode(Pingreq(), 4))
+    harness.advance(1)
+    client.send_bytes(large[: 2 * KEEP_ALIVE_PART_BYTES])
+    harness.advance(15)
+    assert not client.closed
+    harness.advance(15)
+    client.send_bytes(large[2 * KEEP_ALIVE_PART_BYTES : 2 * KEEP_ALIVE_PART_BYTES + 10])
+    harness.advance(15)
     assert client.closed
 
 

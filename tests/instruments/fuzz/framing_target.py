@@ -5,9 +5,10 @@ An input::
     framing u8 | piece u8 | piece u8 | bytes of the sensor
 
 Of the framings `board` reads the bytes as they come, and once as the pack in a sound frame, whose
-checksum no chance would hit. Its promises: no exception, the same frames for any split, bounded
-memory between two pieces; of every frame readings that are JSON with finite numbers and times, and
-that anybody can show and store.
+checksum no chance would hit, and `answer` as the code of a command's answer. What is no decoder is
+in `line_target.py`. Its promises: no exception, the same frames for any split, bounded memory
+between two pieces; of every frame readings that are JSON with finite numbers and times, and that
+anybody can show and store.
 """
 
 import json
@@ -17,7 +18,7 @@ from typing import Final, NamedTuple
 
 from cobs import cobs  # type: ignore[import-untyped]
 from firmware_bridge.protocols.board import Board
-from firmware_bridge.protocols.board_frame import frame_bytes_of
+from firmware_bridge.protocols.board_frame import answer_bytes_of, frame_bytes_of
 from firmware_bridge.protocols.checksums import crc16_arc, crc16_x25
 from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.declared_field import FrameField
@@ -36,7 +37,9 @@ from firmware_bridge.readings.numbering import BoardIdentity, Numbering
 from firmware_bridge.readings.publications import publications_of
 from firmware_bridge.serial.status import PortStatus
 
+from tests.instruments.fuzz import line_target
 from tests.instruments.fuzz.byte_program import ByteProgram
+from tests.instruments.fuzz.line_target import CONVERSATIONS, Conversation
 
 ARRIVALS_SECONDS: Final = (1_763_715_138.25, 5.0)
 """An ordinary one, and one of a clock that was never set."""
@@ -53,6 +56,13 @@ def wrapped(pack: bytes) -> bytes:
     empty = cobs.decode(frame_bytes_of(IDENTITY, []).strip(b"\0"))
     content = empty[:HEAD_BYTES] + pack
     return b"\0" + bytes(cobs.encode(content + crc_of(content))) + b"\0"
+
+
+def answered(data: bytes) -> bytes:
+    """A board's answer to a command, sound where the input is one byte."""
+    content = answer_bytes_of(IDENTITY, 0).strip(b"\0")
+    head = cobs.decode(content)[:HEAD_BYTES]
+    return b"\0" + bytes(cobs.encode(head + data + crc_of(head + data))) + b"\0"
 
 
 def crc_of(content: bytes) -> bytes:
@@ -113,13 +123,19 @@ KINDS: Final = (
     Kind("sml", Sml().decoder, _as_it_is),
     Kind("messages", Sml().decoder, sml_file),
     Kind("frames", _DUST.decoder, _as_it_is),
+    Kind("answer", Board().decoder, answered),
 )
+CHOICES: Final[tuple[Kind | Conversation, ...]] = (*KINDS, *CONVERSATIONS)
 
 
 def check(data: bytes, make: Callable[[Kind], Decoder] | None = None) -> None:
     """Read an input, and raise where a promise is broken."""
     program = ByteProgram(data)
-    kind = program.pick(KINDS)
+    kind = program.pick(CHOICES)
+    if isinstance(kind, Conversation):
+        for frame in kind.check(program):
+            _check_frame(frame)
+        return
     sizes = (program.byte() + 1, program.byte() + 1)
     wire = kind.wire_of(program.rest())
     made = kind.make if make is None else lambda: make(kind)
@@ -157,6 +173,11 @@ def _buffered_bytes(framing: Decoder) -> int:
 
 
 def _check_frame(frame: Frame) -> None:
+    if frame.answer_code is not None:
+        assert frame.identity is not None
+        assert not frame.quantities
+        assert 0 <= frame.answer_code <= 255
+        return
     assert frame.quantities, "a frame without measurements"
     assert frame.contents_digest() == frame.contents_digest()
     for arrival_seconds in ARRIVALS_SECONDS:
@@ -222,4 +243,6 @@ def seeds() -> list[bytes]:
         bytes([10, 7, 1]) + sml_file(messages),
         bytes([11, 7, 1]) + messages,
         bytes([12, 1, 1]) + dust + bytes((sum(dust) & 0xFF,)),
+        bytes([13, 1, 1, 0]),
+        *(bytes([14 + at]) + each for at, each in enumerate(line_target.seeds())),
     ]

@@ -7,8 +7,10 @@ import pytest
 
 from gateway.session_log.segments.damage import (
     bring_back,
+    is_exported_again,
     is_set_aside,
     keep_damaged,
+    retire,
     segments_set_aside,
     set_aside,
 )
@@ -52,3 +54,23 @@ def test_of_other_damaged_files_the_newest_are_kept(log_dir: Path) -> None:
 
 def test_nothing_is_set_aside_where_nothing_was_ever_damaged(tmp_path: Path) -> None:
     assert segments_set_aside(tmp_path) == []
+
+
+def test_a_segment_is_exported_again_when_another_of_its_number_begins_no_later(
+    log_dir: Path,
+) -> None:
+    (log_dir / "sent").mkdir()
+    original = SegmentName("gw-1", "0123456789abcdef", 90, 50, 60, "ab" * 32)
+    set_aside_path = log_dir / "sealed" / str(original)
+    set_aside_path.write_bytes(b"original")
+    set_aside(log_dir, set_aside_path)
+    assert not is_exported_again(log_dir, original)
+    later = SegmentName("gw-1", "0123456789abcdef", 90, 51, 70, "cd" * 32)
+    (log_dir / "sent" / str(later)).touch()
+    assert not is_exported_again(log_dir, original), "the original has an event of its own"
+    whole = SegmentName("gw-1", "0123456789abcdef", 90, 50, 55, "ef" * 32)
+    (log_dir / "sent" / str(whole)).touch()
+    assert is_exported_again(log_dir, original)
+    retire(log_dir, original)
+    assert segments_set_aside(log_dir) == []
+    assert (log_dir / "damaged" / f"{original}.exported-again").read_bytes() == b"original"

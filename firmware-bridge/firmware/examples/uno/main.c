@@ -1,5 +1,6 @@
-/* An Arduino Uno (ATmega328P, 16 MHz) without the Arduino core: measures its supply and pin A0 each
- * INTERVAL_MS, and speaks to the bridge over its USB port at 115200 baud. */
+/* An Arduino Uno (ATmega328P, 16 MHz) without the Arduino core: measures its supply and pin A0 at its
+ * start and then each INTERVAL_MS, over its USB port at 115200 baud. Commands set the interval, and light the
+ * lamp beside pin 13. */
 #include <avr/eeprom.h>
 #include <avr/interrupt.h>
 #include <avr/io.h>
@@ -24,11 +25,15 @@
 /* A channel of the converter, and its voltage, 10 % more or less from chip to chip. */
 #define BAND_GAP 14
 #define BAND_GAP_MV 1100
-#define RECEIVED_BYTES 64 /* a power of 2; an acknowledgement is 18 */
+#define RECEIVED_BYTES 64 /* a power of 2; a command is 23 */
+#define LAMP PB5
 
 static uint8_t boot_slots[BOOT_SLOTS][ONCEGATE_SLOT_BYTES] EEMEM;
 static uint8_t memory[MEMORY_BYTES];
 static oncegate_board board;
+static uint32_t interval_ms = INTERVAL_MS;
+static uint32_t measured_ms;
+static uint32_t lit_ms, lit_for_ms;
 
 static volatile uint32_t milliseconds;
 static volatile uint8_t received[RECEIVED_BYTES];
@@ -144,21 +149,43 @@ static void receive(void)
     }
 }
 
+static uint8_t carry_out(void *context, uint8_t command, uint32_t argument)
+{
+    (void)context;
+    if (command == ONCEGATE_SET_INTERVAL) {
+        interval_ms = argument;
+        measured_ms = now_ms(); /* not all the measurements that the shorter interval has missed */
+    } else if (command == ONCEGATE_IDENTIFY) {
+        lit_ms = now_ms();
+        lit_for_ms = argument;
+        PORTB |= _BV(LAMP);
+    } else {
+        return ONCEGATE_UNKNOWN_COMMAND;
+    }
+    return ONCEGATE_DONE;
+}
+
 int main(void)
 {
     static const oncegate_slots slots = {read_slot, write_slot, NULL, BOOT_SLOTS};
     uint32_t boot = oncegate_count_start(&slots);
 
+    DDRB |= _BV(LAMP);
     start_timer();
     start_line();
     sei();
     oncegate_open(&board, DEVICE, boot != 0 ? boot : random_boot(), memory, sizeof memory, write_line,
         NULL, now_ms());
-    uint32_t measured_ms = now_ms();
+    oncegate_on_command(&board, carry_out);
+    measured_ms = now_ms();
+    measure();
     for (;;) {
-        if (now_ms() - measured_ms >= INTERVAL_MS) {
-            measured_ms += INTERVAL_MS;
+        if (now_ms() - measured_ms >= interval_ms) {
+            measured_ms += interval_ms;
             measure();
+        }
+        if (now_ms() - lit_ms >= lit_for_ms) {
+            PORTB &= (uint8_t)~_BV(LAMP);
         }
         receive();
         oncegate_poll(&board, now_ms());

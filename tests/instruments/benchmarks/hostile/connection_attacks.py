@@ -240,8 +240,8 @@ class ConnectStorm(Attack):
 
     name = "connections that come and go"
     sentence = (
-        "1,500 connections of one address, 500 a second, that are cut at once, half of them behind "
-        "a CONNECT."
+        "1,500 connections of one address, 500 a second, that are cut immediately, half of them "
+        "behind a CONNECT."
     )
     allowance = Allowance(connections=500)
     counters = ("max_connection_rate_per_address",)

@@ -84,7 +84,7 @@ class PacketFlood(Attack):
     """As many packets as fit into a read."""
 
     name = "packets beyond a rate"
-    sentence = "2 clients that each send 8,000 PINGREQ at once, again each 3 s."
+    sentence = "2 clients that each send 8,000 PINGREQ in one burst, again each 3 s."
     allowance = Allowance(connections=2, slow_readers=2)
     counters = ("max_packet_rate",)
 

@@ -19,7 +19,7 @@ class Wills(Attack):
     """Clients that end so that something is published for them."""
 
     name = "wills"
-    sentence = "50 clients a second with a retained QoS 1 will of 60 kB that are cut at once."
+    sentence = "50 clients a second with a retained QoS 1 will of 60 kB that are cut immediately."
     allowance = Allowance(connections=8, bounds=("wills", "retained messages"))
 
     async def run(self, hand: Hand) -> None:
@@ -75,7 +75,7 @@ class SessionChurn(Attack):
     name = "sessions with random names"
     sentence = (
         "1,200 new persistent sessions, 400 a second, of clients without a user, each with a "
-        "subscription and left at once."
+        "subscription and left immediately."
     )
     allowance = Allowance(connections=100, sessions=1_200)
     counters = ("anonymous_sessions",)

@@ -47,7 +47,7 @@ class LongTopics(Attack):
     """A new topic each time."""
 
     name = "new topics of 64 kB"
-    sentence = "400 QoS 0 messages a second, each to a topic of 64 kB that nobody used before."
+    sentence = "400 QoS 0 messages a second, each to a topic of 64 kB that was never used before."
     allowance = Allowance(connections=1)
 
     async def run(self, hand: Hand) -> None:
@@ -153,7 +153,7 @@ class MixedFilters(Attack):
     name = "1,000 mixed filters and deep topics"
     sentence = (
         "A client with 1,000 filters of 128 levels, + and names mixed, and 10 QoS 0 messages a "
-        "second to new topics of 128 levels that reach nobody."
+        "second to new topics of 128 levels that reach no subscriber."
     )
     allowance = Allowance(connections=2, bounds=("subscriptions",))
 

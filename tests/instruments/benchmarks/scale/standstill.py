@@ -51,7 +51,7 @@ async def _load(broker: Watched) -> AsyncIterator[tuple[str, dict[str, Any]]]:
 
 async def _expire(broker: Watched) -> AsyncIterator[tuple[str, dict[str, Any]]]:
     await asyncio.sleep(2 * SETTLE_SECONDS)
-    yield "100,000 sessions expire at once", broker.mark()
+    yield "100,000 sessions expire at the same time", broker.mark()
     await asyncio.sleep(2 * SETTLE_SECONDS)
     yield "the checkpoint behind it", broker.mark()
 

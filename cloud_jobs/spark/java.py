@@ -1,0 +1,42 @@
+"""Which Java Spark runs on, and what to do where there is none."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Final
+
+# Debian 12 has the first, Debian 13 the second.
+# requirements/install-debian-packages has the same versions.
+JAVA_VERSIONS: Final = (17, 21)
+JAVA_NEEDED: Final = (
+    f"Spark needs Java {' or '.join(map(str, JAVA_VERSIONS))}: install openjdk-17-jre-headless "
+    "(Debian 12) or openjdk-21-jre-headless (Debian 13), or set JAVA_HOME"
+)
+
+
+def choose_java() -> bool:
+    """Return whether the Java that Spark will take (JAVA_HOME, else PATH) is one of its versions.
+
+    Where it is not, JAVA_HOME is set to one that Debian has put beside it.
+    """
+    home = os.environ.get("JAVA_HOME")
+    if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:
+        return True
+    for version in JAVA_VERSIONS:
+        for other in sorted(Path("/usr/lib/jvm").glob(f"java-{version}-openjdk-*")):
+            if _java_version(str(other / "bin" / "java")) == version:
+                os.environ["JAVA_HOME"] = str(other)
+                return True
+    return False
+
+
+def _java_version(java: str) -> int | None:
+    try:
+        outcome = subprocess.run(
+            [java, "-version"], check=False, capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.search(r'version "(\d+)', outcome.stderr)
+    return int(match[1]) if match else None

@@ -1,0 +1,88 @@
+"""Logs what a port loses: damaged frames and dropped readings, by reason, without a flood.
+
+The 1st of a reason, the 2nd, 4th, 8th and so on have a line each; a full outbox has one when it
+begins to cost readings and one when it no more does. What came since the last summary has a line
+when the port is lost and at the end. All are counted in the port's status.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+
+logger = logging.getLogger(__name__)
+
+# What is counted as dropped, and is no reading: the board sends its frame again.
+_ACKNOWLEDGEMENT = "acknowledgement"
+
+
+class Losses:
+    """What one port has lost, and what of it has been logged; `dropped` are its status' counts."""
+
+    def __init__(self, port: str, dropped: Counter[str]) -> None:
+        self._port = port
+        self.dropped = dropped
+        self._logged: Counter[tuple[str, str]] = Counter()
+        self._dropped_before = 0
+        self.dropping: str | None = None
+        """Why readings are dropped now; None: none are."""
+        self._summarised: Counter[tuple[str, str]] = Counter()
+
+    def check_damage(self, damaged: Mapping[str, int]) -> None:
+        """Log the reasons of damage whose counts have doubled."""
+        for reason, count in damaged.items():
+            if self._has_doubled("damaged", reason, count):
+                logger.warning(
+                    "serial port %s: damaged (%s), %d since the start; check sensor, cable and "
+                    "line settings",
+                    self._port,
+                    reason,
+                    count,
+                )
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count what could not be taken or sent, and log it where its count has doubled."""
+        self.dropped[reason] += count
+        total = self.dropped[reason]
+        if self._has_doubled("dropped", reason, total):
+            what = "acknowledgements" if reason == _ACKNOWLEDGEMENT else "readings"
+            logger.error(
+                "serial port %s: %s are dropped (%s), %d since the start",
+                self._port,
+                what,
+                reason,
+                total,
+            )
+
+    def begin_dropping(self, reason: str, count: int) -> None:
+        """Count readings for which a full outbox has no room; log it when that begins."""
+        self.dropped[reason] += count
+        if self.dropping is None:
+            self._dropped_before = self.dropped.total() - count
+            logger.error("serial port %s: readings are dropped (%s)", self._port, reason)
+        self.dropping = reason
+
+    def end_dropping(self) -> None:
+        """Log that readings are taken again, where some were dropped."""
+        if self.dropping is not None:
+            self.dropping = None
+            logger.warning(
+                "serial port %s: readings are taken again; %d were dropped",
+                self._port,
+                self.dropped.total() - self._dropped_before,
+            )
+
+    def summarise(self, damaged: Mapping[str, int]) -> None:
+        """Log in one line what was lost since the last summary, if anything."""
+        counts = {
+            **{("damaged", reason): count for reason, count in damaged.items()},
+            **{("dropped", reason): count for reason, count in self.dropped.items()},
+        }
+        new = {key: count - self._summarised[key] for key, count in counts.items()}
+        self._summarised.update(new)
+        found = [f"{n} {kind} ({reason})" for (kind, reason), n in sorted(new.items()) if n]
+        if found:
+            logger.warning("serial port %s: in all %s", self._port, ", ".join(found))
+
+    def _has_doubled(self, kind: str, reason: str, count: int) -> bool:
+        before, self._logged[kind, reason] = self._logged[kind, reason], count
+        return count.bit_length() > before.bit_length()

@@ -1,0 +1,1 @@
+"""Full serial lines, from the last byte of each to a subscriber: `make bench-serial`."""

@@ -1,0 +1,56 @@
+"""`make bench-serial`: full lines through the bridge, and through ser2net and mosquitto_pub.
+
+make bench-serial                            prints the tables
+make bench-serial ARGUMENTS=--write          also writes docs/benchmarks-serial.md
+make bench-serial ARGUMENTS="--seconds 5"    shorter than 15 s for each figure
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from tests.instruments.benchmarks import brokers
+from tests.instruments.benchmarks.machine import machine_of
+from tests.instruments.benchmarks.serial import report, ways
+from tests.instruments.benchmarks.serial.lines import Device
+from tests.instruments.benchmarks.serial.run import Broker, measure
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "benchmarks-serial.md"
+SCENARIOS = {
+    "Eight lines at 115,200 baud, 64 bytes a line: 180 lines a second each": [Device(115_200, 64)]
+    * 8,
+    "One line at 3,000,000 baud, 250 bytes a line: 1,200 lines a second": [Device(3_000_000, 250)],
+}
+WAYS: dict[str, tuple[Broker, ways.Way]] = {
+    "`oncegate bridge` to `oncegate broker`": (brokers.oncegate, ways.bridge),
+    "`oncegate bridge` to Mosquitto": (brokers.mosquitto, ways.bridge),
+    "ser2net, `mosquitto_pub -l -q 2` to Mosquitto": (brokers.mosquitto, ways.ser2net),
+}
+
+
+def main(
+    seconds: Annotated[float, typer.Option(min=1, help="For each figure.")] = 15.0,
+    write: Annotated[bool, typer.Option("--write", help="Write the page.")] = False,
+) -> None:
+    """Measure; exit with 1 where something was lost, doubled or overrun."""
+    console = Console(soft_wrap=True)
+    machine = machine_of(Path(tempfile.gettempdir()))
+    results: dict[str, list[dict[str, Any]]] = {}
+    for name, devices in SCENARIOS.items():
+        rows = results[name] = []
+        for way, (broker, carrier) in WAYS.items():
+            with console.status(f"{name}: {way} ..."):
+                rows.append({"way": way, **measure(broker, carrier, devices, seconds)})
+        console.print(f"\n{name}\n\n{report.table_of(rows)}", markup=False)
+    if write:
+        PAGE.write_text(report.page_of(results, machine))
+        console.print(f"written: docs/{PAGE.name}")
+    if not all(report.is_sound(row) for rows in results.values() for row in rows):
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,54 @@
+"""docs/benchmarks-serial.md, from figures that were measured and nothing else."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+DRIVER_BUFFER_BYTES = 640 * 1024
+"""What Linux keeps of a serial line for its reader (drivers/tty/tty_buffer.c)."""
+BEGINNING = """\
+# Serial lines at their full rate
+
+Written by `make bench-serial ARGUMENTS=--write`, which takes three minutes and overwrites what is
+changed by hand.
+"""
+METHOD = Path(__file__).with_name("method.md").read_text()
+
+
+def is_sound(row: Mapping[str, Any]) -> bool:
+    """Whether nothing was lost, doubled or overrun."""
+    return not row["lost"] and not row["doubled"] and row["waited_bytes_max"] < DRIVER_BUFFER_BYTES
+
+
+def machine_line(machine: Mapping[str, Any]) -> str:
+    """What it ran on."""
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
+        f"{machine['file_system']}, Python {machine['python']}, Mosquitto {machine['mosquitto']}; "
+        f"load average {machine['load_average']} before the start. Where that is above 1, others "
+        "were at work: believe counts and processor times, not latencies.\n"
+    )
+
+
+def table_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """One scenario: a row for each way."""
+    heads = (
+        "way | lines sent | lost | doubled | bytes that waited | p50, ms | p99, ms "
+        "| cores to the broker | cores of the broker"
+    )
+    lines = [f"| {heads} |", "|" + "---|" * 9]
+    for row in rows:
+        latencies = (f"{row[key]:.1f}" for key in ("p50_ms", "p99_ms"))
+        lines.append(
+            f"| {row['way']} | {row['sent']:,} | {row['lost']} | {row['doubled']} "
+            f"| {row['waited_bytes_max']:,} | {' | '.join(latencies)} "
+            f"| {row['carrier_cores']:.2f} | {row['broker_cores']:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def page_of(results: Mapping[str, Sequence[Mapping[str, Any]]], machine: Mapping[str, Any]) -> str:
+    """The whole page."""
+    parts = [BEGINNING, machine_line(machine)]
+    parts += [f"## {name}\n\n{table_of(rows)}" for name, rows in results.items()]
+    return "\n".join([*parts, METHOD])

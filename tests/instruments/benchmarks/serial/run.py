@@ -1,0 +1,140 @@
+"""One run: devices, a way to a broker, a subscriber; and what came of it."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tty
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.instruments.benchmarks.brokers import Running
+from tests.instruments.benchmarks.serial.lines import WARM_UP, Device, Verdict, line_of, verdict_of
+from tests.instruments.benchmarks.serial.ways import (
+    Terminal,
+    Way,
+    processor_seconds_of,
+    wait_until,
+)
+
+Broker = Callable[[Path], "contextlib.AbstractContextManager[Running]"]
+QUIET_LOOKS = 20
+"""Nothing more has arrived for a second: what is missing is lost."""
+
+
+@contextlib.contextmanager
+def plugged_in(devices: Sequence[Device]) -> Iterator[tuple[list[int], list[Terminal]]]:
+    """The devices' ends of pseudo-terminals, and the programs' ends."""
+    pairs = [os.openpty() for _ in devices]
+    try:
+        for master, slave in pairs:
+            tty.setraw(slave)
+            os.set_blocking(master, False)
+        paths = [os.ttyname(slave) for _, slave in pairs]
+        yield [master for master, _ in pairs], list(map(Terminal, devices, paths))
+    finally:
+        for pair in pairs:
+            for descriptor in pair:
+                os.close(descriptor)
+
+
+@contextlib.contextmanager
+def subscribed(port: int, file: Path) -> Iterator[None]:
+    """mosquitto_sub, which writes when each message came: ns since 1970, and the payload."""
+    command = ["mosquitto_sub", "-p", str(port), "-q", "0", "-t", "sensors/#", "-t", "serial/#"]
+    with file.open("wb") as output:
+        # A line of output as it comes, not when a buffer is full.
+        process = subprocess.Popen(["stdbuf", "-oL", *command, "-F", "%U %p"], stdout=output)
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def arrivals_in(file: Path) -> list[tuple[int, bytes]]:
+    """When, in ns, and what."""
+    found = []
+    for line in file.read_bytes().split(b"\n")[:-1]:
+        when, _, payload = line.partition(b" ")
+        if payload:  # mosquitto_pub ends with no empty line, and the raw line has lost its end
+            seconds, _, fraction = when.partition(b".")
+            found.append((int(seconds) * 10**9 + int(fraction.ljust(9, b"0")), payload))
+    return found
+
+
+def measure(broker: Broker, way: Way, devices: Sequence[Device], seconds: float) -> dict[str, Any]:
+    """Send for so long and wait until nothing more arrives.
+
+    Raises:
+        BenchmarkFailed: a program did not start, or has ended.
+    """
+    with contextlib.ExitStack() as stack:
+        directory = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="oncegate-serial-"))
+        )
+        running = stack.enter_context(broker(directory))
+        masters, terminals = stack.enter_context(plugged_in(devices))
+        arrived = directory / "arrived"
+        stack.enter_context(subscribed(running.port, arrived))
+        carriers = stack.enter_context(way(directory, terminals, running.port))
+        wait_until(lambda: _is_warm(masters, devices, arrived), "not each line has arrived")
+        before = [processor_seconds_of(each) for each in (carriers, [running.process_id])]
+        result = _send(directory, masters, devices, seconds)
+        verdict = _settled(result, arrived)
+        after = [processor_seconds_of(each) for each in (carriers, [running.process_id])]
+        carrier, of_broker = (end - begin for begin, end in zip(before, after, strict=True))
+    return {
+        "sent": verdict.sent,
+        "lost": verdict.lost,
+        "doubled": verdict.doubled,
+        "waited_bytes_max": max(result["waited_bytes_max"]),
+        "longest_tick_ms": result["longest_tick_ms"],
+        "p50_ms": verdict.percentile(0.5) if verdict.latencies_ms else None,
+        "p99_ms": verdict.percentile(0.99) if verdict.latencies_ms else None,
+        "carrier_cores": carrier / seconds,
+        "broker_cores": of_broker / seconds,
+        "seconds": seconds,
+    }
+
+
+def _is_warm(masters: Sequence[int], devices: Sequence[Device], arrived: Path) -> bool:
+    for number, (master, device) in enumerate(zip(masters, devices, strict=True)):
+        with contextlib.suppress(BlockingIOError):
+            os.write(master, line_of(number, WARM_UP, device.line_bytes))
+    text = arrived.read_bytes()
+    return all(b"%d.%s.x" % (number, WARM_UP.encode()) in text for number in range(len(devices)))
+
+
+def _send(
+    directory: Path, masters: Sequence[int], devices: Sequence[Device], seconds: float
+) -> dict[str, Any]:
+    plan = directory / "plan.json"
+    result = directory / "sent.json"
+    lines = [
+        {"descriptor": master, "baud_rate": each.baud_rate, "line_bytes": each.line_bytes}
+        for master, each in zip(masters, devices, strict=True)
+    ]
+    plan.write_text(json.dumps({"devices": lines, "seconds": seconds, "result": str(result)}))
+    command = [sys.executable, "-m", "tests.instruments.benchmarks.serial.line_writer", str(plan)]
+    subprocess.run(command, check=True, pass_fds=masters)
+    found: dict[str, Any] = json.loads(result.read_text())
+    return found
+
+
+def _settled(result: dict[str, Any], arrived: Path) -> Verdict:
+    """Everything has arrived, or nothing more arrives."""
+    sent_ns = dict(enumerate(result["sent_ns"]))
+    size, looks = -1, 0
+
+    def is_settled() -> bool:
+        nonlocal size, looks
+        before, size = size, arrived.stat().st_size
+        looks = looks + 1 if size == before else 0
+        return looks >= QUIET_LOOKS
+
+    wait_until(is_settled, "messages go on arriving")
+    return verdict_of(sent_ns, arrivals_in(arrived))

@@ -1,0 +1,137 @@
+"""Any bytes of a serial line to what is no decoder: answers of Modbus, Telnet, recordings.
+
+Of `framing_target.py`, which chooses among them and its own framings by the first byte. What is the
+same for all: no exception but the one that is documented, and the same outcome for any split.
+"""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from firmware_bridge.protocols.checksums import crc16_modbus
+from firmware_bridge.protocols.frame import Damage, Frame
+from firmware_bridge.protocols.interface import Poller, Request
+from firmware_bridge.protocols.modbus import Device, Modbus
+from firmware_bridge.protocols.modbus_register import Register
+from firmware_bridge.serial.recording import (
+    Chunk,
+    UnreadableRecording,
+    chunks_of,
+    head_of,
+    line_of,
+)
+from firmware_bridge.serial.telnet import SUBNEGOTIATION_BYTES_MAX, NotRfc2217, Telnet
+
+from gateway.keys.serial_line import Line
+from tests.instruments.fuzz.byte_program import ByteProgram
+
+REPLIES_BYTES_MAX: Final = 4096
+"""Each option is answered once, and the line's settings are asked for once."""
+
+_REGISTERS: Final = (
+    (Register(name="a", at=0, type="i16", scale=0.1), Register(name="b", at=1, type="u16")),
+    (Register(name="a", at=7, type="f32"),),
+    (Register(name="a", at=0, kind="coil"), Register(name="b", at=1, kind="coil")),
+    (Register(name="a", at=0, type="u64"),),
+)
+
+
+class Conversation(NamedTuple):
+    """What is read otherwise than by a decoder; `check` yields the frames that were read."""
+
+    name: str
+    check: Callable[[ByteProgram], Iterator[Frame]]
+
+
+def check_modbus(program: ByteProgram) -> Iterator[Frame]:
+    """Read an answer as it comes; half of them with head and CRC as they have to be."""
+    echo, little = program.byte() & 1, program.byte() & 1
+    device = Device(name="pump", address=5, registers=program.pick(_REGISTERS))
+    settings = Modbus(devices=(device,), echo=bool(echo), word_order="little" if little else "big")
+    poller = settings.poller(Line())
+    poller.begin(0.0)
+    request = poller.next_step(10.0)
+    assert isinstance(request, Request)
+    is_closed, size = program.byte() & 1, program.byte() + 1
+    answer = program.rest()
+    if is_closed:
+        content = bytes([5, request.data[1], len(answer) & 0xFF]) + answer
+        answer = content + crc16_modbus(content).to_bytes(2, "little")
+        answer = request.data * echo + answer
+    answer = answer[: request.answer_bytes_max]
+    outcome = _outcome_of(poller, answer, len(answer) or 1)
+    if isinstance(outcome, Frame):
+        assert outcome.device == "pump"
+        assert _outcome_of(poller, answer, size) == outcome, "another frame in pieces"
+        yield outcome
+    else:
+        assert outcome.reason.isidentifier(), outcome
+
+
+def _outcome_of(poller: Poller, answer: bytes, size: int) -> Frame | Damage:
+    """As the port reads it: whatever has come so far, until something is decided."""
+    for end in range(size, len(answer) + size, size):
+        outcome = poller.read(answer[:end])
+        if outcome is not None:
+            return outcome
+    return poller.time_out(answer)
+
+
+def check_telnet(program: ByteProgram) -> Iterator[Frame]:
+    """Read what a serial server sends."""
+    size = program.byte() + 1
+    data = program.rest()
+    whole = _read_telnet([data])
+    assert _read_telnet([data[at : at + size] for at in range(0, len(data), size)]) == whole
+    quiet = Telnet(Line(), "none")
+    assert quiet.feed(quiet.escape(data)) == data, "escaped data is what was given"
+    yield from ()
+
+
+def _read_telnet(pieces: list[bytes]) -> tuple[object, ...]:
+    telnet = Telnet(Line(), "none")
+    found = b""
+    try:
+        for piece in pieces:
+            found += telnet.feed(piece)
+            assert len(telnet._sub) <= SUBNEGOTIATION_BYTES_MAX
+    except NotRfc2217 as refusal:
+        return (str(refusal),)
+    replies = telnet.take_replies()
+    assert len(replies) <= REPLIES_BYTES_MAX
+    assert telnet.is_set_up <= bool(telnet.confirmed)
+    return found, replies, telnet.confirmed, telnet.errors, telnet.suspended
+
+
+def check_recording(program: ByteProgram) -> Iterator[Frame]:
+    """Read a file that is called a recording, half of them with the head of one."""
+    head = [head_of("x", "9600 8N1", 0)] * (program.byte() & 1)
+    lines = program.rest().splitlines(keepends=True)
+    before = 0.0
+    with contextlib.suppress(UnreadableRecording):
+        for chunk in chunks_of(head + lines):
+            assert math.isfinite(chunk.seconds)
+            assert chunk.seconds >= before, "time goes on"
+            before = chunk.seconds
+            [again] = chunks_of([head_of("x", "9600 8N1", 0), line_of(chunk)])
+            assert again.data == chunk.data
+    yield from ()
+
+
+CONVERSATIONS: Final = (
+    Conversation("modbus", check_modbus),
+    Conversation("telnet", check_telnet),
+    Conversation("recording", check_recording),
+)
+
+
+def seeds() -> tuple[bytes, ...]:
+    """One sound input for each of them, without the byte that chooses it."""
+    sub = bytes((255, 250, 44, 101, 0, 1, 194, 0, 255, 240))
+    recording = line_of(Chunk(0.25, b"a=1\n")) + line_of(Chunk(3.0, b"\x00\xff"))
+    return (
+        bytes([0, 0, 0, 1, 3]) + b"\x00\x01\xff\xfe",
+        bytes([2]) + bytes((255, 253, 44, 255, 251, 0)) + b"a=\xff\xff1\n" + sub,
+        b"\x01" + recording,
+    )
