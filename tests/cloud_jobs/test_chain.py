@@ -139,7 +139,6 @@ def chain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Chai
     chain.before = [chain.place.rows(name, where) for name, where in chain.LOOKED_AT]
     chain.run(on, begun, middle, *is_set, is_audited=False)
     chain.gold()
-    chain.gold()
     return chain
 
 
@@ -160,7 +159,7 @@ def test_a_half_that_lands_late_takes_its_delivery_from_the_day_that_had_it(chai
 
 def test_verdicts_are_made_up_for_by_the_next_run_that_audits(chain: Chain) -> None:
     found = [(result["batches"], result["is_audited"]) for result in chain.results]
-    assert found == [(1, False), (1, False), (0, True), (0, True)]
+    assert found == [(1, False), (1, False), (0, True)]
     assert len(chain.place.rows("gold_runs")) == 5
     (tail,) = chain.place.rows("audit_daily", "gateway = 'tail'")
     assert (tail["verdict"], tail["day"]) == ("inconclusive", day(0))
