@@ -5,43 +5,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
-from cloud_jobs.gold.run import gold
 from cloud_jobs.ingest.batch import STEPS
-from cloud_jobs.main import ingest
 from tests.cloud_jobs.conftest import Place
+from tests.cloud_jobs.deaths import ingested, killed_at, made_gold
 from tests.instruments.fleet.fleet import Truth, fleet_of
 
 SEED = 14
 GOLD_STEPS = ("begin", "clock_corrections", "boots", "qos2_messages", "qos2_deliveries",
               "qos2_daily", "gateway_health", "gaps", "audit")  # fmt: skip
 AUDITED_SECONDS = 2_000
-
-
-class Killed(BaseException):
-    """In place of SIGKILL, which test_crash.py sends: nothing of a job handles it."""
-
-
-def killed_at(step: str, run: Callable[[Callable[[str], None]], object]) -> None:
-    """A run that ends when this step is committed."""
-
-    def die_after(committed: str) -> None:
-        if committed == step:
-            raise Killed
-
-    with pytest.raises(Killed):
-        run(die_after)
-
-
-def ingested(place: Place, after_step: Callable[[str], None] = lambda _: None) -> None:
-    ingest(place.spark, place.settings, lambda _: None, after_step)
-
-
-def made_gold(place: Place, after_step: Callable[[str], None] = lambda _: None) -> None:
-    gold(place.spark, place.settings.tables, lambda _: None, after_step=after_step)
 
 
 def live(place: Place, *, gateways: int, landings: int) -> Truth:

@@ -1,5 +1,6 @@
 """A run of `gold`: what it takes, once, and what stands then; read by other engines too."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from cloud_jobs.gold.run import gold
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
+from tests.cloud_jobs.deaths import killed_at, made_gold
 from tests.cloud_jobs.engines import columns_of, plain, rows_of_deltalake, rows_of_duckdb
 
 pytestmark = pytest.mark.long
@@ -34,6 +36,25 @@ def test_gaps_are_those_of_the_ingestion_and_verdicts_those_of_the_audit(
         for row in golden.rows("audit_daily", f"{count} > 0"):
             found[row["gateway"]] += row[count]
         assert found == expected
+
+
+def test_a_run_that_died_is_finished_first_wherever_it_died(
+    golden: Place, ingested: Ingested, tmp_path: Path
+) -> None:
+    place = ingested.before_the_second_batch(tmp_path)
+    for step in ("begin", "clock_corrections", "qos2_messages", "gateway_health"):
+        killed_at(step, lambda die: made_gold(place, die))
+        # What has landed meanwhile is not of that run.
+        shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
+    results = [gold(place.spark, place.settings.tables, lambda _: None) for _ in range(2)]
+    assert [result["through_batch"] for result in results] == [1, 2]
+    for name in GOLD_TABLES:
+        if name != "gold_runs":
+            found, expected = (
+                sorted(map(repr, place.rows(name))),
+                sorted(map(repr, golden.rows(name))),
+            )
+            assert found == expected, name
 
 
 @pytest.mark.parametrize("name", [*TABLES, *GOLD_TABLES])
