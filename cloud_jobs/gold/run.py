@@ -139,7 +139,7 @@ def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step
         progress(name.replace("_", " "))
         merge_totals(made, name, rows_of(fresh), run.through)
         if has_moved:
-            remake(made, name, every, moved)
+            remake(made, name, every, moved, run.through)
         after_step(name)
     progress("days")
     _make_daily(made, run)

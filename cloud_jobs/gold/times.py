@@ -118,7 +118,8 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
     )
     dated = found.join(first, [*BOOT, "segment_name"])
     true_time = F.timestamp_millis(F.unix_millis("began") + F.col("offset_ms"))
-    day = F.greatest(F.to_date(true_time), F.lit(DAY_MIN))
+    # `greatest` passes over null.
+    day = F.when(true_time.isNotNull(), F.greatest(F.to_date(true_time), F.lit(DAY_MIN)))
     return dated.select(
         *_KEY, "to_sequence", "offset_ms",
         F.when(F.col("offset_ms").isNull(), UNKNOWN).otherwise(CORRECTED).alias("time_quality"),

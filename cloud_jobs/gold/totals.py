@@ -25,8 +25,11 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "qos2_deliveries": ("gateway", "store", "session", "message"),
 }
 _LEAST: Final = frozenset({"day", "first_sequence", "first_time", "queued", "started", "held"})
-_KEPT: Final = {"day_before": "old.day", "verdict": "old.verdict"}
-"""What a batch's own rows do not have: the row's day before they came, and the last verdict."""
+_KEPT: Final = {
+    "day_before": "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END",
+    "verdict": "old.verdict",
+}
+"""What a batch's own rows do not have: the row's day before the run, and the last verdict."""
 _WORST_QUALITY: Final = (
     f"CASE WHEN '{UNKNOWN}' IN (old.time_quality, new.time_quality) THEN '{UNKNOWN}' "
     f"WHEN '{CORRECTED}' IN (old.time_quality, new.time_quality) THEN '{CORRECTED}' "
@@ -168,14 +171,15 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
     tables.merge(name, rows, on=on, batch=through, clauses=clauses)
 
 
-def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame) -> None:
+def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
     """Make the rows again that have events among `changed`, from all their events.
 
-    Done twice it changes nothing.
+    They bear the batch `through`, which changed them. Done twice it changes nothing.
     """
     keys, rows_of = KEYS[name], ROWS[name]
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")
-    rows = rows_of(mine).select(*tables.schemas[name].fieldNames()).alias("new")
+    made = rows_of(mine).withColumn("batch", F.lit(through).cast("long"))
+    rows = made.select(*tables.schemas[name].fieldNames()).alias("new")
     values: dict[str, str | Column] = {
         field: _KEPT.get(field, f"new.{field}")
         for field in tables.schemas[name].fieldNames()

@@ -180,6 +180,8 @@ def test_times_of_a_start_are_corrected_when_its_clock_is_set(chain: Chain) -> N
         assert (health["day"], health["events"], health["time_quality"]) == (day(0), 5, "corrected")
         (message,) = chain.place.rows("qos2_messages", f"gateway = '{gateway}'")
         assert (message["day"], message["time_quality"]) == (day(0), "corrected")
+        (daily,) = chain.place.rows("qos2_daily", f"gateway = '{gateway}'")
+        assert (daily["day"], daily["messages"]) == (day(0), 1)
         seconds = TIME_MS / 1000 - message["held"].timestamp()
         assert seconds == pytest.approx((20 - late_by) / 1000, abs=0.011)
     written = chain.place.rows("events", "gateway = 'clock' AND clock = 'unsynchronised'")
