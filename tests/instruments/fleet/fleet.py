@@ -103,7 +103,7 @@ class _Gateway:
             events = []
 
     def _extra(self, start: int, number: int, readings: list[Reading]) -> list[Event]:
-        if (start, number) != (1, 1):
+        if (start, number) != (2, 1):
             return []
         found: list[Event] = []
         if "released_twice" in self.faults:
