@@ -8,6 +8,7 @@
 #   make test-long  the tests that `make test` leaves out because each takes long
 #   make test-second-python  those of API, server and bridge under another Python, where one is installed
 #   make check     format, lint, types, imports, and half of the tests that are neither slow nor long
+#   make static    format, lint, types and imports alone
 #   make ingest    the Spark job over what was uploaded (sets up Java and PySpark the first time)
 #   make simulate  the broker in SEEDS=2000 made-up worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
 #   make fill      fills the disk under the whole gateway FILLS=10 times and empties it again (needs root)
@@ -35,8 +36,13 @@
 #   make fuzz      looks for what no test thought of, SECONDS=600 long; goes on where it ended before
 #   make format    puts the sources into shape
 #   make clean     removes what can be made again (never var/, which holds data)
+#   make distclean  removes .venv and the inputs that fuzzing keeps, too
+#   make requirements  locks the packages again, UPGRADE=--upgrade with newer versions
 #
 # PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
+
+# Each of the hundreds of processes of a test run imports the same modules: they are compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
@@ -88,7 +94,7 @@ CHECK_SAMPLE ?= 2
 SECOND_SAMPLE ?= 20
 ONE_IN ?= 1
 
-.PHONY: help run test test-compiled test-image test-plain test-quiet test-second-python
+.PHONY: help run test compiled-and-collected test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark test-long check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
@@ -106,8 +112,11 @@ run: $(VENV)/.ready-run
 # for disks, sockets and other processes (of the rooms that are compiled a sample); those of the rooms
 # that are compiled; those of Spark; those that another Python may fail; and a boot of the card.
 # Each process of the tests has its own ports (tests/system/broker_process.py), folders and mounts.
-test: static
-	@outcome=0; mkdir -p build; $(MAKE) test-quiet || outcome=1; \
+# While one core checks the types, the other compiles, and reads the tests once for all streams.
+test: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
+	@outcome=0; mkdir -p build; $(MAKE) compiled-and-collected >build/test-prepare.log 2>&1 & prepare=$$!; \
+	trap "kill $$prepare" INT TERM; $(MAKE) static || { kill $$prepare; exit 1; }; \
+	wait $$prepare || { cat build/test-prepare.log; exit 1; }; $(MAKE) test-quiet || outcome=1; \
 	$(MAKE) test-compiled >build/test-compiled.log 2>&1 & compiled=$$!; \
 	$(MAKE) test-spark ARGUMENTS='-m "not long" $(ARGUMENTS)' >build/test-spark.log 2>&1 & spark=$$!; \
 	$(MAKE) test-image >build/test-image.log 2>&1 & image=$$!; \
@@ -120,6 +129,9 @@ test: static
 		else cat build/test-$$name.log; outcome=1; fi; \
 	done; \
 	exit $$outcome
+
+compiled-and-collected: build/compiled/.ready
+	@exec $(BIN)/python -m pytest -q --collect-only tests
 
 # 5: of what ARGUMENTS choose nothing is among them.
 test-quiet:

@@ -29,7 +29,7 @@ SECURE_PREFIX: Final = "__Host-"
 """A browser takes a cookie of such a name only over HTTPS and for this host alone."""
 
 LOGIN_PATH: Final = "/login"
-_PROGRAMS: Final = ("/api/", "/openapi.json")
+_PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
 _SCHEME: Final = "bearer "
 
 

@@ -28,6 +28,11 @@ CLIENT_ID_CHARACTERS_MAX: Final = 65_535
 SESSIONS_PER_REQUEST_MAX: Final = 1000
 SESSIONS_PER_REQUEST_DEFAULT: Final = 100
 
+# Series of /metrics: a scraper keeps each of them for weeks. A gateway has tens of ports, and the
+# longest list of reasons, that of the broker's errors, some thirty.
+METRIC_PORTS_MAX: Final = 64
+METRIC_REASONS_MAX: Final = 64
+
 # The card's own report: ours has a few kilobytes, and a gateway.toml with mistakes in every line
 # makes it ten times that.
 CARD_BYTES_MAX: Final = 262_144

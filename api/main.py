@@ -26,6 +26,7 @@ from api.connections import Server, bounded_by
 from api.control_socket import ControlSocket
 from api.listening import CannotListen, PortTaken, listen, url_of
 from api.login_page import login_page
+from api.metrics import metrics
 from api.observer import Observer
 from api.page import page
 from api.problems import ProblemDetail, install_problem_handlers
@@ -81,7 +82,7 @@ def create_app(settings: ApiSettings, certificate: ServedCertificate | None = No
     )
     app.hosts = settings.hosts
     install_problem_handlers(app)
-    for router in (rest, probes, page, reference, login_page):
+    for router in (rest, metrics, probes, page, reference, login_page):
         app.include_router(router)
     _describe_problems(app)
     if settings.has_users:

@@ -17,7 +17,7 @@ from api import limits
 from api.control_socket import BrokerProblem, ControlSocket
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
-from api.models.reports import KeptReport, Reports, SerialReport, UplinkReport, UploadReport
+from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
@@ -25,6 +25,7 @@ from api.models.values import Reported
 
 _Answer = TypeVar("_Answer")
 _Model = TypeVar("_Model", bound=Reported)
+_Report = TypeVar("_Report", bound=Report)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +91,9 @@ class Observer:
         reports = await self._ask({"command": "reports"}, Reports)
         self.last_overview = Overview(
             broker=broker,
-            serial=_serial_report_of(reports.bridge),
-            upload=_upload_report_of(reports.uploader),
-            uplink=_uplink_report_of(reports.uplink),
+            serial=_report_of(reports.bridge, SerialReport, BridgeStatus, who="bridge"),
+            upload=_report_of(reports.uploader, UploadReport, UploaderStatus, who="uploader"),
+            uplink=_report_of(reports.uplink, UplinkReport, UplinkStatus, who="uplink"),
             answered_at=time.monotonic(),
         )
         return self.last_overview
@@ -139,29 +140,18 @@ def _look_at_failure(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
-def _serial_report_of(kept: KeptReport | None) -> SerialReport:
+def _report_of(
+    kept: KeptReport | None,
+    report: Callable[..., _Report],
+    model: type[Reported],
+    *,
+    who: str,
+) -> _Report:
+    """Return a process's report as visitors see it: without a time where there was none."""
     if kept is None:
-        return SerialReport(time_ms=None, age_seconds=None, problem=None, status=None)
-    status, problem = _understood(kept.status, BridgeStatus, who="bridge")
-    return SerialReport(
-        time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
-    )
-
-
-def _upload_report_of(kept: KeptReport | None) -> UploadReport:
-    if kept is None:
-        return UploadReport(time_ms=None, age_seconds=None, problem=None, status=None)
-    status, problem = _understood(kept.status, UploaderStatus, who="uploader")
-    return UploadReport(
-        time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
-    )
-
-
-def _uplink_report_of(kept: KeptReport | None) -> UplinkReport:
-    if kept is None:
-        return UplinkReport(time_ms=None, age_seconds=None, problem=None, status=None)
-    status, problem = _understood(kept.status, UplinkStatus, who="uplink")
-    return UplinkReport(
+        return report(time_ms=None, age_seconds=None, problem=None, status=None)
+    status, problem = _understood(kept.status, model, who=who)
+    return report(
         time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
     )
 

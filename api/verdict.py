@@ -26,6 +26,12 @@ _DISK_IS_FULL = "The disk is full"
 UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
 """An update that was wanted and is not there."""
 
+_FULL: Final = "the outbox is full"
+_WHY_DROPPED: Final = {
+    "outbox_age": "those in the outbox are older than outbox_max_age",
+    "disk_full": "the disk is full",
+}
+
 
 class Level(IntEnum):
     """How bad, in order."""
@@ -171,11 +177,23 @@ def _notices_of_port(port: Port, *, now_ms: int) -> Iterator[Notice]:
             f"Serial port {name} has not been found yet. Plug it in, or correct its path or usb "
             "in the configuration.",
         )
-    elif port.held:
+    else:
+        yield from _notices_of_open_port(port, name)
+
+
+def _notices_of_open_port(port: Port, name: str) -> Iterator[Notice]:
+    if port.held:
         yield Notice(
             Level.ATTENTION,
             f"Serial port {name} is not read because the outbox is full: its device waits. See why "
             "the broker does not take readings, or raise outbox_max.",
+        )
+    elif port.dropping is not None:
+        yield Notice(
+            Level.ATTENTION,
+            f"Serial port {name} loses readings because {_WHY_DROPPED.get(port.dropping, _FULL)} "
+            f"(when_full is {visible_of(port.when_full or 'unknown')}). See why the broker does "
+            "not take readings.",
         )
     elif port.silent_seconds is not None:
         yield Notice(

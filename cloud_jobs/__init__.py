@@ -5,9 +5,13 @@ the device (docs/formats/session-log.md and docs/formats/readings.md) and not on
 a mistake in the writer must not be repeated by its reader.
 
     main.py        the composition root: ingest, audit
+    operations.py  the composition root: gold, gaps, requeue, compact, vacuum
     ingest/        landed files -> batches -> rows, each step once
     tables/        the Delta tables and how they are written
     audit/         the laws of conservation, and gaps
+    gold/          ingested tables -> gold tables, each batch once
+    fleet_report/  gold tables -> one HTML page, without Spark
+    maintenance/   compact, vacuum, requeue
     spark/         the Spark session and its jars
     reporting.py   what a run's report shows, read from the tables; report.py renders it
     unchanged.py   whether a run has anything to do, without Spark

@@ -18,6 +18,10 @@ class Outbox(Reported):
     published: Count
     """Completed by the broker."""
     bytes: Count
+    bytes_max: Count | None = None
+    """What it may have: `outbox_max`."""
+    full_by: str | None = None
+    """Why it takes no readings that give way to no others: bytes, age or disk."""
 
 
 class Quantity(FromSensors):
@@ -66,6 +70,10 @@ class Port(FromSensors):
     """Readings that the bridge could not take, by reason."""
     held: bool | None = None
     """Whether the port is not read because the outbox is full."""
+    when_full: str | None = None
+    """What the port does while the outbox is full: stop_reading, drop_oldest or drop_newest."""
+    dropping: str | None = None
+    """Why readings are dropped now, as `when_full` has it; null: none are."""
     silent_seconds: Count | None = None
     """How long no byte has come, where that is longer than `silent_after`."""
     last_frame_ms: Milliseconds | None = None

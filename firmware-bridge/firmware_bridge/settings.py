@@ -23,7 +23,8 @@ class BridgeSettings:
     """The whole bridge: where its outbox is, which broker it feeds, which ports it reads.
 
     `window` bounds the QoS 2 exchanges in flight; it must not exceed the broker's
-    `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away.
+    `max_awaiting_rel`. `outbox_bytes_max` bounds what waits on disk while the broker is away,
+    `outbox_age_max_seconds` how old it becomes; None: no bound.
     `commit_delay_seconds` is how long frames of boards may wait for others before their commit.
     `availability_topic` is None where nothing is said of bridge and ports.
     `takes_commands`: clients of the broker may send commands to boards.
@@ -35,6 +36,7 @@ class BridgeSettings:
     ports: tuple[PortSettings, ...]
     window: int = 100
     outbox_bytes_max: int = 268435456
+    outbox_age_max_seconds: float | None = None
     commit_delay_seconds: float = 0.0
     report_seconds: float = 1.0
     availability_topic: str | None = None

@@ -133,11 +133,6 @@ class SimulatedBoard:
         """Frames that no acknowledgement has come for."""
         return len(self._kept)
 
-    @property
-    def acknowledged_up_to(self) -> int:
-        """No frame up to this one waits for its acknowledgement."""
-        return (self._kept[0].sequence if self._kept else self._sequence + 1) - 1
-
     async def run(self, stop: asyncio.Event, interval_seconds: float) -> None:
         """Measure and send until `stop`."""
         loop = asyncio.get_running_loop()

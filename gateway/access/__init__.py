@@ -1,4 +1,4 @@
-"""Who may connect: sources of users, and enhanced authentication on top of them; and access rules.
+"""Who may connect, and what a client may do: sources of users, enhanced authentication, rules.
 
 This room decides and sends nothing: it answers its caller with yes or no about a name and a
 password or proof, at about the same cost whether the name exists or not, and later where there was

@@ -13,6 +13,8 @@ from typing import Protocol
 from gateway.access.checks import Checks
 from gateway.access.guesses import Guesses
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
+from gateway.access.password_workers import WorkerFailed
 from gateway.access.passwords import PasswordFile
 from gateway.access.turns import Busy
 from gateway.access.users import FileUsers
@@ -62,8 +64,23 @@ class Source(Protocol):
         Raises NotKnown.
         """
 
-    def waste(self, login: Login) -> None:
-        """Work, in a thread, as long as the check of a user's password takes."""
+    @property
+    def recheck_seconds(self) -> float | None:
+        """How often proofs of connections are asked about again; None: never, for what it proves
+        changes with a reload alone."""
+
+    async def digest_of(
+        self, login: Login, digest: bytes, checks: Checks, since: float
+    ) -> bytes | None:
+        """Return the `Proven.digest` that a login would be given now, which had `digest`.
+
+        None: there is no such user. An answer that is younger than `since`, a time of the loop, is
+        used again. Raises NotKnown.
+        """
+
+    @property
+    def decoys(self) -> Sequence[PasswordHash]:
+        """Hashes whose check takes as long as that of a user's password, and fails."""
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         """Begin an exchange by one of `methods`."""
@@ -123,6 +140,9 @@ class Authenticator:
         except Busy:
             detail = "too many logins wait to be checked"
             return AuthenticationAnswer(SERVER_BUSY, None, None, detail)
+        except WorkerFailed as failed:
+            detail = f"the password was not checked: {failed}"
+            return AuthenticationAnswer(SERVER_BUSY, None, None, detail)
         self.checks.remember(login, answer)
         return answer
 
@@ -133,7 +153,8 @@ class Authenticator:
                 return answer
         if self._with_passwords is not None:
             # A name that does not exist costs what one costs that does: time does not show which.
-            await self.checks.run(login, self._with_passwords.waste, login)
+            decoys = self._with_passwords.decoys
+            await self.checks.held(login, decoys, login.password or b"")
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from gateway.access.errors import AccessFileError
 from gateway.access.revocation import Issued, NotDer, revoked_in
+from gateway.files.pem import certificates_in
 
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Of TLS 1.2; those of 1.3 are all current. Forward secrecy and authenticated encryption only."""
@@ -79,6 +80,8 @@ class Loaded:
     not_after: float
     revoked: frozenset[Issued]
     """Clients' certificates that the revocation list names."""
+    authorities: frozenset[bytes] = frozenset()
+    """SHA-256 of the certificates in the file of clients' authorities."""
 
     def days_left(self, now: float) -> int:
         """Return whole days until the certificate ends, negative ones after that."""
@@ -122,6 +125,7 @@ def load(files: TlsFiles) -> Loaded:
         not_before=ssl.cert_time_to_seconds(described["notBefore"]),
         not_after=ssl.cert_time_to_seconds(described["notAfter"]),
         revoked=_revoked_of(files.crl),
+        authorities=frozenset() if files.ca is None else certificates_in(files.ca),
     )
 
 

@@ -1,19 +1,26 @@
-"""Work on credentials that takes a processor: in threads, in turn, and only for who still waits."""
+"""Work on credentials that takes a processor: in turn, and only for a client that still waits.
+
+Passwords are checked by other processes: a thread that hashes needs the interpreter now and then,
+and keeps the event loop waiting where the system runs something else just then. Tokens take less
+than a millisecond, and are checked by threads.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from gateway.access.guesses import Guesses
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
+from gateway.access.password_workers import PasswordWorkers
 from gateway.access.turns import Turns
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
-from gateway.threads import give_way
 
 PASSWORD_CHECKS_MAX = 2
-"""Passwords checked at a time: each takes a core and tens of MiB for as long as it lasts."""
+"""Passwords checked at a time, and processes for them: each takes a core and tens of MiB for as
+long as it lasts; see docs/services.md for what a process takes that waits."""
 
 PROOFS_MAX = 1
 """Proofs of SCRAM judged at a time: they are judged on the loop's thread, within microseconds."""
@@ -23,15 +30,16 @@ Parameters = ParamSpec("Parameters")
 
 
 class Checks:
-    """The threads that check passwords, and who is next for them."""
+    """What checks passwords and tokens, and who is next for it."""
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
         """What all kinds of logins are delayed by."""
         self.proofs = Turns(guesses, PROOFS_MAX)
         self._turns = Turns(guesses, PASSWORD_CHECKS_MAX)
-        # Clients that are let in already come first: on two cores, two checks take all of both.
-        self._threads = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "password", initializer=give_way)
+        self._workers = PasswordWorkers()
+        self._threads = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "token")
+        self._running: set[asyncio.Future[Any]] = set()
 
     @property
     def delayed(self) -> int:
@@ -40,8 +48,25 @@ class Checks:
 
     @property
     def waiting(self) -> int:
-        """Logins that wait for a thread now."""
+        """Logins that wait for their turn now."""
         return self._turns.waiting
+
+    @property
+    def failed(self) -> int:
+        """Processes that ended while they checked a password, since the start."""
+        return self._workers.failed
+
+    async def held(
+        self, login: Login, hashes: Sequence[PasswordHash], password: bytes
+    ) -> list[bool]:
+        """Return for each hash whether it is the password's, when it is the login's turn.
+
+        Raises:
+            Busy, Abandoned: it was not checked.
+            WorkerFailed: it could not be.
+        """
+        await self._turns.begin(login)
+        return await self._to_the_end(login, self._workers.held(hashes, password))
 
     async def run(
         self,
@@ -58,7 +83,13 @@ class Checks:
         await self._turns.begin(login)
         loop = asyncio.get_running_loop()
         running = loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
-        # The thread goes on also where the task that waits for it is cancelled: so does the turn.
+        return await self._to_the_end(login, running)
+
+    async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
+        """Wait for a check. It goes on, as its turn does, also where the caller is cancelled."""
+        running = asyncio.ensure_future(check)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
         running.add_done_callback(lambda _: self._turns.end(login))
         return await asyncio.shield(running)
 
@@ -75,7 +106,8 @@ class Checks:
             self.guesses.failed(place, login.password, now)
 
     def close(self) -> None:
-        """Check nothing more; what is being checked ends by itself."""
+        """Check nothing more."""
         self._turns.stop()
         self.proofs.stop()
+        self._workers.close()
         self._threads.shutdown(wait=False, cancel_futures=True)

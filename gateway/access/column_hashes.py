@@ -8,13 +8,12 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
-import argon2
 import bcrypt
 
-from gateway.access.password_lines import Entry, PasswordFileError, parse
-from gateway.access.passwords import argon2_matches
+from gateway.access.password_lines import PasswordFileError, parse
+from gateway.access.password_worker import PasswordHash
 
 Kind = Literal["by_form", "sha256", "sha512", "pbkdf2-sha256", "pbkdf2-sha512"]
 
@@ -33,24 +32,6 @@ _USER = b"user:"
 
 class HashRefused(ValueError):
     """The column holds no hash that can be checked; the message does not quote it."""
-
-
-class PasswordHash(Protocol):
-    """A hash of one user's password."""
-
-    def holds(self, password: bytes) -> bool:
-        """Return whether it is the hash of `password`; costs the same for every answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Argon2Hash:
-    """Argon2 in its own text form."""
-
-    text: str
-
-    def holds(self, password: bytes) -> bool:
-        """Return whether it is the hash of `password`."""
-        return argon2_matches(self.text, password)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +99,6 @@ class HashRules:
         return Digest(name, 0, before, after, digest)
 
 
-def decoy() -> PasswordHash:
-    """Return an Argon2 hash that no password has, for a user that there is not."""
-    return Argon2Hash(argon2.PasswordHasher(2, 19_456, 1).hash("no user"))
-
-
 def _by_form(written: str) -> PasswordHash:
     found = _BCRYPT.fullmatch(written)
     if found is not None:
@@ -134,8 +110,7 @@ def _by_form(written: str) -> PasswordHash:
     except (PasswordFileError, UnicodeEncodeError):
         raise HashRefused("password_hash has no form that is known, or costs too much") from None
     assert user_and_entry is not None
-    entry: Entry = user_and_entry[1]
-    return Argon2Hash(entry) if isinstance(entry, str) else entry
+    return user_and_entry[1]
 
 
 def _salt_of(salt: object) -> bytes:

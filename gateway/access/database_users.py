@@ -3,21 +3,29 @@
 import asyncio
 import re
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from gateway.access.authentication import Exchange
 from gateway.access.checks import Checks
-from gateway.access.column_hashes import HashRefused, HashRules, PasswordHash, decoy
+from gateway.access.column_hashes import HashRefused, HashRules
 from gateway.access.database import Database, DatabaseDown, Row
 from gateway.access.login import Login, host_of
-from gateway.access.proven import NotKnown, Proven
-from gateway.access.turns import Busy, Turns
+from gateway.access.password_worker import PasswordHash
+from gateway.access.passwords import decoy_hash
+from gateway.access.proven import NotKnown, Proven, digest_of
+from gateway.access.turns import Abandoned, Busy, Turns
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
 REMEMBERED_MAX: Final = 4_096
 """Rows that are used again, some 500 bytes each; the one goes that was read the longest ago."""
+
+# Not Final: tests make it short enough to pass.
+RECHECK_SECONDS_MIN: float = 10.0
+"""Between two questions about the row that a connection stands on, where rows are not remembered
+for longer."""
 
 GROUPS_MAX: Final = 256
 GROUPS_CHARACTERS_MAX: Final = 16_384
@@ -94,7 +102,7 @@ class DatabaseUsers:
         self._when_down = when_down
         self._turns: Turns | None = None
         self._remembered: OrderedDict[tuple[str, ...], tuple[float, User]] = OrderedDict()
-        self._usual: PasswordHash = decoy()
+        self._usual: PasswordHash = decoy_hash()
         """A hash as users have it: for the time that one takes who does not exist."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
@@ -132,11 +140,31 @@ class DatabaseUsers:
             try:
                 # It checks no password: who guesses at the same address does not delay it.
                 user = await self._read(values, Login(""), checks)
-            except (DatabaseDown, Busy) as error:
+            except (DatabaseDown, Busy, Abandoned) as error:
                 raise NotKnown(f"the database of users: {error}") from None
             except HashRefused:
                 return None
         return None if user is None else user.entry
+
+    @property
+    def recheck_seconds(self) -> float:
+        """As often as a row is read again."""
+        return max(self._cache_seconds, RECHECK_SECONDS_MIN)
+
+    async def digest_of(
+        self, login: Login, digest: bytes, checks: Checks, since: float
+    ) -> bytes | None:
+        """Return the digest of the row of this moment; None: the query finds none.
+
+        Raises:
+            NotKnown: the database does not answer.
+        """
+        values = self._query.values_of(login)
+        found = self._remembered.get(values)
+        if found is None or found[0] < since:
+            self._remembered.pop(values, None)
+        entry = await self.entry_of(login, checks)
+        return None if entry is None else digest_of(entry)
 
     def _answer_without(self, error: DatabaseDown | HashRefused) -> AuthenticationAnswer | None:
         detail = f"the database of users: {error}"
@@ -152,9 +180,10 @@ class DatabaseUsers:
         failure = self._database.failure
         return None if failure is None else f"the database of users: {failure}"
 
-    def waste(self, login: Login) -> None:
-        """Work as long as for a user that there is."""
-        self._usual.holds(login.password or b"")
+    @property
+    def decoys(self) -> Sequence[PasswordHash]:
+        """A hash that takes as long as a user's."""
+        return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         """Begin no exchange: there is no method."""
@@ -168,7 +197,7 @@ class DatabaseUsers:
 
     @staticmethod
     async def _holds(user: User, login: Login, password: bytes, checks: Checks) -> bool:
-        return await checks.run(login, user.password_hash.holds, password)
+        return all(await checks.held(login, (user.password_hash,), password))
 
     def _remembered_user(self, values: tuple[str, ...]) -> User | None:
         found = self._remembered.get(values)

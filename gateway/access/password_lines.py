@@ -6,6 +6,7 @@ import argon2
 from argon2.exceptions import InvalidHashError
 
 from gateway.access import mosquitto_passwords, scram_keys
+from gateway.access.argon2_hash import Argon2Hash
 from gateway.access.errors import AccessFileError
 from gateway.access.mosquitto_passwords import MosquittoHash, MosquittoHashError
 from gateway.access.saslprep import Unprepared, prepared_of
@@ -19,8 +20,7 @@ PASSWORD_BYTES_MAX = 65_535
 
 _USERNAME = re.compile(r"[^:#\x00-\x1f\x7f][^:\x00-\x1f\x7f]*")
 
-Entry = str | ScramKeys | MosquittoHash
-"""A text is an Argon2 hash."""
+Entry = Argon2Hash | ScramKeys | MosquittoHash
 
 
 class PasswordFileError(AccessFileError):
@@ -82,7 +82,7 @@ def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
     if parameters.memory_cost > MEMORY_COST_KIB_MAX or parameters.time_cost > TIME_COST_MAX:
         limits = f"at most m={MEMORY_COST_KIB_MAX}, t={TIME_COST_MAX}"
         raise PasswordFileError(f"{place}: the hash of {user!r} costs too much to check: {limits}")
-    return user, password_hash
+    return user, Argon2Hash(password_hash)
 
 
 def _parsed_keys(user: str, entry: str, place: str) -> ScramKeys:

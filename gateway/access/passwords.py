@@ -9,22 +9,21 @@ An Argon2id hash serves clients that send their password. SCRAM keys serve those
 that prove that they know it (gateway/access/scram.py). `$6$` and `$7$` are Mosquitto's
 (gateway/access/mosquitto_passwords.py).
 
-`verify` costs tens of milliseconds of CPU and 19 MiB of memory on purpose: its caller runs it in a
-thread. Passwords themselves are never kept, shown or logged.
+A check costs tens of milliseconds of CPU and 19 MiB of memory on purpose: the broker has it done by
+another process (gateway/access/password_workers.py). Passwords themselves are never kept, shown or
+logged.
 """
 
 import os
 import secrets
 import stat
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-import argon2
-from argon2.exceptions import VerificationError, VerifyMismatchError
-
 from gateway.access import scram_keys
+from gateway.access.argon2_hash import Argon2Hash
 from gateway.access.mosquitto_passwords import HASH_BYTES, MosquittoHash
 from gateway.access.password_lines import (
     Entry,
@@ -34,6 +33,7 @@ from gateway.access.password_lines import (
     refuse_unprepared,
     refuse_username,
 )
+from gateway.access.password_worker import PasswordHash
 from gateway.access.saslprep import Unprepared
 from gateway.access.scram_keys import ScramKeys
 from gateway.files.durable import replace_keeping_owner
@@ -41,7 +41,6 @@ from gateway.files.durable import replace_keeping_owner
 __all__ = [
     "PasswordFile",
     "PasswordFileError",
-    "argon2_matches",
     "import_users",
     "refuse_password",
     "refuse_username",
@@ -49,9 +48,6 @@ __all__ = [
     "set_password",
 ]
 
-# OWASP's smallest recommendation for Argon2id: a Raspberry Pi checks a password in about 50 ms, and
-# several clients that connect together do not exhaust its memory.
-_HASHER = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 FILE_BYTES_MAX = 16 << 20
 FILE_MODE = 0o600
 
@@ -70,7 +66,7 @@ class PasswordFile:
             iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
         )
         """What most users with SCRAM keys have."""
-        _decoy_hash()  # now, and not while the first client that needs it waits
+        decoy_hash()  # now, and not while the first client that needs it waits
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
@@ -123,31 +119,33 @@ class PasswordFile:
         entry = self._entries.get(username)
         if entry is None:
             return None
-        return f"{username}:{entry if isinstance(entry, str) else entry.text()}".encode()
+        text = entry.text if isinstance(entry, Argon2Hash) else entry.text()
+        return f"{username}:{text}".encode()
 
     def scram_keys_of(self, username: str) -> ScramKeys | None:
         """Return the user's SCRAM keys, or None without."""
         entry = self._entries.get(username)
         return entry if isinstance(entry, ScramKeys) else None
 
-    def verify(self, username: str, password: bytes) -> bool:
-        """Return whether `password` is the one of `username`.
+    def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
+        """Return what a password is checked against, and which of it is the user's; None: no user.
 
-        Names of every kind, also those that do not exist, cost the same: the time taken does not
-        show which is which.
+        They are of the same kinds for every name, also those that do not exist: the time taken does
+        not show which is which.
         """
         entry = self._entries.get(username)
-        password_hash = entry if isinstance(entry, str) else _decoy_hash()
-        matches_hash = argon2_matches(password_hash, password)
+        hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
         if self._has_scram_keys:
-            keys = entry if isinstance(entry, ScramKeys) else self._nobodys_keys()
-            if keys.holds(password):
-                return keys is entry
+            hashes.append(entry if isinstance(entry, ScramKeys) else self._nobodys_keys())
         if self._nobodys_hash is not None:
-            mosquitto = entry if isinstance(entry, MosquittoHash) else self._nobodys_hash
-            if mosquitto.holds(password):
-                return mosquitto is entry
-        return matches_hash and password_hash is entry
+            hashes.append(entry if isinstance(entry, MosquittoHash) else self._nobodys_hash)
+        return hashes, entry
+
+    def verify(self, username: str, password: bytes) -> bool:
+        """Return whether `password` is the one of `username`, found out in this process."""
+        hashes, own = self.hashes_of(username)
+        held = [each for each in hashes if each.holds(password)]
+        return any(each is own for each in held)
 
     def _nobodys_keys(self) -> ScramKeys:
         nothing = bytes(scram_keys.KEY_BYTES)
@@ -165,18 +163,10 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
     return MosquittoHash(iterations, secrets.token_bytes(12), bytes(HASH_BYTES))
 
 
-def argon2_matches(password_hash: str, password: bytes) -> bool:
-    """Return whether a text is the Argon2 hash of a password."""
-    try:
-        return _HASHER.verify(password_hash, password)
-    except (VerifyMismatchError, VerificationError):
-        return False
-
-
 @cache
-def _decoy_hash() -> str:
+def decoy_hash() -> Argon2Hash:
     """Return the hash that is checked for a name without one."""
-    return _HASHER.hash(secrets.token_urlsafe(16))
+    return Argon2Hash.of(secrets.token_urlsafe(16))
 
 
 def set_password(
@@ -196,7 +186,7 @@ def set_password(
         PasswordFile.load(path)
         lines = path.read_text(encoding="utf-8").splitlines()
     if scram_iterations is None:
-        entry = f"{username}:{_HASHER.hash(password)}"
+        entry = f"{username}:{Argon2Hash.of(password).text}"
     else:
         entry = f"{username}:{_scram_keys_of(username, password, scram_iterations).text()}"
     places = [index for index, line in enumerate(lines) if line.startswith(f"{username}:")]

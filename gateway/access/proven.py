@@ -4,6 +4,7 @@ A version is a text that changes with what proved the user: with the entry of th
 row of a database, or the settings by which tokens are accepted.
 """
 
+import hashlib
 import hmac
 from collections.abc import Iterable
 
@@ -27,6 +28,7 @@ class Proven(AuthenticationAnswer):
         *,
         lifetime_seconds: float | None = None,
         groups: Iterable[str] = NO_GROUPS,
+        key: bytes | None = None,
     ) -> None:
         super().__init__(
             0, None, username, lifetime_seconds=lifetime_seconds, groups=frozenset(groups)
@@ -34,7 +36,15 @@ class Proven(AuthenticationAnswer):
         self.source = source
         """The source's key in `[access]`."""
         self.entry = entry
-        """What it stands on: a secret, that goes nowhere but into `version_of`."""
+        """What it stands on: a secret, that goes nowhere but into `version_of` and `digest_of`."""
+        self.digest = digest_of(entry if key is None else key)
+        """Of what the source may take back while the client is connected: the entry, or the
+        provider's key that has signed its token."""
+
+
+def digest_of(entry: bytes) -> bytes:
+    """Return what is kept of an entry as long as a connection stands on it: not the secret."""
+    return hashlib.sha256(entry).digest()
 
 
 def version_of(source: str, entry: bytes, key: bytes) -> str:

@@ -7,6 +7,7 @@ last keys are used for `keep_seconds` more.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.access.fetching import Fetcher, NotFetched, read
+from gateway.access.proven import digest_of
 from gateway.threads import give_way
 
 logger = logging.getLogger(__name__)
@@ -26,6 +28,8 @@ KEYS_MAX: Final = 100
 """Providers have two or three at a time, large ones ten for all their clients."""
 
 DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
+
+_MATERIAL: Final = ("kty", "crv", "x", "y", "n", "e")
 
 Key = Mapping[str, Any]
 Fetch = Callable[[], list[Key]]
@@ -41,9 +45,10 @@ class ProviderKeys:
 
     def __init__(self, fetch: Fetch, *, cache_seconds: float, keep_seconds: float) -> None:
         self._fetch = fetch
-        self._cache_seconds = cache_seconds
+        self.cache_seconds = cache_seconds
         self._keep_seconds = keep_seconds
         self._keys: list[Key] = []
+        self._digests: frozenset[bytes] = frozenset()
         self._fetched_at = float("-inf")
         self._tried_at = float("-inf")
         self._fetching: asyncio.Task[None] | None = None
@@ -57,18 +62,25 @@ class ProviderKeys:
         Raises Unavailable.
         """
         age_seconds = self._age_seconds()
-        if age_seconds > self._cache_seconds + self._keep_seconds or not self._keys:
+        if age_seconds > self.cache_seconds + self._keep_seconds or not self._keys:
             await self._renew()
-            if self._age_seconds() > self._cache_seconds + self._keep_seconds:
+            if self._age_seconds() > self.cache_seconds + self._keep_seconds:
                 raise Unavailable(self.failure or "the provider's keys were not fetched yet")
             return self._find(key_id)
-        if age_seconds > self._cache_seconds:
+        if age_seconds > self.cache_seconds:
             self._begin()  # meanwhile the keys that there are count
         found = self._find(key_id)
         if found is None:
             await self._renew()
             found = self._find(key_id)
         return found
+
+    async def digests(self) -> frozenset[bytes]:
+        """Return `Proven.digest` for each key: of new ones, once they are older than the cache
+        keeps them. While none can be fetched the last ones count, however old they are."""
+        if self._age_seconds() > self.cache_seconds:
+            await self._renew()
+        return self._digests
 
     def close(self) -> None:
         """Fetch nothing more; a fetch that is under way ends by itself."""
@@ -108,9 +120,16 @@ class ProviderKeys:
             if self.failure is not None:
                 logger.info("the identity provider's keys were fetched again")
             self.failure = None
+            self._digests = frozenset(digest_of(material_of(key)) for key in self._keys)
             self._fetched_at = loop.time()
         finally:
             self._fetching = None
+
+
+def material_of(key: Key) -> bytes:
+    """Return what makes a key this one, whatever it is called (RFC 7638)."""
+    members = {name: key[name] for name in _MATERIAL if name in key}
+    return json.dumps(members, sort_keys=True).encode()
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:

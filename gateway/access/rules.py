@@ -101,10 +101,6 @@ class FileRules(AccessRules):
         rule = None if number == NOTHING else self._rules[number]
         return Decision(self._allowed(number), rule)
 
-    def rules_about(self, client: Client) -> list[Rule]:
-        """Return the rules that are about a client, in order."""
-        return [self._rules[number] for number in sorted(self._numbers_about(client))]
-
     # -- how they are answered
 
     def _allowed(self, number: int) -> bool:
@@ -123,9 +119,6 @@ class FileRules(AccessRules):
         if not isinstance(found, _Rights) or found.owner is not self:
             found = client.found = self._made_for(client)
         return found
-
-    def _numbers_about(self, client: Client) -> list[int]:
-        return [*self._about(client, self._of_several), *self._about_user(client)]
 
     def _about_user(self, client: Client) -> list[int]:
         if client.username is None:

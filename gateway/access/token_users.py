@@ -9,11 +9,13 @@ The user is the one that the token names, whatever the packet names.
 
 import re
 import time
+from collections.abc import Sequence
 
 from gateway.access.checks import Checks
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
 from gateway.access.proven import Proven
-from gateway.access.provider_keys import ProviderKeys, Unavailable
+from gateway.access.provider_keys import ProviderKeys, Unavailable, material_of
 from gateway.access.tokens import (
     TOKEN_BYTES_MAX,
     Header,
@@ -28,6 +30,9 @@ from gateway.core.violation import NOT_AUTHORIZED, SERVER_UNAVAILABLE
 
 METHOD = "OAUTHBEARER"
 """The authentication method's name in CONNECT and AUTH."""
+
+RECHECK_SECONDS_MAX = 60.0
+"""Between two looks at the keys that there are, which cost no question to the provider."""
 
 _FIRST = re.compile(
     rb"n,(?:a=([^,\x01]*))?,\x01(?:[^\x01]*\x01){0,16}?auth=[Bb]earer ([^\x01]+)\x01"
@@ -89,6 +94,7 @@ class TokenUsers:
             self._entry,
             lifetime_seconds=max(0.0, proven.lifetime_seconds),
             groups=proven.groups,
+            key=material_of(key),
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
@@ -97,13 +103,22 @@ class TokenUsers:
         return self._entry
 
     @property
+    def recheck_seconds(self) -> float:
+        """As often as the keys are fetched again, and soon after a token has had them fetched."""
+        return min(self._keys.cache_seconds, RECHECK_SECONDS_MAX)
+
+    async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
+        """Return what it was, as long as the provider has the key; another one after that."""
+        return digest if digest in await self._keys.digests() else b""
+
+    @property
     def problem(self) -> str | None:
         """Why keys cannot be fetched now."""
         failure = self._keys.failure
         return None if failure is None else f"the identity provider's keys: {failure}"
 
-    def waste(self, login: Login) -> None:
-        """Do nothing: there are no passwords whose check a name could be known by."""
+    decoys: Sequence[PasswordHash] = ()
+    """There are no passwords whose check a name could be known by."""
 
     def begin(self, login: Login, checks: Checks) -> "BearerLogin":
         """Begin an exchange by the method of this source."""

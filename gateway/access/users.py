@@ -1,8 +1,11 @@
 """The users of a password file as a source of the chain, and SCRAM exchanges with them."""
 
+from collections.abc import Sequence
+
 from gateway.access.checks import Checks
 from gateway.access.decoys import decoy_keys_of
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
 from gateway.access.passwords import PasswordFile
 from gateway.access.proven import Proven
 from gateway.access.scram import METHOD, ScramExchange
@@ -39,7 +42,9 @@ class FileUsers:
         password = login.password
         if password is None or login.username not in file:
             return None
-        is_right = await checks.run(login, file.verify, login.username, password)
+        hashes, own = file.hashes_of(login.username)
+        held = await checks.held(login, hashes, password)
+        is_right = any(each is own for each, holds in zip(hashes, held, strict=True) if holds)
         if is_right and self.file.has_same_entry(file, login.username):
             entry = file.entry_of(login.username)
             assert entry is not None, "its password was checked"
@@ -53,13 +58,22 @@ class FileUsers:
         """Return the user's line of this moment; None: there is no such user here."""
         return self.file.entry_of(login.username)
 
+    recheck_seconds = None
+
+    async def digest_of(
+        self, login: Login, digest: bytes, checks: Checks, since: float
+    ) -> bytes | None:
+        """Return what it was: what ends is known at the reload."""
+        return digest
+
     @property
     def problem(self) -> None:
         """Nothing: the file was read as a whole."""
 
-    def waste(self, login: Login) -> None:
-        """Work as long as for a user that there is."""
-        self.file.verify("", login.password or b"")
+    @property
+    def decoys(self) -> Sequence[PasswordHash]:
+        """As many as for a user that there is, of the same kinds."""
+        return self.file.hashes_of("")[0]
 
     def begin(self, login: Login, checks: Checks) -> "ScramLogin":
         """Begin an exchange by the method of this source."""

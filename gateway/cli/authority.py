@@ -23,6 +23,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from gateway.files.durable import fsync_file, fsync_folder, move_durably, replace_durably
+
 PROGRAM: Final = "openssl"
 PROGRAM_SECONDS: Final = 60.0
 AUTHORITY_DAYS: Final = 3_650
@@ -112,7 +114,8 @@ class Authority:
         self._own.mkdir(exist_ok=True)
         self._own.chmod(0o700)
         for file, content in (("index", ""), ("crlnumber", "01\n")):
-            (self._own / file).write_text(content)
+            path = self._own / file
+            replace_durably(path, content.encode(), partial=path.with_suffix(".partial"))
         _make_key(self._own / "ca.key")
         configuration = self._configuration(name=name)
         self._run_into(
@@ -139,6 +142,9 @@ class Authority:
         if not certificate.exists():
             raise AuthorityError(f"{certificate}: is not there: nothing to revoke")
         _run("ca", "-config", self._configuration(), "-revoke", certificate)
+        # Lost, the next list would name the client no more.
+        fsync_file(self._own / "index")
+        fsync_folder(self._own)
         self._list_revoked()
 
     def _issue(
@@ -172,8 +178,7 @@ class Authority:
         """Have the program write a file that all may read."""
         partial = file.with_suffix(".partial")
         _run(*arguments, "-out", partial)
-        partial.chmod(0o644)
-        partial.rename(file)
+        _keep(partial, file, 0o644)
 
     def _configuration(
         self, name: str = "-", usage: str = "clientAuth", alternatives: str = ""
@@ -221,8 +226,14 @@ def _make_key(path: Path) -> None:
     partial = path.with_suffix(".partial")
     options = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
     _run("genpkey", *options, "-out", partial)
-    partial.chmod(0o600)
-    partial.rename(path)
+    _keep(partial, path, 0o600)
+
+
+def _keep(partial: Path, path: Path, mode: int) -> None:
+    """Give a file that the program has written its name: whole, also after a power cut."""
+    partial.chmod(mode)
+    fsync_file(partial)
+    move_durably(partial, path)
 
 
 def _run(*arguments: object) -> None:

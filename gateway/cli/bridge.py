@@ -68,6 +68,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
             ports=tuple(_port_settings_of(port) for port in configuration.serial),
             window=configuration.bridge_window,
             outbox_bytes_max=section.outbox_max,
+            outbox_age_max_seconds=section.outbox_max_age,
             commit_delay_seconds=section.commit_delay,
             availability_topic=section.availability_topic,
             takes_commands=section.commands,
@@ -116,8 +117,11 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
         address=port.address,
         flow_control=port.flow_control,
         low_latency=port.low_latency,
+        rs485=port.rs485_settings,
         silent_seconds=port.silent_after,
         reset_seconds=port.reset_after,
+        when_full=port.when_full,
+        device_silent_seconds=port.device_silent_after,
     )
 
 

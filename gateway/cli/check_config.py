@@ -3,6 +3,7 @@ restarted."""
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,18 +19,22 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
 
+ShowOption = Annotated[
+    bool, typer.Option("--show", help="Print every key with the value that counts.")
+]
+SchemaOption = Annotated[
+    bool,
+    typer.Option(
+        "--schema", help="Check nothing: print the JSON Schema of the file, for an editor."
+    ),
+]
+
+
 def check_config(
     config: ConfigOption = None,
-    show_keys: Annotated[
-        bool, typer.Option("--show", help="Print every key with the value that counts.")
-    ] = False,
+    show_keys: ShowOption = False,
     as_json: JsonOption = False,
-    schema_only: Annotated[
-        bool,
-        typer.Option(
-            "--schema", help="Check nothing: print the JSON Schema of the file, for an editor."
-        ),
-    ] = False,
+    schema_only: SchemaOption = False,
 ) -> None:
     """Check the configuration file, the environment, and the password files and certificates that
     they name.
@@ -49,8 +54,11 @@ def check_config(
     """
     if schema_only:
         _print_schema()
-        return
+    else:
+        _check(config, show_keys=show_keys, as_json=as_json)
 
+
+def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)

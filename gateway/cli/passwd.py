@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,45 +11,49 @@ import typer
 from gateway.cli.failures import EXIT_USAGE, CommandFailed
 from gateway.cli.options import ConfigOption, configuration_of
 
+FileArgument = Annotated[Path, typer.Argument(help="The password file; made where it is missing.")]
+UserArgument = Annotated[
+    str | None, typer.Argument(help="The name that the client gives. Not with --import.")
+]
+PasswordStdinOption = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from the first line of stdin.")
+]
+ScramOption = Annotated[
+    bool,
+    typer.Option(
+        "--scram",
+        help="Write keys for SCRAM-SHA-256: the client need not send its password any more.",
+    ),
+]
+IterationsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--iterations",
+        help="With --scram: how often the password is hashed, 4096 to 600000. "
+        "15000 unless given; a microcontroller has to do as many.",
+    ),
+]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Take the user out of the file.")]
+ImportOption = Annotated[
+    Path | None,
+    typer.Option("--import", help="Add the users of Mosquitto's password file, as they are."),
+]
+
 
 def passwd(
-    file: Annotated[Path, typer.Argument(help="The password file; made where it is missing.")],
-    user: Annotated[
-        str | None, typer.Argument(help="The name that the client gives. Not with --import.")
-    ] = None,
-    password_stdin: Annotated[
-        bool,
-        typer.Option("--password-stdin", help="Read the password from the first line of stdin."),
-    ] = False,
-    scram: Annotated[
-        bool,
-        typer.Option(
-            "--scram",
-            help="Write keys for SCRAM-SHA-256: the client need not send its password any more.",
-        ),
-    ] = False,
-    iterations: Annotated[
-        int | None,
-        typer.Option(
-            "--iterations",
-            help="With --scram: how often the password is hashed, 4096 to 600000. "
-            "15000 unless given; a microcontroller has to do as many.",
-        ),
-    ] = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Take the user out of the file.")
-    ] = False,
-    source: Annotated[
-        Path | None,
-        typer.Option("--import", help="Add the users of Mosquitto's password file, as they are."),
-    ] = None,
+    file: FileArgument,
+    user: UserArgument = None,
+    password_stdin: PasswordStdinOption = False,
+    scram: ScramOption = False,
+    iterations: IterationsOption = None,
+    remove: RemoveOption = False,
+    source: ImportOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Set a user's password, take the user out, or import Mosquitto's users.
 
-    The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0), and is
-    replaced as a whole. Name it in the configuration as password_file in the section access, and
-    let the broker know of changes: oncegate ctl reload.
+    The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0). Name it as
+    password_file in the section access, and let the broker know of changes: oncegate ctl reload.
 
     Examples:
 
@@ -62,36 +67,40 @@ def passwd(
 
         oncegate passwd passwords --import /etc/mosquitto/passwd
     """
-    from gateway.access.password_lines import PasswordFileError
-
     if config is not None:
         configuration_of(config)
-    if (user is None) == (source is None):
-        raise CommandFailed("expected a USER or --import FILE, one of them", exit_code=EXIT_USAGE)
-    if source is not None and (scram or remove or password_stdin or iterations is not None):
-        raise CommandFailed("--import goes with no other option", exit_code=EXIT_USAGE)
-    scram_iterations = _scram_iterations(iterations, scram=scram)
+    if source is not None:
+        if user is not None or scram or remove or password_stdin or iterations is not None:
+            raise CommandFailed("--import goes with no user and no option", exit_code=EXIT_USAGE)
+        _do(lambda: _import(file, source))
+    elif user is None:
+        raise CommandFailed("expected a USER, or --import FILE", exit_code=EXIT_USAGE)
+    elif remove:
+        _do(lambda: _remove(file, user))
+    else:
+        count = _scram_iterations(iterations, scram=scram)
+        _do(lambda: _set(file, user, count, from_stdin=password_stdin))
+
+
+def _do(change: Callable[[], None]) -> None:
+    """Change the file. Raises CommandFailed where it cannot be used."""
+    from gateway.access.password_lines import PasswordFileError
+
     try:
-        if user is None:
-            assert source is not None
-            print(_imported(file, source))
-        elif remove:
-            _remove(file, user)
-        else:
-            _set(file, user, scram_iterations, from_stdin=password_stdin)
+        change()
     except PasswordFileError as error:
         raise CommandFailed(str(error)) from None
 
 
-def _imported(file: Path, source: Path) -> str:
-    """Add the users of another file; return what there is to say about it."""
+def _import(file: Path, source: Path) -> None:
+    """Add the users of another file."""
     from gateway.access.passwords import import_users
 
     added, kept = import_users(file, source)
     sentence = f"{added} users added to {file}"
     if kept:
         sentence += f"; {len(kept)} were there and stay as they are: {', '.join(kept)}"
-    return (
+    print(
         f"{sentence}\n"
         "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new one "
         f"in time, with oncegate passwd {file} USER"

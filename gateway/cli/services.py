@@ -69,9 +69,9 @@ class PreparedBridge(Prepared):
 
     def run(self) -> int:
         from firmware_bridge.main import serve
-        from firmware_bridge.outbox.recovery import OutboxError
 
         from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.files.queue_opening import QueueError
         from gateway.service import Service
 
         service = Service()
@@ -81,7 +81,7 @@ class PreparedBridge(Prepared):
             verbose=self.verbose,
             quiet=self.quiet,
             data_dir=self.settings.data_dir,
-            refusals=(OutboxError,),
+            refusals=(QueueError,),
         )
         return 0
 
@@ -94,9 +94,9 @@ class PreparedUplink(Prepared):
 
     def run(self) -> int:
         from gateway.cli.processes import report_ready, serve_until_stopped
+        from gateway.files.queue_opening import QueueError
         from gateway.service import Service
         from gateway.uplink.main import serve
-        from gateway.uplink.recovery import UplinkError
 
         service = Service()
         serve_until_stopped(
@@ -105,7 +105,7 @@ class PreparedUplink(Prepared):
             verbose=self.verbose,
             quiet=self.quiet,
             data_dir=self.settings.data_dir,
-            refusals=(UplinkError,),
+            refusals=(QueueError,),
         )
         return 0
 

@@ -23,29 +23,34 @@ DAYS_DEFAULT = 730
 """Two years, from yesterday on: below the 825 days beyond which some systems trust none."""
 
 
+NameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--name",
+        metavar="HOST",
+        help="A host name or an address under which clients know the gateway, beside those "
+        "that this machine knows of itself. May be given several times.",
+    ),
+]
+ClientOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--client",
+        metavar="NAME",
+        help="Make a certificate of a client, whose user name it is. Several times: several.",
+    ),
+]
+DaysOption = Annotated[
+    int, typer.Option("--days", help="How long the certificates hold.", min=1, max=3649)
+]
+
+
 @application.command()
 def init(
     directory: DirectoryArgument,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--name",
-            metavar="HOST",
-            help="A host name or an address under which clients know the gateway, beside those "
-            "that this machine knows of itself. May be given several times.",
-        ),
-    ] = None,
-    client: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--client",
-            metavar="NAME",
-            help="Make a certificate of a client, whose user name it is. Several times: several.",
-        ),
-    ] = None,
-    days: Annotated[
-        int, typer.Option("--days", help="How long the certificates hold.", min=1, max=3649)
-    ] = DAYS_DEFAULT,
+    name: NameOption = None,
+    client: ClientOption = None,
+    days: DaysOption = DAYS_DEFAULT,
 ) -> None:
     """Make a private authority, a certificate of the gateway and certificates of clients.
 

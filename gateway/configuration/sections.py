@@ -181,6 +181,7 @@ class Bridge(Section):
     password_file: Annotated[Path, FilePath()] | None = None
     tls: ClientTls | None = None
     outbox_max: Annotated[int, Size(MIB, TIB)] = 256 * MIB
+    outbox_max_age: Annotated[float | None, Duration(10, 31536000, never=True)] = None
     window: Annotated[int, Whole(1, 65535)] | None = None
     commit_delay: Annotated[float, Duration(0, 10)] = 0.0
     availability_topic: (

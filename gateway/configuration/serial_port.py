@@ -6,7 +6,7 @@ The keys of a protocol are declared with the protocol: `ProtocolSettings`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from gateway.configuration.addresses import FilePath
 from gateway.keys.names import Name
@@ -21,11 +21,15 @@ from gateway.keys.serial_line import (
     FlowControl,
     Line,
     LineText,
+    Rs485,
+    RtsLevel,
 )
 
 DEFAULT_FRAMING = "board"
 DAY = 86400.0
 PORT_MAX = 65535
+RS485_DELAY_SECONDS_MAX = 0.1
+"""Linux cuts longer ones to this (drivers/tty/serial/serial_core.c)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +63,14 @@ class Serial(Section):
     line: Annotated[Line, LineText()] | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    when_full: Literal["stop_reading", "drop_oldest", "drop_newest"] | None = None
+    rs485: bool = False
+    rs485_rts: RtsLevel = "high"
+    rs485_delay_before_send: Annotated[float, Duration(0, RS485_DELAY_SECONDS_MAX)] = 0.0
+    rs485_delay_after_send: Annotated[float, Duration(0, RS485_DELAY_SECONDS_MAX)] = 0.0
     silent_after: Annotated[float | None, Duration(1, DAY, never=True)] = 600.0
     reset_after: Annotated[float | None, Duration(1, DAY, never=True)] = None
+    device_silent_after: Annotated[float | None, Duration(1, DAY, never=True)] = None
     units: dict[str, str] = field(default_factory=dict)
     device: Name | None = None
     readings: Readings | None = None
@@ -77,6 +87,13 @@ class Serial(Section):
     def line_settings(self) -> Line:
         """`line`, else `baud_rate` with 8 data bits, no parity and 1 stop bit."""
         return self.line or Line(self.baud_rate)
+
+    @property
+    def rs485_settings(self) -> Rs485 | None:
+        """The driver's RS-485 mode; None: it has nothing to do with the direction."""
+        if not self.rs485:
+            return None
+        return Rs485(self.rs485_rts, self.rs485_delay_before_send, self.rs485_delay_after_send)
 
     @property
     def _sets_line(self) -> bool:
@@ -99,8 +116,18 @@ class Serial(Section):
                 "no line, baud_rate or flow_control with tcp://, which cannot set them: set them "
                 "at the server, or use rfc2217://"
             )
+        self._check_rs485()
         if self.protocol.device_prefix is not None and self.device is not None:
             raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
         if self.line_settings.data_bits not in self.protocol.data_bits:
             bits = " or ".join(str(each) for each in self.protocol.data_bits)
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
+
+    def _check_rs485(self) -> None:
+        details = [key for key in self.given if key.startswith("rs485_")]
+        if details and not self.rs485:
+            raise refusal(f"rs485 = true with {min(details)}, or neither of them")
+        if self.rs485 and self.address is not None:
+            raise refusal("no rs485 with address: the server switches the direction")
+        if self.rs485 and self.flow_control == "rts_cts":
+            raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from gateway.configuration.checking import configuration_of
@@ -16,6 +17,7 @@ from gateway.configuration.tenants import (
     tenants_in,
 )
 from gateway.configuration.whole import Configuration
+from gateway.files.pem import certificates_in
 from gateway.keys.protocol import Protocols
 
 
@@ -129,6 +131,8 @@ def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
             mine, theirs = first.access.jwt, second.access.jwt
             if (mine.issuer, mine.audience) == (theirs.issuer, theirs.audience):
                 yield f"another audience in [access.jwt] for one of {pair}: a token does for both"
+        yield from _one_authority(pair, first, second)
+        yield from _one_client_upstream(pair, first, second)
 
 
 def _ports_of(configuration: Configuration) -> list[int]:
@@ -167,6 +171,33 @@ def _query_of(configuration: Configuration) -> object:
     """Return where users are looked up in a database, and how; None: nowhere."""
     mysql = configuration.access.mysql
     return None if mysql is None else (mysql.server, mysql.socket, mysql.database, mysql.query)
+
+
+def _one_authority(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
+    """Yield where a client's certificate for one tenant would be one for the other as well."""
+    for mine in _authorities_of(first):
+        for theirs in _authorities_of(second):
+            if mine == theirs or not certificates_in(mine).isdisjoint(certificates_in(theirs)):
+                yield (
+                    f"another authority in `tls.ca` of the listeners of one of {pair}, made with "
+                    f"oncegate tls init: a client's certificate by {mine} would do for both"
+                )
+                return
+
+
+def _authorities_of(configuration: Configuration) -> list[Path]:
+    """Return the files of the authorities whose certificates let clients in."""
+    of_listeners = [each.tls.ca for each in configuration.listeners if each.tls is not None]
+    return [ca for ca in of_listeners if ca is not None]
+
+
+def _one_client_upstream(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
+    """Yield where two uplinks would take each other's session over, with what waits in it."""
+    mine, theirs = first.uplink, second.uplink
+    if mine.address is None or mine.address != theirs.address or mine.client_id is None:
+        return
+    if mine.client_id == theirs.client_id:
+        yield f"another client_id in [uplink] for one of {pair}: both are {mine.client_id!r} there"
 
 
 def _words_of(tenant: str) -> str:

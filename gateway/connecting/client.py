@@ -13,6 +13,8 @@ from gmqtt import Client  # type: ignore[import-untyped]
 from gmqtt.mqtt.constants import MQTTCommands  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
+from gateway.connecting.tls import TlsFiles, context_of
+
 # TCP, TLS, CONNECT and CONNACK together; a broker that is loading a large store answers late.
 CONNECT_SECONDS_MAX = 15.0
 # gmqtt pings after one interval and closes without an answer after two.
@@ -75,6 +77,17 @@ async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) 
         for task in (connecting, losing):
             task.cancel()
         await asyncio.gather(connecting, losing, return_exceptions=True)
+
+
+def target_of(host: str, port: int, tls: TlsFiles | None, version: int) -> dict[str, object]:
+    """Return the arguments of gmqtt's `connect`. Raises OSError where a file cannot be read."""
+    return {
+        "host": host,
+        "port": port,
+        "ssl": False if tls is None else context_of(tls),
+        "keepalive": KEEP_ALIVE_SECONDS,
+        "version": version,
+    }
 
 
 async def close(client: SessionClient) -> None:

@@ -65,7 +65,7 @@ class Broker:
         self._output = core.output
         self.rules = Rules(core)
         """Not for other rooms."""
-        self._revoking = Revoking(core, self.rules.disconnecting)
+        self.revoking = Revoking(core, self.rules.disconnecting)
 
     # -- a run
 
@@ -108,24 +108,24 @@ class Broker:
 
     def restrict(self, rules: AccessRules | None) -> None:
         """Decide by these rules from now on who may do what; None: everything is allowed."""
-        self._revoking.restrict(rules)
+        self.revoking.restrict(rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
         """Take user names for proven from now on, or not any more."""
-        self._revoking.authenticate(authenticates, methods)
+        self.revoking.authenticate(authenticates, methods)
 
-    def know_users(self, users: frozenset[str] | None) -> None:
-        """Take these for all users that there are: others receive nothing. None: not known."""
-        self._revoking.know_users(users)
+    def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
+        """Allow nothing to users that are gone: see `Revoking.know_users`."""
+        self.revoking.know_users(users, removed)
 
     def give(self, session: Session, username: str) -> None:
         """Let a session that has no user belong to one."""
-        self._revoking.give(session, username)
+        self.revoking.give(session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
         """End connections that may not go on, or whose user has `changed`; return how many."""
         self._time.advance(now)
-        return self._revoking.enforce(changed, now)
+        return self.revoking.enforce(changed, now)
 
     # -- connections
 

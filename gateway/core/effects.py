@@ -5,6 +5,8 @@ name with a password takes one login request. Enhanced authentication (5.0 secti
 many as its method wants: each AUTH of the client is one.
 """
 
+from mypy_extensions import mypyc_attr
+
 from gateway.core.limits import QUEUE_PAGE_MESSAGES
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Delivery
@@ -59,6 +61,7 @@ class AuthenticationRequest:
         """The exchange begins again with this question."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AuthenticationAnswer:
     """What the authenticator answers to a request.
 

@@ -8,14 +8,11 @@ calls it. Nothing else uses the connection meanwhile.
 import asyncio
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from gateway.files.database_file import finish_replacement, rewrite_wal
 from gateway.files.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
-from gateway.files.salvage import is_damage, lengthen_emptied
 
 Database = TypeVar("Database", bound="QueueDatabase")
 
@@ -68,7 +65,7 @@ class QueueDatabase(ABC):
         execute("PRAGMA cache_spill=OFF")
         # Nothing is appended to the WAL of an earlier run: it goes into the database file, fsynced,
         # and a new one begins. One that another program is reading stays, which costs nothing: it
-        # is whole on the medium (`open_or_replace`).
+        # is whole on the medium (`queue_opening.py`).
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
@@ -161,43 +158,6 @@ class CommitThread:
         """Close the database, behind a COMMIT that may still run."""
         await asyncio.get_running_loop().run_in_executor(self._executor, self._database.close)
         self._executor.shutdown()
-
-
-def open_or_replace(
-    path: Path,
-    open_database: Callable[[Path], Database],
-    replace: Callable[[Path, sqlite3.Error | None], None],
-) -> Database:
-    """Open a queue whatever state its file is in.
-
-    Args:
-        path: of the file.
-        open_database: opens it.
-        replace: puts a new file in its place, with what can be read of a damaged one; it is given
-            what the damage is, or None where there is no file.
-
-    Raises:
-        NoRoom: the disk is full.
-        NewerFormat: a newer version has written it.
-        sqlite3.Error, OSError: not even a new file can be made.
-    """
-    try:
-        finish_replacement(path)
-        if not path.exists():
-            replace(path, None)
-        lengthen_emptied(path)
-        rewrite_wal(path)
-        try:
-            return open_database(path)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
-            replace(path, error)
-            return open_database(path)
-    except (sqlite3.Error, OSError) as error:
-        if lacks_room(error):
-            raise NoRoom(str(error)) from error
-        raise
 
 
 def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:

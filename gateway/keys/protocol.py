@@ -17,6 +17,10 @@ class ProtocolSettings(Section):
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
     """The bits of a byte with which the protocol works."""
 
+    can_wait: ClassVar[bool] = False
+    """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
+    is full, where its `when_full` is not given."""
+
     @property
     def device_names(self) -> tuple[str, ...]:
         """The devices that these settings name; none: the port has one, with a name of its own."""

@@ -12,7 +12,18 @@ BAUD_RATE_DEFAULT = 115_200
 Parity = Literal["N", "E", "O"]
 FlowControl = Literal["none", "rts_cts", "xon_xoff"]
 """How one side of a line stops the other: not at all, by wires, by the bytes XON and XOFF."""
+RtsLevel = Literal["high", "low"]
 _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Rs485:
+    """How the driver switches the direction of an RS-485 line with RTS."""
+
+    rts: RtsLevel = "high"
+    """The level of RTS while sending; the other one while receiving."""
+    delay_before_send_seconds: float = 0.0
+    delay_after_send_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,16 @@ from gateway.server.bans import Bans
 from gateway.server.control.requests import Control
 from gateway.server.event_loop.event_loop import UPKEEP_SECONDS, EventLoop
 from gateway.server.host import garbage
-from gateway.server.host.allocator import return_large_blocks
 from gateway.server.housekeeping import Housekeeping
 from gateway.server.limits import space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Listening
 from gateway.server.reloading import ReadConfiguration, Reloading
-from gateway.server.rights import rules_of, users_known
+from gateway.server.removed_users import RemovedUsers
+from gateway.server.rights import rules_of
 from gateway.server.source_files import SourceFiles, source_files_of
 from gateway.server.starting import (
-    apply_rights,
+    apply_rules,
     authenticator_of,
     begin_run,
     broker_of,
@@ -96,17 +96,12 @@ class Running:
             event_loop, totals, identity, self.listening.shown, self.housekeeping.status
         )
         self.bans = Bans(event_loop, self.listening.addresses, configuration)
+        self.removed_users = RemovedUsers(data_dir, event_loop.broker)
+        event_loop.authentications.user_gone = self.removed_users.add
         self.reloading = Reloading(
-            configuration,
-            reload,
-            self.service,
-            event_loop,
-            self.system_topics,
-            self.housekeeping,
-            self.listening,
-            self.bans,
-            source_files,
-            rules,
+            *(configuration, reload, self.service, event_loop, self.system_topics),
+            *(self.housekeeping, self.listening, self.bans, self.removed_users),
+            *(source_files, rules),
         )
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
@@ -119,7 +114,6 @@ class Running:
         cls, configuration: Configuration, reload: ReadConfiguration | None
     ) -> "Running":
         """Recover the store, take up what the last run left, listen."""
-        return_large_blocks()
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
         source_files = source_files_of(configuration)
@@ -136,7 +130,8 @@ class Running:
             event_loop.hooks = Hooks(configuration.hooks.module, broker)
             event_loop.hooks.start()
         loop.set_exception_handler(running.end_on_mistake)
-        apply_rights(broker, users_known(configuration, users), rules)
+        apply_rules(broker, rules)
+        running.removed_users.take(configuration, users)
         begin_run(event_loop, opened, identity)
         give_bridge_its_sessions(broker, configuration)
         running.bans.load()
@@ -169,6 +164,7 @@ class Running:
         while not any(end.done() for end in ends):
             self.event_loop.upkeep()
             self.bans.tick()
+            self.removed_users.tick()
             self._feed_watchdog()
             await asyncio.wait(ends, timeout=period, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:

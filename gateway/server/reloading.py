@@ -23,7 +23,8 @@ from gateway.server.limits import apply_limits, space_limits_of
 from gateway.server.listeners.address_limits import address_settings_of
 from gateway.server.listeners.listening import Change, Listening
 from gateway.server.quotas import ConfiguredQuotas, quotas_of
-from gateway.server.rights import rules_of, users_known
+from gateway.server.removed_users import RemovedUsers
+from gateway.server.rights import rules_of
 from gateway.server.source_files import SourceFiles, source_files_of, takes_keys_away
 from gateway.server.starting import (
     authenticator_of,
@@ -68,6 +69,7 @@ class Reloading:
         housekeeping: Housekeeping,
         listening: Listening,
         bans: Bans,
+        removed_users: RemovedUsers,
         source_files: SourceFiles,
         rules: FileRules | None = None,
     ) -> None:
@@ -84,6 +86,7 @@ class Reloading:
         self._housekeeping = housekeeping
         self._listening = listening
         self._bans = bans
+        self._removed_users = removed_users
         self._source_files = source_files
         """What was in the files of the sources that are asked now."""
 
@@ -197,7 +200,7 @@ class Reloading:
             contents.append("access.rules_file")
             self.rules = prepared.rules
             broker.restrict(prepared.rules)
-        broker.know_users(users_known(configuration, prepared.users))
+        self._removed_users.take(configuration, prepared.users)
         if not (contents or revoked):
             return [], 0
         ended = broker.enforce(revoked, asyncio.get_running_loop().time())

@@ -124,18 +124,10 @@ def broker_of(
     )
 
 
-def apply_rights(broker: Broker, usernames: frozenset[str] | None, rules: FileRules | None) -> None:
-    """Let rules and users hold for what the last run left, before anything of it goes on.
-
-    Args:
-        broker: which has taken nothing up yet.
-        usernames: all users that there are; None: that is not known.
-        rules: None: everything is allowed.
-    """
+def apply_rules(broker: Broker, rules: FileRules | None) -> None:
+    """Let rules hold for what the last run left, before anything of it goes on; None: everything
+    is allowed."""
     broker.restrict(rules)
-    broker.know_users(usernames)
-    if rules is None and usernames is None:
-        return
     name = "everything is allowed" if rules is None else rules.file.name
     logger.info("access rules: %s", name)
 

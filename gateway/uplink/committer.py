@@ -22,7 +22,7 @@ from gateway.files.queue_database import CommitThread
 from gateway.uplink.batch import Batch, session_key, subscriptions_key
 from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Reception
-from gateway.uplink.recovery import cannot_write
+from gateway.uplink.recovery import NAMES
 from gateway.uplink.routes import Side
 from gateway.uplink.settlement import Settlement, Signal
 from gateway.uplink.store import UplinkStore
@@ -99,7 +99,7 @@ class Committer:
         """Commit batches until `stop`.
 
         Raises:
-            UplinkError: the disk refuses; nothing untrue has been sent, so a restart is safe.
+            QueueError: the disk refuses; nothing untrue has been sent, so a restart is safe.
         """
         try:
             stopping = False
@@ -108,7 +108,7 @@ class Committer:
                 stopping = self._stopping
                 await self._commit_batch()
         except sqlite3.Error as error:
-            raise cannot_write(self._store.path, error) from error
+            raise NAMES.cannot_write(self._store.path, error) from error
 
     def stop(self) -> None:
         """Let `run` commit what is left and return."""

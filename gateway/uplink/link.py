@@ -15,9 +15,8 @@ from gmqtt.mqtt.constants import MQTTv50, MQTTv311  # type: ignore[import-untype
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
 from gateway.connecting.backoff import Backoff
-from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, sentence_of
+from gateway.connecting.client import close, connect, sentence_of, target_of
 from gateway.connecting.session_name import new_name
-from gateway.connecting.tls import context_of
 from gateway.uplink.client import UplinkClient
 from gateway.uplink.committer import Committer
 from gateway.uplink.message import message_of
@@ -123,7 +122,9 @@ class Link:
         client.on_connect = on_connect
         client.on_disconnect = lambda *_: lost.set()
         try:
-            await connect(client, lost, **self._target())
+            to = self._endpoint
+            target = target_of(to.host, to.port, to.tls, _VERSIONS[to.version])
+            await connect(client, lost, **target)
             if not known.is_set():
                 return await self._give_up(session, begun=begun, discarded=discard)
             await self._use(client, lost, backoff)
@@ -198,16 +199,6 @@ class Link:
         if endpoint.username is not None:
             client.set_auth_credentials(endpoint.username, endpoint.password)
         return client
-
-    def _target(self) -> dict[str, Any]:
-        endpoint = self._endpoint
-        return {
-            "host": endpoint.host,
-            "port": endpoint.port,
-            "ssl": False if endpoint.tls is None else context_of(endpoint.tls),
-            "keepalive": KEEP_ALIVE_SECONDS,
-            "version": _VERSIONS[endpoint.version],
-        }
 
     def _replay(self, client: UplinkClient) -> list[tuple[int, bytes]]:
         """Return what gmqtt sends again, PUBRELs first."""

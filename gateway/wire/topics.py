@@ -78,11 +78,6 @@ def validate_shared_filter(topic_filter: str) -> str | None:
     return validate_topic_filter(parts[2])
 
 
-def level_count_of(topic: str) -> int:
-    """Return the number of levels of a topic name or filter; ``a//b`` has three."""
-    return topic.count("/") + 1
-
-
 def matches(topic_filter: str, topic: str) -> bool:
     """Return whether a valid filter matches a valid topic name.
 

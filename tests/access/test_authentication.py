@@ -1,8 +1,7 @@
 """The door of the room: users with either kind of entry, asked either way, known or not."""
 
 import asyncio
-import os
-import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,12 @@ from gateway.access import turns
 from gateway.access.authentication import Authenticator, Exchange
 from gateway.access.checks import Checks
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
+from gateway.access.password_workers import PasswordWorkers
 from gateway.access.passwords import PasswordFile, PasswordFileError, remove_user, set_password
 from gateway.access.proven import Proven
 from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
-from gateway.threads import BACKGROUND_NICENESS
 from tests.access.scram_client import ScramClient
 
 KEY = bytes(range(32))
@@ -64,25 +64,6 @@ async def test_a_user_with_scram_keys_gets_in_with_a_proof_and_with_the_password
     assert (await authenticator.check(Login("nobody", b"secret"))).reason_code == 0x86
 
 
-async def test_a_check_gives_way_to_the_clients_that_are_let_in(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    seen: list[int] = []
-    verify = PasswordFile.verify
-
-    def looking(users: PasswordFile, username: str, password: bytes) -> bool:
-        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-        return verify(users, username, password)
-
-    monkeypatch.setattr(PasswordFile, "verify", looking)
-    authenticator = of_file(path)
-    assert (await authenticator.check(Login("argon", b"secret"))).reason_code == 0
-    authenticator.close()
-    assert seen == [min(19, before + BACKGROUND_NICENESS)]
-    assert os.getpriority(os.PRIO_PROCESS, 0) == before
-
-
 async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
     authenticator = Authenticator()
     assert authenticator.methods == []
@@ -113,8 +94,14 @@ class OtherUsers:
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
         return b"entry of the other source" if login.username == "other" else None
 
-    def waste(self, login: Login) -> None:
-        raise AssertionError("the first source wastes the time")
+    recheck_seconds = None
+
+    async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
+        raise AssertionError("it is never asked again")
+
+    @property
+    def decoys(self) -> Sequence[PasswordHash]:
+        raise AssertionError("those of the first source are checked")
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
         raise AssertionError("it has no method")
@@ -140,19 +127,21 @@ async def test_the_first_source_that_knows_the_user_answers(path: Path) -> None:
 async def test_a_name_that_no_source_knows_costs_a_check(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verified: list[bool] = []
-    verify = PasswordFile.verify
+    checked: list[list[bool]] = []
+    held = PasswordWorkers.held
 
-    def counting(users: PasswordFile, username: str, password: bytes) -> bool:
-        verified.append(verify(users, username, password))
-        return verified[-1]
+    async def counting(
+        workers: PasswordWorkers, hashes: Sequence[PasswordHash], password: bytes
+    ) -> list[bool]:
+        checked.append(await held(workers, hashes, password))
+        return checked[-1]
 
-    monkeypatch.setattr(PasswordFile, "verify", counting)
+    monkeypatch.setattr(PasswordWorkers, "held", counting)
     authenticator = Authenticator([FileUsers(PasswordFile.load(path), KEY), OtherUsers()])
     assert (await authenticator.check(Login("nobody", b"secret"))).reason_code == 0x86
-    assert verified == [False]
+    assert checked == [[False, False]], "Argon2 and SCRAM, as for each user"
     assert (await authenticator.check(Login("argon", b"wrong"))).reason_code == 0x86
-    assert verified == [False, False]
+    assert checked == [[False, False]] * 2
 
 
 async def test_with_too_many_that_wait_a_login_is_answered_to_try_again(
@@ -211,11 +200,14 @@ async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
 ) -> None:
     users = FileUsers(PasswordFile.load(path), KEY)
     authenticator = Authenticator([users])
-    verify = PasswordFile.verify
+    held = PasswordWorkers.held
 
-    def slow(file: PasswordFile, username: str, password: bytes) -> bool:
-        found = verify(file, username, password)
-        if users.file is file:
+    async def slow(
+        workers: PasswordWorkers, hashes: Sequence[PasswordHash], password: bytes
+    ) -> list[bool]:
+        found = await held(workers, hashes, password)
+        if not changed:
+            changed.append(True)
             if is_removed:
                 remove_user(path, "argon")
             else:
@@ -223,7 +215,8 @@ async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
             authenticator.replace_users(PasswordFile.load(path))
         return found
 
-    monkeypatch.setattr(PasswordFile, "verify", slow)
+    changed: list[bool] = []
+    monkeypatch.setattr(PasswordWorkers, "held", slow)
     first = asyncio.create_task(authenticator.check(Login("argon", b"secret")))
     assert (await first).reason_code == 0x86
 

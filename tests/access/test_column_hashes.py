@@ -6,7 +6,7 @@ import argon2
 import bcrypt
 import pytest
 
-from gateway.access.column_hashes import BCRYPT_COST_MAX, HashRefused, HashRules, Kind, decoy
+from gateway.access.column_hashes import BCRYPT_COST_MAX, HashRefused, HashRules, Kind
 from gateway.access.scram_keys import keys_of
 from tests.access.test_mosquitto_passwords import OF_6, OF_7
 
@@ -79,7 +79,3 @@ def test_what_is_no_hash_is_refused(
 ) -> None:
     with pytest.raises(HashRefused, match=reason):
         rules.parse(text, salt)
-
-
-def test_a_decoy_is_no_one_s_hash() -> None:
-    assert not decoy().holds(b"secret")

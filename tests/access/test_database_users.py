@@ -168,6 +168,8 @@ def test_a_query_names_its_values_where_they_stand() -> None:
     assert names == ("id", "cert", "l")
 
 
-def test_time_is_wasted_as_for_a_user(mariadb: MariaDB) -> None:
-    users = users_of(mariadb)
-    users.waste(Login("nobody", b"secret"))
+def test_what_is_checked_for_a_name_that_does_not_exist_holds_no_password(
+    mariadb: MariaDB,
+) -> None:
+    (decoy,) = users_of(mariadb).decoys
+    assert not decoy.holds(b"secret")

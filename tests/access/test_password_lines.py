@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.access.argon2_hash import Argon2Hash
 from gateway.access.mosquitto_passwords import MosquittoHash
 from gateway.access.password_lines import (
     PasswordFileError,
@@ -20,7 +21,7 @@ SCRAM = f"{{SCRAM-SHA-256}}4096:c2FsdHNhbHQ=:{KEY}:{KEY}"
 
 @pytest.mark.parametrize(
     ("entry", "kind"),
-    [(ARGON, str), (SCRAM, ScramKeys), (OF_6, MosquittoHash), (OF_7, MosquittoHash)],
+    [(ARGON, Argon2Hash), (SCRAM, ScramKeys), (OF_6, MosquittoHash), (OF_7, MosquittoHash)],
 )
 def test_the_form_is_known_by_its_beginning(entry: str, kind: type) -> None:
     found = parse(f"anna:{entry}\r".encode(), "file: line 1")

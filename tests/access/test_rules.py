@@ -107,14 +107,6 @@ def test_a_wildcard_does_not_reach_sys_and_its_own_pattern_does() -> None:
     assert rules_of("allow user anna subscribe $SYS/#\n").may_subscribe(client(), "$SYS/+/x", 0)
 
 
-def test_the_rules_about_a_client_are_listed_in_order() -> None:
-    rules = rules_of(
-        "allow anyone publish a\nallow user anna publish b\nallow user ben publish c\n"
-        "group g = anna\nallow group g publish d\n"
-    )
-    assert [rule.line for rule in rules.rules_about(client())] == [1, 2, 5]
-
-
 def test_trees_that_clients_share_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules_module, "SHARED_PATTERNS_MAX", 4)
     rules = rules_of("".join(f"allow user u{each} publish a b c\n" for each in range(50)))

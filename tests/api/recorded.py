@@ -72,7 +72,14 @@ def full_disk(**bent: object) -> Json:
 def bridge_status() -> Json:
     return {
         "mqtt": {"connected": True, "address": "127.0.0.1:1883"},
-        "outbox": {"waiting": 0, "in_flight": 1, "published": 18_423, "bytes": 40_960},
+        "outbox": {
+            "waiting": 0,
+            "in_flight": 1,
+            "published": 18_423,
+            "bytes": 40_960,
+            "bytes_max": 1_048_576,
+            "full_by": None,
+        },
         "ports": [
             {
                 "name": "greenhouse",
@@ -91,6 +98,8 @@ def bridge_status() -> Json:
                 "resets": 0,
                 "dropped": {},
                 "held": False,
+                "when_full": "stop_reading",
+                "dropping": None,
                 "silent_seconds": None,
                 "last_frame_ms": NOW_MS - 400,
                 "last_reading_ms": NOW_MS - 400,
@@ -126,6 +135,8 @@ def bridge_status() -> Json:
                 "resets": 0,
                 "dropped": {},
                 "held": False,
+                "when_full": "stop_reading",
+                "dropping": None,
                 "silent_seconds": None,
                 "last_frame_ms": NOW_MS - 400,
                 "last_reading_ms": NOW_MS - 1_200,

@@ -121,6 +121,19 @@ def test_a_silent_port_and_one_that_is_not_read_are_named(gateway: Gateway) -> N
     ]
 
 
+def test_a_port_that_loses_readings_is_named_with_the_reason(gateway: Gateway) -> None:
+    assert gateway.bridge is not None
+    gateway.bridge["ports"][0].update(dropping="outbox_full", when_full="drop_newest")
+    gateway.bridge["ports"][1].update(dropping="disk_full", when_full="drop_oldest")
+    assert [sentence.split(". ")[0] for _, sentence in gateway.sentences()] == [
+        (
+            "Serial port greenhouse loses readings because the outbox is full (when_full is "
+            "drop_newest)"
+        ),
+        "Serial port gps loses readings because the disk is full (when_full is drop_oldest)",
+    ]
+
+
 def test_a_bridge_without_its_broker_says_how_much_waits(gateway: Gateway) -> None:
     assert gateway.bridge is not None
     gateway.bridge["mqtt"]["connected"] = False

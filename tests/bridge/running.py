@@ -17,7 +17,15 @@ from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.terminal import Terminal
 from tests.peers.control_server import ControlServer
 
-OF_PORT = ("address", "flow_control", "silent_seconds", "reset_seconds", "readings", "when_full")
+OF_PORT = (
+    "address",
+    "flow_control",
+    "silent_seconds",
+    "reset_seconds",
+    "readings",
+    "when_full",
+    "device_silent_seconds",
+)
 
 
 class ControlRoom(ControlServer):

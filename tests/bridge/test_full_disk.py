@@ -36,7 +36,7 @@ async def test_on_a_full_disk_readings_wait_and_what_is_stored_goes_out(disk: Sm
         disk.fill()
         waits = bench.outbox.submit(readings("c"))
         await becomes_full(bench.outbox, full=True)
-        assert bench.outbox.full, "ports hear of it"
+        assert bench.outbox.full_by, "ports hear of it"
         bench.connect()
         await bench.sends("a as 1", "b as 2")
         bench.outbox.receive_pubrec(1)
@@ -51,7 +51,7 @@ async def test_on_a_full_disk_readings_wait_and_what_is_stored_goes_out(disk: Sm
             await asyncio.shield(waits)
         await bench.sends("c as 3")
         await becomes_full(bench.outbox, full=False)
-        assert not bench.outbox.full
+        assert not bench.outbox.full_by
 
 
 async def test_acknowledgements_go_on_for_long_with_nothing_free(disk: SmallDisk) -> None:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from firmware_bridge.outbox.recovery import OutboxError, open_outbox_store
+from firmware_bridge.outbox.recovery import open_outbox_store
 
+from gateway.files.queue_opening import QueueError
 from tests.bridge.running import running_bridge, settings_of
 from tests.bridge.session_broker import Session, SessionBroker
 
@@ -104,7 +105,7 @@ def test_an_outbox_of_a_newer_version_is_refused_in_a_sentence_and_left_as_it_is
             "VALUES ('outbox', 'm900_from_the_future', 'then')"
         )
     before = outbox.read_bytes()
-    with pytest.raises(OutboxError, match=r"written by a newer version .*m900_from_the_future"):
+    with pytest.raises(QueueError, match=r"written by a newer version .*m900_from_the_future"):
         open_outbox_store(outbox)
     assert outbox.read_bytes() == before
     assert [path.name for path in outbox.parent.iterdir()] == ["outbox.db"]

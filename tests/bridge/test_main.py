@@ -4,9 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from firmware_bridge import main
 from firmware_bridge.outbox.outbox import Outbox
 
+from gateway.files import queue_process
+from gateway.files.queue_process import Supervision
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.disk import GatedStore
 from tests.bridge.outbox.bench import readings
@@ -41,14 +42,14 @@ class Witness:
 async def test_a_bridge_whose_commit_stands_still_is_not_alive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(main, "COMMIT_SECONDS_MAX", LIMIT_SECONDS)
-    monkeypatch.setattr(main, "ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr(queue_process, "COMMIT_SECONDS_MAX", LIMIT_SECONDS)
+    monkeypatch.setattr(queue_process, "ALIVE_SECONDS", 0.01)
     store = GatedStore(tmp_path / "outbox.db")
     outbox = Outbox(store, window=1, bytes_max=1 << 20)
     witness, stop = Witness(), asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(outbox.run())
-        tasks.create_task(main._watch_until(stop, outbox, witness.alive))
+        tasks.create_task(Supervision(stop, lambda: None, witness.alive).watch(outbox.commits))
         await witness.comes()
         store.hold()
         durable = outbox.submit(readings("a"))

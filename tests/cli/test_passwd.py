@@ -72,9 +72,9 @@ def test_passwd_imports_the_users_of_mosquitto(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["p"], "expected a USER or --import FILE"),
-        (["p", "ann", "--import", "m"], "expected a USER or --import FILE"),
-        (["p", "--import", "m", "--scram"], "--import goes with no other option"),
+        (["p"], "expected a USER, or --import FILE"),
+        (["p", "ann", "--import", "m"], "--import goes with no user"),
+        (["p", "--import", "m", "--scram"], "--import goes with no user and no option"),
     ],
 )
 def test_passwd_wants_a_user_or_a_file(tmp_path: Path, words: list[str], message: str) -> None:

@@ -26,6 +26,9 @@ EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for p
 # or tables must have in common. `oncegate check-config` finds it.
 LEFT_TO_THE_LOADER = {
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'board'\nflow_control = 'xon_xoff'",
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485_rts = 'low'",
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485 = true\nflow_control = 'rts_cts'",
+    "[[serial]]\nname = 'a'\naddress = 'rfc2217://a:1'\nrs485 = true",
     "[[serial]]\nname = 'a'\naddress = 'tcp://a:1'\nbaud_rate = 9600",
     "[[serial]]\nname = 'a'\naddress = 'tcp://a:65536'",
     "[mqtt]\nmax_inflight = 1.0",

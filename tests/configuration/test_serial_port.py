@@ -8,7 +8,7 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.cli.bridge import bridge_settings_of
 from gateway.configuration import load
 from gateway.configuration.description import tables
-from gateway.keys.serial_line import Line
+from gateway.keys.serial_line import Line, Rs485
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,22 @@ def test_a_serial_line_is_its_rate_or_all_of_its_settings(
     assert tables(configuration)["serial"][0]["line"] == shown
     (port,) = bridge_settings_of(configuration).ports
     assert port.line == line
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("", None),
+        ("rs485 = true", Rs485("high", 0.0, 0.0)),
+        (
+            "rs485=true\nrs485_rts='low'\nrs485_delay_before_send='1ms'\nrs485_delay_after_send='20ms'",
+            Rs485("low", 0.001, 0.02),
+        ),
+    ],
+)
+def test_the_driver_s_rs_485_mode_comes_to_the_port(
+    file: Path, keys: str, expected: Rs485 | None
+) -> None:
+    file.write_text(f"[[serial]]\nname = 'a'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
+    (port,) = bridge_settings_of(load(file, {}, {}, PROTOCOLS)).ports
+    assert port.rs485 == expected

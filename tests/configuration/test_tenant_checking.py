@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.configuration import ConfigurationError, load
+from tests.access.authority import Authority
 
 TWO = "[[tenants.acme.listeners]]\nport = 1884\n[[tenants.beta.listeners]]\nport = 1885\n"
 JWT = "jwt = {{ issuer = 'https://i.example', audience = '{}' }}\n"
@@ -48,6 +49,14 @@ def problems(file: Path, text: str) -> tuple[str, ...]:
             "another audience in [access.jwt]",
         ),
         (
+            "".join(
+                f"[tenants.{name}.uplink]\naddress = 'b:1'\nclient_id = 'one'\n"
+                f"[[tenants.{name}.uplink.topics]]\nfilter = '{name}'\n"
+                for name in ("acme", "beta")
+            ),
+            "another client_id in [uplink] for one of tenant acme and tenant beta",
+        ),
+        (
             "[tenants.acme.upload]\ntarget = 's3://b/x'\n[upload]\ntarget = 's3://b/'\n",
             "targets in [upload] of which none is within the other",
         ),
@@ -56,6 +65,44 @@ def problems(file: Path, text: str) -> tuple[str, ...]:
 def test_what_would_be_shared_is_refused(tmp_path: Path, text: str, line: str) -> None:
     (problem,) = problems(tmp_path / "gateway.toml", TWO + text)
     assert line in problem
+
+
+MUTUAL = (
+    "[[tenants.{name}.listeners]]\nport = {port}\n"
+    "tls = {{ certificate = '/c', key = '/k', ca = '{ca}', client_certificates = 'required' }}\n"
+)
+
+
+def test_one_authority_of_clients_certificates_does_not_serve_two_tenants(tmp_path: Path) -> None:
+    acme, beta = Authority(tmp_path / "acme"), Authority(tmp_path / "beta")
+    both = tmp_path / "both.pem"
+    both.write_bytes(acme.ca.read_bytes() + beta.ca.read_bytes())
+    copy = tmp_path / "copy.pem"
+    copy.write_bytes(b"of another name\n" + acme.ca.read_bytes().replace(b"\n", b"\r\n"))
+    file = tmp_path / "gateway.toml"
+    for theirs, is_accepted in (
+        (beta.ca, True),
+        (acme.ca, False),  # the same file
+        (copy, False),  # the same certificate in another file
+        (both, False),  # among others
+    ):
+        text = MUTUAL.format(name="acme", port=1884, ca=acme.ca)
+        text += MUTUAL.format(name="beta", port=1885, ca=theirs)
+        found = problems(file, text)
+        if is_accepted:
+            assert found == ()
+        else:
+            (problem,) = found
+            assert "another authority in `tls.ca`" in problem
+            assert "oncegate tls init" in problem
+            assert str(acme.ca) in problem
+
+
+def test_an_authority_that_is_not_there_yet_is_compared_by_its_name(tmp_path: Path) -> None:
+    text = MUTUAL.format(name="acme", port=1884, ca="/not/there")
+    text += MUTUAL.format(name="beta", port=1885, ca="/not/there")
+    (problem,) = problems(tmp_path / "gateway.toml", text)
+    assert "another authority" in problem
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """gmqtt for a session whose state is kept elsewhere; the places that matter are in tests/bridge."""
 
 import asyncio
+import ssl
+from pathlib import Path
 
 import pytest
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
-from gateway.connecting.client import SessionClient, close, connect, sentence_of
+from gateway.connecting.client import SessionClient, close, connect, sentence_of, target_of
+from gateway.connecting.tls import TlsFiles
 
 
 def test_gmqtts_own_publish_and_reconnect_are_out_of_reach() -> None:
@@ -35,3 +38,10 @@ def test_each_failure_has_a_sentence_and_a_refusal_its_mend() -> None:
     assert sentence_of(MQTTConnectError(5), mend="[a] username").endswith("check [a] username")
     assert sentence_of(ConnectionResetError("gone"), mend="x") == "gone"
     assert sentence_of(ConnectionResetError(), mend="x") == "ConnectionResetError"
+
+
+def test_a_target_has_tls_where_there_are_files_for_it() -> None:
+    assert target_of("h", 1, None, 5)["ssl"] is False
+    assert isinstance(target_of("h", 1, TlsFiles(), 5)["ssl"], ssl.SSLContext)
+    with pytest.raises(OSError, match="missing"):
+        target_of("h", 1, TlsFiles(ca=Path("missing")), 5)

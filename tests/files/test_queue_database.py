@@ -1,4 +1,4 @@
-"""What every queue in SQLite does: its format, its transactions, a full disk, a damaged file."""
+"""What every queue in SQLite does: its format, its transactions, a full disk."""
 
 import asyncio
 import os
@@ -9,44 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from gateway.files.database_file import replace_database
 from gateway.files.queue_database import (
     CommitThread,
     NewerFormat,
-    NoRoom,
-    QueueDatabase,
     applied_migrations_of,
-    open_or_replace,
 )
+from tests.files.words import NewerWords, Words
 from tests.small_disk import SmallDisk, small_disk
 
 DISK_BYTES = 4 << 20
-
-
-class Words(QueueDatabase):
-    """A queue of properties alone."""
-
-    migration_set = "words"
-    migrations_known = ("m001_properties",)
-
-    def _migrate(self) -> None:
-        execute = self._connection.execute
-        execute("CREATE TABLE properties (name TEXT PRIMARY KEY, value TEXT)")
-        execute("CREATE TABLE _sqlite_migrations (migration_set TEXT, name TEXT)")
-        execute("INSERT INTO _sqlite_migrations VALUES ('words', 'm001_properties')")
-
-    def _load(self) -> None:
-        self.last = self.property("word")
-
-    def write(self, word: str) -> None:
-        self.begin()
-        self.set_property("word", word)
-
-
-class NewerWords(Words):
-    def _migrate(self) -> None:
-        super()._migrate()
-        self._connection.execute("INSERT INTO _sqlite_migrations VALUES ('words', 'm002_more')")
 
 
 @pytest.fixture
@@ -58,10 +29,6 @@ def path(tmp_path: Path) -> Path:
 def disk(tmp_path: Path) -> Iterator[SmallDisk]:
     with small_disk(tmp_path / "d", DISK_BYTES) as disk:
         yield disk
-
-
-def replace(path: Path, damage: sqlite3.Error | None) -> None:
-    replace_database(path, lambda new: Words(new).close())
 
 
 def test_what_is_committed_is_there_at_the_next_start_and_nothing_else(path: Path) -> None:
@@ -101,24 +68,8 @@ def test_a_newer_file_is_refused_with_what_it_has_and_stays_as_it_is(path: Path)
     NewerWords(path).close()
     before = path.read_bytes()
     with pytest.raises(NewerFormat, match="m002_more"):
-        open_or_replace(path, Words, replace)
+        Words(path)
     assert path.read_bytes() == before
-
-
-def test_a_missing_file_is_made_and_a_damaged_one_set_aside(path: Path) -> None:
-    open_or_replace(path, Words, replace).close()
-    path.write_bytes(b"\xff" * path.stat().st_size)
-    words = open_or_replace(path, Words, replace)
-    assert words.last is None
-    words.close()
-    assert len(list(path.parent.glob("words.db.damaged-*"))) == 1
-
-
-def test_a_file_that_may_not_be_read_is_not_replaced(path: Path, tmp_path: Path) -> None:
-    (tmp_path / "words.db").mkdir()
-    with pytest.raises((sqlite3.OperationalError, OSError)):
-        open_or_replace(path, Words, replace)
-    assert path.is_dir()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
@@ -138,11 +89,6 @@ async def test_on_a_full_disk_nothing_of_a_transaction_is_there_and_it_may_be_tr
     assert await commits.commit()
     assert words.property("word") == "after"
     await commits.close()
-    disk.fill()
-    (disk.folder / "words.db").unlink()
-    disk.fill()
-    with pytest.raises(NoRoom):
-        open_or_replace(disk.folder / "words.db", Words, replace)
 
 
 async def test_a_commit_waits_in_its_own_thread_and_a_cancelled_one_is_waited_for(

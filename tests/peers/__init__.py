@@ -18,6 +18,9 @@ Servers:
   bridge, the load generator, the health check).
 - `control_server.ControlServer` is the broker's end of the control socket: for those who ask there
   (API, uploader, bridge).
+- `identity_provider.IdentityProvider` serves keys over HTTP, and its `Signer` signs tokens with
+  them: for `[access.jwt]`.
+- `mariadb.MariaDB` is Debian's MariaDB in a directory of its own: for `[access.mysql]`.
 
 Elsewhere, and for a reason:
 

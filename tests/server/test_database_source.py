@@ -11,69 +11,24 @@ import pytest_asyncio
 
 from gateway.access import database as database_module
 from gateway.access.errors import AccessFileError
-from gateway.access.passwords import set_password
 from gateway.configuration import Configuration, load
 from gateway.server.control.refused import Refused
-from gateway.server.main import Running
 from gateway.server.starting import other_sources_of
-from gateway.wire.packets import Connack, Connect
-from tests.peers.mariadb import PASSWORD, USER, MariaDB
-from tests.peers.packet_client import PacketClient
+from tests.peers.mariadb import MariaDB
+from tests.server.database_broker import QUERY, code_of, database_broker, login, table_of
 from tests.server.event_loop.authenticating import Broker
 
 SLOW_QUERY = (
     "SELECT GET_LOCK('slow', 60), username, password_hash FROM devices WHERE username = ${username}"
 )
-QUERY = "SELECT username, password_hash FROM devices WHERE username = ${username}"
-
-
-def table_of(mariadb: MariaDB, folder: Path, **changes: Any) -> dict[str, Any]:
-    password = folder / "database-password"
-    password.write_text(f"{PASSWORD}\n")
-    return {
-        "server": f"127.0.0.1:{mariadb.port}",
-        "user": USER,
-        "database": "mqtt",
-        "password_file": str(password),
-        "query": QUERY,
-    } | changes
 
 
 @pytest_asyncio.fixture
 async def broker(
     tmp_path: Path, mariadb: MariaDB, request: pytest.FixtureRequest
 ) -> AsyncIterator[Broker]:
-    known = argon2.PasswordHasher(1, 8, 1).hash("of the database")
-    await mariadb.execute(
-        "CREATE OR REPLACE TABLE devices (username VARCHAR(100), password_hash VARCHAR(200))",
-        f"INSERT INTO devices VALUES ('device', '{known}')",  # noqa: S608 - a hash of ours
-    )
-    passwords = tmp_path / "passwords"
-    set_password(passwords, "local", b"secret")
-    settings = {
-        "gateway.data_dir": tmp_path / "data",
-        "access.password_file": passwords,
-        "access.mysql": table_of(mariadb, tmp_path, **getattr(request, "param", {})),
-        "listeners": [{"port": 0, "anonymous": False}],
-    }
-    running = await Running.start(load(None, {}, settings, None), None)
-    stop = asyncio.Event()
-    ticking = asyncio.create_task(running.until(stop))
-    yield Broker(running, passwords)
-    stop.set()
-    await ticking
-    await running.stop()
-    assert running.event_loop.committer.failure is None
-
-
-def login(username: str, password: bytes) -> Connect:
-    return Connect(5, username, True, 0, None, username, password)
-
-
-async def code_of(client: PacketClient) -> int:
-    connack = await client.receive()
-    assert isinstance(connack, Connack)
-    return connack.reason_code
+    async with database_broker(tmp_path, mariadb, **getattr(request, "param", {})) as made:
+        yield made
 
 
 async def outcome(broker: Broker, username: str, password: bytes) -> int:

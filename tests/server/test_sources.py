@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from gateway.access import provider_keys
 from gateway.access.errors import AccessFileError
 from gateway.access.passwords import set_password
+from gateway.access.token_users import TokenUsers
 from gateway.configuration import Configuration, load
 from gateway.configuration.jwt import Jwt
 from gateway.server.main import Running
 from gateway.server.sources import token_users_of
 from gateway.server.starting import other_sources_of
 from gateway.wire.packets import Auth, Connack, Connect, Publish, Suback, Subscribe, Subscription
-from tests.peers.identity_provider import AUDIENCE, IdentityProvider
+from tests.peers.identity_provider import AUDIENCE, IdentityProvider, signer
 from tests.peers.packet_client import PacketClient
 from tests.server.event_loop.authenticating import Broker, is_alive
+from tests.server.reloading_broker import eventually
 
 METHOD = "OAUTHBEARER"
 RULES = "group writers =\nallow group writers publish w/#\nallow user * subscribe r/#\n"
@@ -182,3 +185,30 @@ async def test_a_token_of_a_person_at_the_page_has_groups_an_end_and_a_version(
     assert version == found["version"]
     expired = provider.token(seconds=-60)
     assert not (await people.authenticate(where | {"password": expired}))["ok"]
+
+
+async def test_a_key_that_the_provider_withdraws_ends_the_connections_of_its_tokens(
+    broker: Broker, provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider_keys, "FETCH_PAUSE_SECONDS", 0.0)
+    provider.signers.append(signer("second"))
+    source = broker.running.event_loop.authentications.sources["jwt"]
+    assert isinstance(source, TokenUsers)
+    async with await broker.open() as first, await broker.open() as second:
+        assert await log_in(first, provider.token()) == 0
+        token = provider.token(by=provider.signers[1]).encode()
+        second.send(Connect(5, "d", True, 0, None, None, token))
+        await second.receive()
+        withdrawn = provider.signers.pop(0)
+        provider.documents["/keys"] = 500
+        source._keys.cache_seconds = 0.0  # a test cannot wait for the minute that is the least
+        broker.running.event_loop.authentications.proofs._due.clear()
+        fetched = len(provider.asked)
+        await eventually(lambda: len(provider.asked) >= fetched + 4)
+        assert await is_alive(first), "a provider that is down withdraws nothing"
+        del provider.documents["/keys"]
+        assert await first.ending() == 0x87
+        assert await is_alive(second)
+    assert broker.errors["credentials_revoked"] == 1
+    async with await broker.open() as again:
+        assert await log_in(again, provider.token(by=withdrawn)) == 0x87

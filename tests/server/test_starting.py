@@ -10,7 +10,7 @@ from gateway.access.rules_file import parse
 from gateway.configuration import Configuration, load
 from gateway.server.starting import (
     JOURNAL_FILES,
-    apply_rights,
+    apply_rules,
     give_bridge_its_sessions,
     identity_of,
     opened_of,
@@ -78,9 +78,9 @@ def test_sessions_of_the_bridge_from_before_there_were_users_are_its_user_s(
 def test_rules_and_users_hold_before_anything_of_the_last_run_goes_on(tmp_path: Path) -> None:
     harness = Harness(tmp_path)
     rules = FileRules(parse(b"allow user anna publish t\n", "f"))
-    apply_rights(harness.broker, frozenset(), rules)
+    apply_rules(harness.broker, rules)
     client = harness.connect("c")
     assert client.closed, "a client without a user may do nothing, and so does not connect"
-    apply_rights(harness.broker, None, None)
+    apply_rules(harness.broker, None)
     assert not harness.connect("c").closed
     harness.close()

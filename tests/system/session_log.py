@@ -101,16 +101,16 @@ class Deliveries:
     dropped: Counter[Any] = field(default_factory=Counter)
 
 
-def deliveries_of(data_directory: Path) -> Deliveries:
+def deliveries_of(data_directory: Path, *, may_repeat: bool = False) -> Deliveries:
     """Read every uploaded segment, in order and without a gap.
 
-    An event that stands in two segments counts once: a segment that a disk did not give back for a
+    Where a disk failed an event `may_repeat`, and counts once: a segment that cannot be read for a
     while is exported again, and may have arrived before (docs/formats/session-log.md).
     """
     deliveries = Deliveries()
     counted: dict[int, dict[str, Any]] = {}
     for event in _events_of(data_directory):
-        if event["sequence"] in counted:
+        if may_repeat and event["sequence"] in counted:
             assert event == counted[event["sequence"]], "one sequence number, two events"
             continue
         counted[event["sequence"]] = event

@@ -18,7 +18,9 @@ from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Will
 from tests.system.broker_process import free_port
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 300.0
+"""Some ten processes start, on two cores that do other things as well."""
+
 COMMAND = [sys.executable, "-P", "-m", "gateway.cli.main"]
 TENANTS = ("acme", "beta")
 USER = "anna"
@@ -53,24 +55,61 @@ port = {beta}
 anonymous = false
 [tenants.beta.access]
 password_file = "{directory}/beta.passwords"
-[tenants.beta.api]
-port = {beta_page}
 [tenants.beta.upload]
 target = "file://{directory}/of-beta"
+"""
+
+OF_EACH = """
+[tenants.{name}.api]
+port = {page}
+viewers = ["anna"]
+tokens_file = "{directory}/{name}.tokens"
+[tenants.{name}.hooks]
+module = "watch_{name}"
+[tenants.{name}.uplink]
+address = "127.0.0.1:{top}"
+local_username = "anna"
+local_password_file = "{directory}/{name}.password"
+[[tenants.{name}.uplink.topics]]
+filter = "up/#"
+direction = "both"
+remote_prefix = "{name}/"
+"""
+
+HOOKS = """
+from gateway.hooks import Observer, Published
+
+class Watch(Observer):
+    def published(self, event: Published) -> None:
+        with open("{file}", "ab") as file:
+            file.write(event.topic.encode() + b" " + event.payload + b"\\n")
+
+observer = Watch()
 """
 
 
 class TwoTenants:
     """One gateway of its own with acme and beta, in a directory that is removed in the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, have_all: bool = False) -> None:
+        """`have_all`: each has a page with a token, a hook and an uplink as well."""
         self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
         self.data = self.directory / "data"
-        self.ports = {name: free_port() for name in ("top", "page", "beta_page", *TENANTS)}
+        self.ports = {
+            name: free_port() for name in ("top", "page", "acme_page", "beta_page", *TENANTS)
+        }
         self.configuration = self.directory / "gateway.toml"
+        self.tokens: dict[str, str] = {}
+        """Of the REST interface of each tenant."""
         self.configuration.write_text(
             SETTINGS.format(data=self.data, directory=self.directory, **self.ports)
         )
+        if have_all:
+            for tenant in TENANTS:
+                self._add_to(tenant)
+        else:
+            with self.configuration.open("a") as text:
+                text.write(f"[tenants.beta.api]\nport = {self.ports['beta_page']}\n")
         # Without the mark it could be where a disk is to be mounted.
         (self.directory / "of-beta").mkdir()
         (self.directory / "of-beta" / MARKER_NAME).touch()
@@ -84,8 +123,25 @@ class TwoTenants:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=_environment(),
+            env=self._environment(),
         )
+
+    def _add_to(self, tenant: str) -> None:
+        """Give a tenant a page with a token, a hook and an uplink to the gateway's own broker."""
+        text = OF_EACH.format(
+            name=tenant,
+            directory=self.directory,
+            page=self.ports[f"{tenant}_page"],
+            top=self.ports["top"],
+        )
+        with self.configuration.open("a") as file:
+            file.write(text)
+        hook = HOOKS.format(file=self.directory / f"{tenant}.published")
+        (self.directory / f"watch_{tenant}.py").write_text(hook)
+        password = self.directory / f"{tenant}.password"
+        password.write_text(f"of-{tenant}\n")
+        password.chmod(0o600)
+        self.tokens[tenant] = self.run("api-token", "add", "t", "--tenant", tenant).split()[-1]
 
     def run(self, *arguments: object) -> str:
         """Run the command beside the gateway; what it prints on stdout."""
@@ -95,7 +151,7 @@ class TwoTenants:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            env=_environment(),
+            env=self._environment(),
         )
         assert outcome.returncode == 0, outcome.stderr
         return outcome.stdout
@@ -166,11 +222,12 @@ class TwoTenants:
         self._log.close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def _environment(self) -> dict[str, str]:
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith("ONCEGATE_")
+        }
+        return kept | {"NO_COLOR": "1", "PYTHONPATH": str(self.directory)}
+
     def output(self) -> str:
         """Return what all processes logged."""
         return (self.directory / "output").read_text(errors="replace")
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ONCEGATE_")}
-    return kept | {"NO_COLOR": "1"}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gateway.connecting.tls import TlsFiles
+from gateway.files.queue_opening import QueueError
 from gateway.uplink.hops import HOPS_PROPERTY
 from gateway.uplink.main import serve
-from gateway.uplink.recovery import UplinkError
 from gateway.uplink.routes import Route
 from gateway.uplink.settings import Endpoint, UplinkSettings
 from gateway.wire.packets import (
@@ -180,7 +180,7 @@ async def test_a_second_uplink_on_one_queue_is_refused(
 ) -> None:
     settings = settings_of(tmp_path / "u", brokers, "only")
     async with uplink(settings, brokers[0]):
-        with pytest.raises(UplinkError, match="another uplink is using"):
+        with pytest.raises(QueueError, match="another uplink is using"):
             await serve(settings, asyncio.Event())
 
 

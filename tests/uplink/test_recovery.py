@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.connecting.exchanges import Exchange
-from gateway.uplink.recovery import UplinkError, open_uplink_store
+from gateway.files.queue_opening import QueueError
+from gateway.uplink.recovery import open_uplink_store
 from gateway.uplink.routes import Side
 from tests.uplink.bench import message
 
@@ -66,11 +67,11 @@ def test_a_newer_format_is_left_alone_with_a_mend(path: Path) -> None:
     )
     connection.commit()
     connection.close()
-    with pytest.raises(UplinkError, match="newer version \\(m999\\)"):
+    with pytest.raises(QueueError, match="newer version of the uplink \\(m999\\)"):
         open_uplink_store(path)
 
 
 def test_a_place_where_no_file_can_be_is_an_error_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UplinkError, match="cannot open the uplink's queue"):
+    with pytest.raises(QueueError, match="cannot open the uplink's queue"):
         open_uplink_store(tmp_path / "file" / "uplink.db")

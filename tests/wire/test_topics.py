@@ -3,7 +3,6 @@
 import pytest
 
 from gateway.wire.topics import (
-    level_count_of,
     matches,
     validate_shared_filter,
     validate_topic_filter,
@@ -122,7 +121,3 @@ def test_a_wrong_filter_is_explained(topic_filter: str, word: str) -> None:
 )
 def test_a_shared_filter_has_a_name_and_a_filter(topic_filter: str, valid: bool) -> None:
     assert (validate_shared_filter(topic_filter) is None) is valid
-
-
-def test_levels_are_counted_with_the_empty_ones() -> None:
-    assert [level_count_of(topic) for topic in ("a", "/", "a/b", "a//b/")] == [1, 2, 2, 4]

@@ -1,8 +1,8 @@
-"""Retained messages that say whether the bridge and each of its ports are there.
+"""Retained messages that say whether the bridge, its ports and their devices are there.
 
-`<topic>` is the bridge's, `<topic>/<port>` a port's; each is `online` or `offline`, as Home
-Assistant has it. They go out at QoS 0 and not through the outbox: only the latest counts, and each
-connection begins with all of them.
+`<topic>` is the bridge's, `<topic>/<port>` a port's, `<topic>/<port>/<device>` a device's; each is
+`online` or `offline`, as Home Assistant has it. They go out at QoS 0 and not through the outbox:
+only the latest counts, and each connection begins with all of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ Send = Callable[[bytes], None]
 
 
 class Availability:
-    """`ports` returns whether each port, by its name, is open and not silent."""
+    """`states` returns what is below the topic, and whether it is there."""
 
-    def __init__(self, topic: str, ports: Callable[[], Mapping[str, bool]]) -> None:
+    def __init__(self, topic: str, states: Callable[[], Mapping[str, bool]]) -> None:
         self._topic = topic
-        self._ports = ports
+        self._states = states
         self._sent: dict[str, bytes] = {}
         self._send: Send | None = None
 
@@ -39,8 +39,8 @@ class Availability:
         self.update()
 
     def update(self) -> None:
-        """Publish the states of ports that have changed."""
-        for name, is_there in self._ports().items():
+        """Publish the states that have changed."""
+        for name, is_there in self._states().items():
             self._publish(f"{self._topic}/{name}", ONLINE if is_there else OFFLINE)
 
     def end(self) -> None:

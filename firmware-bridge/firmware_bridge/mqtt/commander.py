@@ -18,13 +18,12 @@ from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 from firmware_bridge.mqtt.settings import BrokerSettings
 from gateway.connecting.backoff import Backoff
 from gateway.connecting.client import (
-    KEEP_ALIVE_SECONDS,
     SessionClient,
     close,
     connect,
     sentence_of,
+    target_of,
 )
-from gateway.connecting.tls import context_of
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Publish, Subscribe, Subscription
 from gateway.wire.properties import Properties
@@ -85,7 +84,9 @@ class Commander:
         if self._settings.username is not None:
             client.set_auth_credentials(self._settings.username, self._settings.password)
         try:
-            await connect(client, lost, **self._target())
+            to = self._settings
+            target = target_of(to.host, to.port, to.tls, MQTTv50)
+            await connect(client, lost, **target)
             subscription = Subscription(COMMANDS, 0, False, False, _NO_RETAINED)
             client.send_packet(encode(Subscribe(_PACKET_ID, [subscription]), _VERSION))
             await lost.wait()
@@ -124,15 +125,6 @@ class Commander:
             client.send_packet(encode(packet, _VERSION))
 
         self._carry_out(device, command, payload, answer)
-
-    def _target(self) -> dict[str, Any]:
-        return {
-            "host": self._settings.host,
-            "port": self._settings.port,
-            "ssl": False if self._settings.tls is None else context_of(self._settings.tls),
-            "keepalive": KEEP_ALIVE_SECONDS,
-            "version": MQTTv50,
-        }
 
 
 def _may_be_answered_at(topic: str) -> bool:

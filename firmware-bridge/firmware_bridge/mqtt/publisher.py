@@ -20,9 +20,8 @@ from firmware_bridge.mqtt.client import BridgeClient
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.outbox.outbox import Outbox
 from gateway.connecting.backoff import Backoff
-from gateway.connecting.client import KEEP_ALIVE_SECONDS, close, connect, sentence_of
+from gateway.connecting.client import close, connect, sentence_of, target_of
 from gateway.connecting.session_name import new_name
-from gateway.connecting.tls import context_of
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +89,9 @@ class Publisher:
         if self._settings.username is not None:
             client.set_auth_credentials(self._settings.username, self._settings.password)
         try:
-            await connect(client, lost, **self._target())
+            to = self._settings
+            target = target_of(to.host, to.port, to.tls, MQTTv311)
+            await connect(client, lost, **target)
             backoff.reset()
             if not known.is_set():
                 return await self._give_up(session, begun=begun, discarded=discard)
@@ -132,15 +133,6 @@ class Publisher:
         if begun:
             await self._outbox.lose_session()
         return None if begun or discarded else f"it has a session of the new name {session}"
-
-    def _target(self) -> dict[str, Any]:
-        return {
-            "host": self._settings.host,
-            "port": self._settings.port,
-            "ssl": False if self._settings.tls is None else context_of(self._settings.tls),
-            "keepalive": KEEP_ALIVE_SECONDS,
-            "version": MQTTv311,
-        }
 
     def _note_connected(self) -> None:
         self.connected = True

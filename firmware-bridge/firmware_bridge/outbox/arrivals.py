@@ -24,6 +24,8 @@ class Batch:
     publications: list[Publication]
     boards: BoardRows
     bytes_count: int
+    removable_bytes: int
+    """Those of them that readings have which may give way to later ones."""
     durable: asyncio.Future[None]
 
 
@@ -34,6 +36,7 @@ class Arrivals:
         self._boards = boards
         self._gathered: list[Publication] = []
         self._gathered_bytes = 0
+        self._gathered_removable_bytes = 0
         self._sealed: list[Batch] = []
         self._sealed_bytes = 0
         self.durable = _new_future()
@@ -55,6 +58,11 @@ class Arrivals:
         return self._gathered_bytes + self._sealed_bytes
 
     @property
+    def removable_bytes(self) -> int:
+        """The bytes of those that may give way to later ones."""
+        return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
+
+    @property
     def sealed(self) -> Sequence[Batch]:
         """The batches that a commit has to take, in the order in which they were sealed."""
         return self._sealed
@@ -66,7 +74,10 @@ class Arrivals:
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Gather readings; the future is done when they are durable."""
         self._gathered += publications
-        self._gathered_bytes += sum(bytes_of(each) for each in publications)
+        bytes_count = sum(bytes_of(each) for each in publications)
+        self._gathered_bytes += bytes_count
+        if publications and publications[0].gives_way_of is not None:  # all are of one port
+            self._gathered_removable_bytes += bytes_count
         return self.durable
 
     def accept(
@@ -102,9 +113,14 @@ class Arrivals:
     def seal(self) -> Batch:
         """End the batch and begin another; it waits in line while the disk has no room for it."""
         batch = Batch(
-            self._gathered, self._boards.take_changes(), self._gathered_bytes, self.durable
+            self._gathered,
+            self._boards.take_changes(),
+            self._gathered_bytes,
+            self._gathered_removable_bytes,
+            self.durable,
         )
         self._gathered = []
+        self._gathered_removable_bytes = 0
         self._sealed_bytes, self._gathered_bytes = self._sealed_bytes + self._gathered_bytes, 0
         self.durable = _new_future()
         if batch.publications or batch.boards:

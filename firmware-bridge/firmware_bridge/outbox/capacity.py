@@ -1,12 +1,17 @@
-"""Whether the outbox takes readings: its own limit in bytes, and the room on the disk."""
+"""Whether the outbox takes readings: its own limits in bytes and age, and the room on the disk."""
 
 import asyncio
 import logging
+from typing import Literal
 
 logger = logging.getLogger(__name__)
 
 # A full outbox takes readings again below this share, so that it does not flap.
 _ROOM_SHARE = 0.9
+
+
+FullBy = Literal["bytes", "age", "disk"]
+"""Why the outbox is full: `outbox_max`, `outbox_max_age`, or the disk."""
 
 
 class Capacity:
@@ -16,6 +21,7 @@ class Capacity:
         self.stored_bytes = stored_bytes
         self.disk_full = False
         self._bytes_max = bytes_max
+        self._full_by: FullBy | None = None
         self._room = asyncio.Event()
         self._room.set()
 
@@ -24,22 +30,43 @@ class Capacity:
         """Whether ports have to wait, or to drop what they read."""
         return not self._room.is_set()
 
+    @property
+    def full_by(self) -> FullBy | None:
+        """Return why it is full; None: it takes readings."""
+        if not self.full:
+            return None
+        return "disk" if self.disk_full else self._full_by or "bytes"
+
     async def wait_for_room(self) -> None:
         """Wait until readings are taken again."""
         await self._room.wait()
 
-    def update(self, held_bytes: int) -> None:
-        """Compare with the limit; `held_bytes` are the readings on disk and on their way there."""
-        if held_bytes >= self._bytes_max and self._room.is_set():
-            self._room.clear()
-            logger.error(
-                "the outbox is full (%d bytes): boards wait, other ports lose readings; "
-                "see why the broker does not take them, or raise [bridge] outbox_max",
-                held_bytes,
-            )
+    def update(self, held_bytes: int, *, oldest_is_old: bool = False) -> None:
+        """Compare with the limits.
+
+        Args:
+            held_bytes: of the readings on disk and on their way there that give way to no others.
+            oldest_is_old: one that waits is older than `outbox_max_age`.
+        """
+        if held_bytes >= self._bytes_max:
+            self._note_full("bytes", f"{held_bytes} bytes", "outbox_max")
+        elif oldest_is_old:
+            self._note_full("age", "its oldest reading is too old", "outbox_max_age")
         elif self._is_below(held_bytes) and not self._room.is_set():
             self._room.set()
+            self._full_by = None
             logger.info("the outbox takes readings again (%d bytes)", held_bytes)
+
+    def _note_full(self, full_by: FullBy, why: str, key: str) -> None:
+        self._full_by = full_by
+        if self._room.is_set():
+            self._room.clear()
+            logger.error(
+                "the outbox is full (%s): each port does as its when_full has it; see why the "
+                "broker does not take readings, or raise [bridge] %s",
+                why,
+                key,
+            )
 
     def note_disk(self, *, has_room: bool) -> bool:
         """Note what a look at the disk found; whether that has changed.
@@ -52,7 +79,7 @@ class Capacity:
         if self.disk_full:
             self._room.clear()
             logger.error(
-                "the disk is full: boards wait, other ports lose readings; what is stored is "
+                "the disk is full: each port does as its when_full has it; what is stored is "
                 "published on. Free space, or use a larger disk"
             )
         else:

@@ -18,11 +18,13 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 
+from firmware_bridge.outbox.ageing import Ageing
 from firmware_bridge.outbox.arrivals import Arrivals, Batch, count_of
 from firmware_bridge.outbox.boards import Boards
 from firmware_bridge.outbox.capacity import Capacity
+from firmware_bridge.outbox.giving_way import Dropped, GivingWay
 from firmware_bridge.outbox.queue import Queue
-from firmware_bridge.outbox.recovery import cannot_write
+from firmware_bridge.outbox.recovery import NAMES
 from firmware_bridge.outbox.removals import Removals
 from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Send, Settlement, Signal
@@ -44,10 +46,17 @@ class Committer:
     """
 
     def __init__(
-        self, store: OutboxStore, *, window: int, bytes_max: int, commit_delay_seconds: float
+        self,
+        store: OutboxStore,
+        *,
+        window: int,
+        bytes_max: int,
+        age_max_seconds: float | None,
+        commit_delay_seconds: float,
     ) -> None:
         self._store = store
         self._commit_delay_seconds = commit_delay_seconds
+        self.bytes_max = bytes_max
         self.commits = CommitThread(store, "outbox-commit")
         self.arrivals = Arrivals(Boards(store.boards()))
         self.exchanges: Exchanges[Publication] = Exchanges(window)
@@ -59,6 +68,8 @@ class Committer:
         self._send: Send | None = None
         self._changed = asyncio.Event()
         self._removals = Removals(self._changed.set)
+        self.ageing = Ageing(store.last_arrived, age_max_seconds)
+        self.giving_way = GivingWay(store, bytes_max, self.ageing, self._changed.set)
         self._urgent = asyncio.Event()
         """Set: the commit does not wait for more."""
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -106,7 +117,7 @@ class Committer:
         """Commit batches until `stop`.
 
         Raises:
-            OutboxError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
+            QueueError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
         """
         try:
             stopping = False
@@ -116,7 +127,7 @@ class Committer:
                 stopping = self._stopping
                 await self._commit_batch()
         except sqlite3.Error as error:
-            raise cannot_write(self._store.path, error) from error
+            raise NAMES.cannot_write(self._store.path, error) from error
 
     def stop(self) -> None:
         """Let `run` commit what is left and return."""
@@ -134,6 +145,7 @@ class Committer:
         """Close the store, behind a COMMIT that may still run in the one worker thread."""
         await self.commits.close()
         self._removals.cancel()
+        self.giving_way.cancel()
 
     # One batch
 
@@ -160,6 +172,7 @@ class Committer:
         settlement.send_durable(started)
         settled.set_result(None)
         self.arrivals.complete_empty(batch)
+        self._update_oldest()
         self._update_room()
         self._update_empty()
 
@@ -175,7 +188,7 @@ class Committer:
             self._note_disk(has_room=self._store.space.has_room())
         while True:
             batches = [] if self.capacity.disk_full else list(self.arrivals.sealed)
-            due = session is not None or self._removals.due
+            due = session is not None or self._removals.due or self.giving_way.due
             starts = self._starts_wanted(batches)
             if not (batches or settlement.needs_commit or starts or due):
                 self._removals.postpone()
@@ -183,11 +196,12 @@ class Committer:
             self._store.begin()
             self._write_settled(settlement, session)
             for each in batches:
-                self._store.insert(each.publications)
+                self._store.insert(each.publications, self.ageing.now())
                 self._store.save_boards(each.boards)
             started = self.queue.start(starts)
+            dropped = self.giving_way.drop(self._bytes_after(batches), self.queue.last_started)
             if await self.commits.commit():
-                self._committed(batches)
+                self._committed(batches, started, dropped)
                 return started
             self.queue.take_back(started)
             self._note_disk(has_room=False)
@@ -208,12 +222,21 @@ class Committer:
         self._store.return_to_queue(settlement.returned)
         self._store.release(settlement.released)
 
-    def _committed(self, batches: Sequence[Batch]) -> None:
-        self.queue.waiting += count_of(batches)
-        self.capacity.stored_bytes += sum(each.bytes_count for each in batches)
+    def _bytes_after(self, batches: Sequence[Batch]) -> int:
+        """Return the bytes on disk after this commit, where it drops no reading."""
+        gone = sum(bytes_of(each.message) for each in self._removals.exchanges)
+        return self.capacity.stored_bytes + sum(each.bytes_count for each in batches) - gone
+
+    def _committed(
+        self, batches: Sequence[Batch], started: Sequence[Exchange[Publication]], dropped: Dropped
+    ) -> None:
+        self.queue.waiting += count_of(batches) - len(dropped.rows)
+        stored_bytes = self._bytes_after(batches) - sum(row.bytes_count for row in dropped.rows)
+        self.capacity.stored_bytes = stored_bytes
+        self.giving_way.removable_bytes += sum(each.removable_bytes for each in batches)
+        self.giving_way.started(started)
+        self.giving_way.committed(dropped, stored_bytes)
         self.arrivals.committed(batches)
-        gone = self._removals.exchanges
-        self.capacity.stored_bytes -= sum(bytes_of(each.message) for each in gone)
         self._removals.committed()
 
     def _apply(self, settlement: Settlement) -> None:
@@ -228,6 +251,7 @@ class Committer:
                 len(settlement.returned),
             )
             self.queue.put_back(settlement.returned)
+            self.giving_way.returned(settlement.returned)
             self.republished += len(settlement.returned)
 
     # Bookkeeping
@@ -251,7 +275,13 @@ class Committer:
             self._store.space.make_reserve()
 
     def _update_room(self) -> None:
-        self.capacity.update(self.bytes_held)
+        removable = self.giving_way.removable_bytes + self.arrivals.removable_bytes
+        self.capacity.update(self.bytes_held - removable, oldest_is_old=self.ageing.oldest_is_old)
+
+    def _update_oldest(self) -> None:
+        """Look between two commits: a query would wait for one that is under way."""
+        if self.ageing.age_max_seconds is not None:
+            self.ageing.oldest = self._store.arrival_after(self.queue.last_started)
 
     def _update_empty(self) -> None:
         if self.queue.waiting or self.arrivals.count or len(self.exchanges):

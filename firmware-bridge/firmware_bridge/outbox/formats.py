@@ -16,6 +16,7 @@ MIGRATIONS_KNOWN = (
     "m002_boards_with_digests",
     "m003_session_without_address",
     "m004_readings_that_are_retained",
+    "m005_readings_that_give_way",
 )
 
 

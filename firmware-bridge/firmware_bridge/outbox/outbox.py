@@ -6,9 +6,12 @@ and what may be sent after that.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TypedDict
 
 from firmware_bridge.outbox.boards import Placement
+from firmware_bridge.outbox.capacity import FullBy
 from firmware_bridge.outbox.committer import Committer
+from firmware_bridge.outbox.giving_way import Port
 from firmware_bridge.outbox.settlement import (
     Connected,
     Disconnected,
@@ -20,21 +23,42 @@ from firmware_bridge.outbox.settlement import (
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
+from gateway.files.queue_database import CommitThread
 
 # Readings that wait for their commit; beyond it a port stops reading until the disk has caught up.
 UNCOMMITTED_BYTES_MAX = 4 * 1024 * 1024
+
+
+class OutboxStatus(TypedDict):
+    """The outbox's part of the bridge's status (docs/formats/control-socket.md)."""
+
+    waiting: int
+    in_flight: int
+    published: int
+    republished: int
+    bytes: int
+    bytes_max: int
+    full_by: FullBy | None
+    disk_full: bool
 
 
 class Outbox:
     """One writer: `run` commits; all others submit and wait for the batch's future."""
 
     def __init__(
-        self, store: OutboxStore, *, window: int, bytes_max: int, commit_delay_seconds: float = 0.0
+        self,
+        store: OutboxStore,
+        *,
+        window: int,
+        bytes_max: int,
+        age_max_seconds: float | None = None,
+        commit_delay_seconds: float = 0.0,
     ) -> None:
         self._committer = Committer(
             store,
             window=window,
             bytes_max=bytes_max,
+            age_max_seconds=age_max_seconds,
             commit_delay_seconds=commit_delay_seconds,
         )
         self._arrivals = self._committer.arrivals
@@ -87,10 +111,23 @@ class Outbox:
         """Return False for one board too many: its frames are refused, not acknowledged."""
         return self._arrivals.knows_room_for(device)
 
+    def give_way(
+        self, port: str, dropped: Callable[[str, int], None], over: Callable[[], None]
+    ) -> None:
+        """Let the oldest readings of a port be dropped where the outbox is full.
+
+        Args:
+            port: its name, as its publications have it in `gives_way_of`.
+            dropped: called with the reason and how many were dropped.
+            over: called when none have to be dropped any more.
+        """
+        committer = self._committer
+        committer.giving_way.watch(port, Port(dropped, over), committer.queue.last_started)
+
     @property
-    def full(self) -> bool:
-        """Whether ports have to wait, or to drop what they read."""
-        return self._capacity.full
+    def full_by(self) -> FullBy | None:
+        """Return why ports have to wait, or to drop what they read; None: there is room."""
+        return self._capacity.full_by
 
     @property
     def behind(self) -> bool:
@@ -153,7 +190,7 @@ class Outbox:
         """Commit batches until `stop`.
 
         Raises:
-            OutboxError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
+            QueueError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
         """
         await self._committer.run()
 
@@ -170,9 +207,9 @@ class Outbox:
         await self._committer.close()
 
     @property
-    def commit_seconds(self) -> float:
-        """How long the commit that is under way has taken; 0 where there is none."""
-        return self._committer.commits.seconds
+    def commits(self) -> CommitThread:
+        """What waits for the disk."""
+        return self._committer.commits
 
     @property
     def republished(self) -> int:
@@ -184,7 +221,7 @@ class Outbox:
         """PUBCOMP that completed no exchange."""
         return self._committer.unexpected_pubcomps
 
-    def status(self) -> dict[str, int | bool]:
+    def status(self) -> OutboxStatus:
         """Return the outbox's part of the bridge's status (docs/formats/control-socket.md)."""
         committer = self._committer
         return {
@@ -193,6 +230,8 @@ class Outbox:
             "published": committer.published,
             "republished": committer.republished,
             "bytes": committer.bytes_held,
+            "bytes_max": committer.bytes_max,
+            "full_by": self._capacity.full_by,
             "disk_full": self._capacity.disk_full,
         }
 

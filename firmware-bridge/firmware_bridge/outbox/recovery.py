@@ -1,9 +1,8 @@
-"""Opening the outbox, whatever state its file is in: damage never keeps the bridge from starting.
+"""Opening the outbox, whatever state its file is in.
 
-A damaged file is set aside (kept, with a time stamp) and what can be read of it goes into a new
-one. Which exchanges the broker still has is then uncertain, so their readings wait again and the
-broker's session is given up: after damage a reading may come twice, none that is readable is lost.
-A power cut on the way costs nothing (`gateway.files.database_file`).
+Of a damaged one readings and boards are taken along. Which exchanges the broker still has is then
+uncertain, so their readings wait again and the broker's session is given up: a reading may come
+twice, none that is readable is lost.
 """
 
 import contextlib
@@ -13,16 +12,15 @@ import secrets
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from firmware_bridge.outbox.board_start import BLOCK_BYTES
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import blocks_of_ranges
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
-from gateway.files.database_file import replace_database
-from gateway.files.queue_database import NewerFormat, open_or_replace
-from gateway.files.salvage import ReadableRows, lengthen_cut_off
+from gateway.files.queue_opening import QueueNames, open_queue
+from gateway.files.salvage import ReadableRows
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +28,7 @@ logger = logging.getLogger(__name__)
 _STARTS_MAX = 2**24
 
 
-class OutboxError(RuntimeError):
-    """The outbox cannot be read or written: one line with the mend."""
-
-
-def cannot_write(path: Path, error: sqlite3.Error) -> OutboxError:
-    """Return the error for an outbox whose disk refuses a write."""
-    return OutboxError(
-        f"cannot write the outbox {path}: {error}; "
-        "free space on the disk or replace it, then start the bridge again"
-    )
+NAMES: Final = QueueNames("the outbox", "bridge", "readings")
 
 
 def open_outbox_store(path: Path) -> OutboxStore:
@@ -47,52 +36,21 @@ def open_outbox_store(path: Path) -> OutboxStore:
 
     Raises:
         NoRoom: the disk is full.
-        OutboxError: not even a new file can be made.
+        QueueError: not even a new file can be made.
     """
-    try:
-        return open_or_replace(path, OutboxStore, _replace)
-    except NewerFormat as newer:
-        raise OutboxError(
-            f"the outbox {path} was written by a newer version of the bridge ({newer}); "
-            "install that version again"
-        ) from None
-    except (sqlite3.Error, OSError) as error:
-        raise OutboxError(
-            f"cannot open the outbox {path}: {error}; check the disk and the directory's rights"
-        ) from error
+    return open_queue(path, NAMES, OutboxStore, _fill)
 
 
-def _replace(path: Path, damage: sqlite3.Error | None) -> None:
-    """Put a new outbox in its place, filled with what can be read of a damaged one."""
-    counts: list[int] = []
-    aside = replace_database(
-        path, lambda new: counts.append(_fill(new, path if damage is not None else None))
-    )
-    if damage is not None:
-        logger.error(
-            "the outbox was damaged (%s): %d readings salvaged, the old file is kept as %s",
-            damage,
-            counts[0],
-            aside,
-        )
-
-
-def _fill(new: Path, damaged_path: Path | None) -> int:
-    """Make an outbox with what can be read of another; how many readings that was."""
-    store = OutboxStore(new)
+def _fill(store: OutboxStore, damaged: sqlite3.Connection | None) -> int:
+    """Write an outbox's first rows, with what can be read of another; how many readings."""
     count = 0
-    store.begin()
-    if damaged_path is not None:
-        lengthen_cut_off(damaged_path)
-        with contextlib.closing(sqlite3.connect(damaged_path)) as damaged:
-            count = _salvage_readings(damaged, store)
-            _salvage_boards(damaged, store)
+    if damaged is not None:
+        count = _salvage_readings(damaged, store)
+        _salvage_boards(damaged, store)
     # Numbers that a lost outbox gave must not come again, whatever the time is: 1 in 2**31 for
     # each of its starts. Above the times of day with which earlier versions began.
     first = secrets.randbelow(2**31 - _STARTS_MAX) + 2**31
     store.set_property("starts", str(first))
-    store.commit()
-    store.close()
     return count
 
 

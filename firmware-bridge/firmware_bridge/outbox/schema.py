@@ -3,7 +3,9 @@
 | table | row |
 |---|---|
 | readings | one publication: `number` in order of arrival, `packet_id` once an exchange has begun,
-  `released` 1 once PUBREC has come, `retain` 1 if its PUBLISH carries RETAIN; gone at PUBCOMP |
+  `released` 1 once PUBREC has come, `retain` 1 if its PUBLISH carries RETAIN, `arrived` in seconds
+  of the outbox's time (`ageing.py`), `gives_way_of` the port whose oldest readings may be dropped;
+  gone at PUBCOMP |
 | board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` rises
   with use. What is older than a start's latest 1,024 frames goes |
 | board_starts | how many starts of a board had this boot number |
@@ -98,6 +100,14 @@ def m003_session_without_address(database: Database) -> None:
 def m004_readings_that_are_retained(database: Database) -> None:
     """Let a reading be published with RETAIN; those that wait are published without it."""
     database.table("readings").add_column("retain", int, not_null_default=0)
+
+
+@MIGRATIONS()
+def m005_readings_that_give_way(database: Database) -> None:
+    """Let readings have an age and a port; those that wait are new, and are not dropped."""
+    readings = database.table("readings")
+    readings.add_column("arrived", int, not_null_default=0)
+    readings.add_column("gives_way_of", str)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -1,6 +1,7 @@
 """The outbox on disk, one narrow interface: its statements beside those of every queue."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
@@ -17,6 +18,16 @@ def bytes_of(publication: Publication) -> int:
     return len(publication.topic) + len(publication.payload) + ROW_OVERHEAD_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """A reading on disk that a full outbox may drop."""
+
+    number: int
+    port: str
+    bytes_count: int
+    arrived: int
+
+
 class OutboxStore(QueueDatabase):
     """The file at `path`: see `QueueDatabase` for what it raises."""
 
@@ -30,12 +41,14 @@ class OutboxStore(QueueDatabase):
 
     def _load(self) -> None:
         rows = self._connection.execute(
-            "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings",
+            "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?), MAX(arrived) "
+            "FROM readings",
             (ROW_OVERHEAD_BYTES,),
         ).fetchone()
         self.count: int = rows[0]
         self.last_number: int = rows[1] or 0
         self.bytes: int = rows[2] or 0
+        self.last_arrived: int = rows[3] or 0
         self._last_committed = self.last_number
 
     def begin(self) -> None:
@@ -48,14 +61,15 @@ class OutboxStore(QueueDatabase):
         super().roll_back()
         self.last_number = self._last_committed
 
-    def insert(self, publications: Sequence[Publication]) -> None:
+    def insert(self, publications: Sequence[Publication], arrived: int = 0) -> None:
         """Store readings behind the others, numbered in their order."""
         first = self.last_number + 1
         self._connection.executemany(
-            "INSERT INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
+            "INSERT INTO readings (number, topic, payload, retain, arrived, gives_way_of) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (number, publication.topic, publication.payload, publication.retain)
-                for number, publication in enumerate(publications, first)
+                (number, each.topic, each.payload, each.retain, arrived, each.gives_way_of)
+                for number, each in enumerate(publications, first)
             ],
         )
         self.last_number += len(publications)
@@ -99,25 +113,57 @@ class OutboxStore(QueueDatabase):
     def waiting_after(self, number: int, limit: int) -> list[tuple[int, Publication]]:
         """Return the next readings in order of arrival, with their numbers."""
         rows = self._connection.execute(
-            "SELECT number, topic, payload, retain FROM readings WHERE number > ? "
+            "SELECT number, topic, payload, retain, gives_way_of FROM readings WHERE number > ? "
             "ORDER BY number LIMIT ?",
             (number, limit),
         )
         return [
-            (number, Publication(topic, payload, retain=bool(retain)))
-            for number, topic, payload, retain in rows
+            (number, Publication(topic, payload, retain=bool(retain), gives_way_of=port))
+            for number, topic, payload, retain, port in rows
         ]
+
+    def arrival_after(self, number: int) -> int | None:
+        """Return when the next reading in order of arrival came; None: there is none."""
+        row = self._connection.execute(
+            "SELECT arrived FROM readings WHERE number > ? ORDER BY number LIMIT 1", (number,)
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+    def removable_after(self, number: int, limit: int) -> list[Removable]:
+        """Return the next readings that give way to others, in order of arrival."""
+        rows = self._connection.execute(
+            "SELECT number, gives_way_of, LENGTH(topic) + LENGTH(payload) + ?, arrived "
+            "FROM readings WHERE number > ? AND gives_way_of IS NOT NULL ORDER BY number LIMIT ?",
+            (ROW_OVERHEAD_BYTES, number, limit),
+        )
+        return [Removable(*row) for row in rows]
+
+    def removable_bytes_after(self, number: int, port: str) -> int:
+        """Return the bytes of those of one port."""
+        row = self._connection.execute(
+            "SELECT SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings "
+            "WHERE number > ? AND gives_way_of = ?",
+            (ROW_OVERHEAD_BYTES, number, port),
+        ).fetchone()
+        return row[0] or 0
+
+    def drop(self, dropped: Iterable[Removable]) -> None:
+        """Forget readings that were never published."""
+        self._connection.executemany(
+            "DELETE FROM readings WHERE number = ? AND packet_id IS NULL",
+            [(each.number,) for each in dropped],
+        )
 
     def in_flight(self) -> Iterator[Exchange[Publication]]:
         """Yield the exchanges that the last run began: the oldest rows, see `exchanges.py`."""
         rows = self._connection.execute(
-            "SELECT number, packet_id, topic, payload, retain, released FROM readings "
-            "ORDER BY number"
+            "SELECT number, packet_id, topic, payload, retain, released, gives_way_of "
+            "FROM readings ORDER BY number"
         )
-        for number, packet_id, topic, payload, retain, released in rows:
+        for number, packet_id, topic, payload, retain, released, port in rows:
             if packet_id is None:
                 return
-            publication = Publication(topic, payload, retain=bool(retain))
+            publication = Publication(topic, payload, retain=bool(retain), gives_way_of=port)
             yield Exchange(number, packet_id, publication, bool(released))
 
     def boards(self) -> BoardRows:

@@ -25,6 +25,7 @@ class Board(DecoderSettings):
 
     device_prefix: ClassVar = BOARD_DEVICE_PREFIX
     data_bits: ClassVar = (8,)
+    can_wait: ClassVar = True
 
     def decoder(self) -> "BoardDecoder":
         """Create a decoder for one line."""
@@ -36,8 +37,6 @@ class BoardDecoder(DelimitedDecoder):
 
     A frame that opening the port has cut fails its CRC, so that no more than it is thrown away.
     """
-
-    can_wait = True
 
     def __init__(self) -> None:
         from firmware_bridge.protocols.board_frame import read_frame  # noqa: PLC0415 - libraries

@@ -7,7 +7,6 @@ protocols are known to every program that reads the configuration.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 from firmware_bridge.protocols.frame import Damage, Frame, Tally
 from gateway.keys.protocol import ProtocolSettings
@@ -19,10 +18,6 @@ class Decoder(ABC):
 
     `tally` counts what is no frame. Each decoder has a bound on the bytes that it keeps.
     """
-
-    can_wait: ClassVar[bool] = False
-    """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
-    is full. Readings of others are dropped then, and counted."""
 
     def __init__(self) -> None:
         self.tally = Tally()

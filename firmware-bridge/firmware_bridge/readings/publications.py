@@ -21,12 +21,17 @@ AS_SENML: Final = Readings()
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One PUBLISH to be: `topic` is valid UTF-8 without wildcards."""
+    """One PUBLISH to be: `topic` is valid UTF-8 without wildcards.
+
+    `gives_way_of` is the port whose oldest readings a full outbox may drop, this among them; None:
+    it is kept.
+    """
 
     qos: ClassVar[int] = 2
     topic: str
     payload: bytes
     retain: bool = False
+    gives_way_of: str | None = None
 
 
 def publications_of(

@@ -1,9 +1,9 @@
 """The frames of one port on their way into the outbox.
 
-A board's frame is acknowledged when the outbox reports that it is durable. A board can wait, so its
-port is not read while the outbox is full; nor is one with flow control, by which the line stops
-the device. Other sensors cannot wait, so what they send then is counted as dropped, and its numbers
-stay missing in `sequence` for all to see.
+A board's frame is acknowledged when the outbox reports that it is durable. While that is full,
+the port does what its `when_full` has: it is not read, or the outbox drops the oldest readings of
+the port, or the port drops the newest. What is dropped is counted, and its numbers stay missing in
+`sequence`; a board's frame of which that is done is accepted and acknowledged all the same.
 """
 
 import asyncio
@@ -11,9 +11,11 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from firmware_bridge.outbox.boards import Placement, TooManyStarts
 from firmware_bridge.outbox.gathering import Gathering
+from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.readings.measurement import Quantities
@@ -23,10 +25,13 @@ from firmware_bridge.readings.rules import Rules
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.link import Link
 from firmware_bridge.serial.losses import Losses
+from firmware_bridge.serial.presence import Presence
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.status import PortStatus
 
 logger = logging.getLogger(__name__)
+
+_REASONS: Final = {"bytes": FULL_BY_BYTES, "age": FULL_BY_AGE}
 
 
 class Intake:
@@ -47,20 +52,40 @@ class Intake:
         self._gathering = Gathering()
         self._commands = commands
         self._rules = Rules(settings.readings)
+        self.presence = Presence(settings.device_silent_seconds, settings.protocol.device_names)
         self.status = status
-        self.losses = Losses(settings.name, status.dropped)
+        self.losses = Losses(status)
+        self._policy = settings.policy
+        if self._policy == "drop_oldest":
+            outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
-    async def wait_until_taken(self, *, can_wait: bool) -> None:
-        """Wait until more may be read: the disk has caught up, and for a line that can wait the
-        outbox has room."""
+    async def wait_until_taken(self) -> None:
+        """Wait until more may be read: the disk has caught up, and for a port that is not read
+        while the outbox is full, that has room."""
         if self._outbox.behind:
             await self._outbox.wait_for_commit()
-        if self._outbox.full and (can_wait or self._settings.flow_control != "none"):
+        if self._has_to_wait():
             self.status.held = True
             try:
                 await self._outbox.wait_for_room()
             finally:
                 self.status.held = False
+
+    def _has_to_wait(self) -> bool:
+        full_by = self._outbox.full_by
+        if full_by is None:
+            return False
+        # That a board's frame was accepted needs the disk, whatever becomes of its readings.
+        return self._policy == "stop_reading" or (
+            full_by == "disk" and self._settings.protocol.can_wait
+        )
+
+    def _reason_to_drop(self) -> str | None:
+        """Return why readings that have just come are dropped; None: they are stored."""
+        full_by = self._outbox.full_by
+        if full_by == "disk" and self._policy != "stop_reading":
+            return "disk_full"  # To drop older ones would free no space.
+        return _REASONS[full_by] if full_by and self._policy == "drop_newest" else None
 
     def take(self, frame: Frame, link: Link) -> None:
         """Submit a frame's readings, or count them as dropped."""
@@ -71,6 +96,7 @@ class Intake:
                 self._commands.receive_answer(frame.identity, frame.answer_code, link.write)
             return
         if frame.identity is not None:
+            self.presence.note(frame.identity.device_name)
             self._take_board_frame(frame, frame.identity, link, arrival_seconds)
             return
         quantities, out_of_range = self._rules.scaled(frame.quantities)
@@ -83,16 +109,17 @@ class Intake:
         device = frame.device or self._settings.device_name
         if frame.part is not None:
             device = f"{device}-{frame.part}"
+        self.presence.note(device)
         now = time.monotonic()
         due = self._rules.due(device, frame.quantities, now)
         if not due:
             return
         # Also a reading that finds no room takes its number: the gap shows that it is missing.
         numbering = Numbering(device, self._outbox.start_number, self._next_sequence(device))
-        if self._outbox.full:
-            self.losses.begin_dropping("outbox_full", len(due))
+        reason = self._reason_to_drop()
+        self._note_taken(reason, len(due))
+        if reason is not None:
             return
-        self.losses.end_dropping()
         self._rules.note_published(device, due, now)
         self._outbox.submit(self._publications_of(due, numbering, arrival_seconds))
         self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
@@ -109,10 +136,11 @@ class Intake:
         quantities, out_of_range = self._rules.scaled(frame.quantities)
         now = time.monotonic()
         due = self._rules.due(device, quantities, now)
+        reason = self._reason_to_drop()
 
         def publications(boot: int) -> list[Publication]:
             numbering = Numbering(device, boot, identity.sequence)
-            return self._publications_of(due, numbering, arrival_seconds)
+            return self._publications_of(due, numbering, arrival_seconds) if reason is None else []
 
         try:
             durable, placement = self._outbox.submit_frame(
@@ -125,23 +153,34 @@ class Intake:
         if not placement.is_new:
             self.status.duplicates += 1
             return
-        self._rules.note_published(device, due, now)
+        self._note_taken(reason, len(due))
         if out_of_range:
             self.losses.drop("out_of_range", out_of_range)
-        durable.add_done_callback(
-            lambda _: self._gathering.acknowledge(identity.device, time.monotonic())
-        )
-        if not self._gathering.take(identity.device, time.monotonic()):
-            self._outbox.commit_now()
+        self._gather(identity.device, durable)
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
-        numbering = Numbering(device, placement.published_boot, identity.sequence)
-        self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
+        if reason is None:
+            self._rules.note_published(device, due, now)
+            numbering = Numbering(device, placement.published_boot, identity.sequence)
+            self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
+
+    def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
+        """Let the commit of a board's new frame wait for others, where the board can."""
+        durable.add_done_callback(lambda _: self._gathering.acknowledge(device, time.monotonic()))
+        if not self._gathering.take(device, time.monotonic()):
+            self._outbox.commit_now()
+
+    def _note_taken(self, reason: str | None, count: int) -> None:
+        """Count readings that are dropped for a reason, or note that they are taken."""
+        if reason is not None:
+            self.losses.begin_dropping(reason, count)
+        elif self._policy != "drop_oldest" or self.status.dropping == "disk_full":
+            self.losses.end_dropping()
 
     def _publications_of(
         self, quantities: Quantities, numbering: Numbering, arrival_seconds: float
     ) -> list[Publication]:
-        return publications_of(
+        publications = publications_of(
             quantities,
             numbering,
             arrival_seconds=arrival_seconds,
@@ -149,6 +188,9 @@ class Intake:
             readings=self._settings.readings,
             port=self._settings.name,
         )
+        if self._policy != "drop_oldest":
+            return publications
+        return [replace(each, gives_way_of=self._settings.name) for each in publications]
 
     def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: Link) -> None:
         if not durable.cancelled() and not link.write(frame.acknowledgement):

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import serial
 
-from gateway.keys.serial_line import FlowControl, Line
+from gateway.keys.serial_line import FlowControl, Line, Rs485
 
 # One read of a port: what comes at 3 MBaud in 13 ms. Decoders take at most some milliseconds for
 # it, whatever it is, and then another port is served.
@@ -24,11 +24,17 @@ READ_BYTES = 4096
 # Opening empties the kernel's buffer; what comes sooner after it is the rest of a line.
 MID_LINE_SECONDS = 0.02
 
-_TIOCGICOUNT = 0x545D  # linux/include/uapi/asm-generic/ioctls.h
+# linux/include/uapi/asm-generic/ioctls.h
+_TIOCGICOUNT = 0x545D
+_TIOCSRS485 = 0x542F
 # struct serial_icounter_struct: 11 counters, and 9 that are reserved.
 _COUNTERS = struct.Struct("11i36x")
 _COUNTERS_OF_ERRORS = {"framing": 6, "overrun": 7, "parity": 8, "break": 9, "buffer_overrun": 10}
 """Positions of what the driver counts."""
+
+# struct serial_rs485 (linux/serial.h): flags, two delays in ms, and what is reserved.
+_RS485 = struct.Struct("3I20x")
+_RS485_ENABLED, _RTS_ON_SEND, _RTS_AFTER_SEND = 1, 2, 4
 
 
 class PortLost(Exception):
@@ -123,11 +129,12 @@ class SerialLink(Link):
         *,
         flow_control: FlowControl = "none",
         low_latency: bool = True,
+        rs485: Rs485 | None = None,
     ) -> None:
         """Open the port; this may block for a moment.
 
         Raises:
-            PortLost: it is not there, not ours, or in use.
+            PortLost: it is not there, not ours, in use, or its driver has no RS-485 mode.
         """
         super().__init__(path)
         # A sensor sends whether or not the port is open; a pseudo-terminal's writer is here.
@@ -148,14 +155,35 @@ class SerialLink(Link):
         except (OSError, ValueError, termios.error) as error:
             raise PortLost(sentence_of(path, error)) from error
         if not is_terminal:
-            # Beside the lock of pyserial, which programs that ask for none do not see. The last to
-            # close a port ends it; of a terminal the other end would keep it.
-            with contextlib.suppress(OSError):
-                fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
+            self._refuse_others()
         if low_latency:
             # Drivers without it (most but FTDI's and 8250) refuse.
             with contextlib.suppress(ValueError, OSError):
                 self._port.set_low_latency_mode(True)
+        if rs485 is not None:
+            self._switch_direction(rs485)
+
+    def _refuse_others(self) -> None:
+        """Beside the lock of pyserial, which programs that ask for none do not see.
+
+        The last to close a port ends it; of a pseudo-terminal the other end would keep it.
+        """
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
+
+    def _switch_direction(self, rs485: Rs485) -> None:
+        """Let the driver do it. Raises `PortLost`."""
+        level = _RTS_ON_SEND if rs485.rts == "high" else _RTS_AFTER_SEND
+        delays = (rs485.delay_before_send_seconds, rs485.delay_after_send_seconds)
+        asked = _RS485.pack(_RS485_ENABLED | level, *(round(1000 * each) for each in delays))
+        try:
+            fcntl.ioctl(self._port.fileno(), _TIOCSRS485, asked)
+        except OSError as error:
+            self._port.close()
+            raise PortLost(
+                f"{self.path}: its driver has no RS-485 mode ({error.strerror}); leave rs485 out "
+                "where the adapter switches the direction by itself"
+            ) from error
 
     def write(self, data: bytes) -> bool:
         """Write; return False where the port does not take it now: the device has to ask again."""

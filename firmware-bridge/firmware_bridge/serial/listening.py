@@ -53,7 +53,7 @@ class Listening:
             self._intake.losses.check_damage(self.tally.damaged)
             # A line that always has something must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
-            await self._intake.wait_until_taken(can_wait=self._decoder.can_wait)
+            await self._intake.wait_until_taken()
 
     def _note_resync(self, is_read: bool) -> None:
         """Count that frames are read again where something was damaged; once a read of the port."""

@@ -9,6 +9,8 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 
+from firmware_bridge.serial.status import PortStatus
+
 logger = logging.getLogger(__name__)
 
 # What is counted as dropped, and is no reading: the board sends its frame again.
@@ -16,15 +18,14 @@ _ACKNOWLEDGEMENT = "acknowledgement"
 
 
 class Losses:
-    """What one port has lost, and what of it has been logged; `dropped` are its status' counts."""
+    """What one port has lost, and what of it has been logged; `dropped` are counts of `status`."""
 
-    def __init__(self, port: str, dropped: Counter[str]) -> None:
-        self._port = port
-        self.dropped = dropped
+    def __init__(self, status: PortStatus) -> None:
+        self._status = status
+        self._port = status.name
+        self.dropped = status.dropped
         self._logged: Counter[tuple[str, str]] = Counter()
         self._dropped_before = 0
-        self.dropping: str | None = None
-        """Why readings are dropped now; None: none are."""
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
@@ -56,15 +57,20 @@ class Losses:
     def begin_dropping(self, reason: str, count: int) -> None:
         """Count readings for which a full outbox has no room; log it when that begins."""
         self.dropped[reason] += count
-        if self.dropping is None:
+        if self._status.dropping is None:
             self._dropped_before = self.dropped.total() - count
-            logger.error("serial port %s: readings are dropped (%s)", self._port, reason)
-        self.dropping = reason
+            logger.error(
+                "serial port %s: readings are dropped (%s, when_full = %s)",
+                self._port,
+                reason,
+                self._status.when_full,
+            )
+        self._status.dropping = reason
 
     def end_dropping(self) -> None:
         """Log that readings are taken again, where some were dropped."""
-        if self.dropping is not None:
-            self.dropping = None
+        if self._status.dropping is not None:
+            self._status.dropping = None
             logger.warning(
                 "serial port %s: readings are taken again; %d were dropped",
                 self._port,

@@ -32,4 +32,5 @@ def _open_device(settings: PortSettings) -> SerialLink:
         settings.line,
         flow_control=settings.flow_control,
         low_latency=settings.low_latency,
+        rs485=settings.rs485,
     )

@@ -57,7 +57,7 @@ class Polling:
                 await self._discard(link, "unasked", seconds=pause, at_most_seconds=pause)
             else:
                 await self._ask(link, step)
-            await self._intake.wait_until_taken(can_wait=False)
+            await self._intake.wait_until_taken()
             # A poller whose pauses are none must not keep the others and MQTT from being served.
             await asyncio.sleep(0)
 

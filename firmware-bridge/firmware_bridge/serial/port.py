@@ -52,7 +52,9 @@ class Port:
         self._control = control
         self._hot_plug = hot_plug
         self._failures_logged: list[traceback.FrameSummary] = []
-        self._status = PortStatus(settings.name, settings.framing, settings.place)
+        self._status = PortStatus(
+            settings.name, settings.framing, settings.place, when_full=settings.policy
+        )
         self._silence = Silence(settings, self._status)
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
@@ -68,6 +70,19 @@ class Port:
     def is_available(self) -> bool:
         """Whether it is open and not silent."""
         return self._status.state == "open" and not self._status.silent
+
+    def availability(self) -> dict[str, bool]:
+        """Return whether the port, and each device `<port>/<device>` that is watched, is there."""
+        if self._status.held:
+            self._intake.presence.note_held()
+        is_open = self._status.state == "open"
+        return {
+            self.name: self.is_available,
+            **{
+                f"{self.name}/{device}": is_open and is_present
+                for device, is_present in self._intake.presence.states().items()
+            },
+        }
 
     def status(self) -> dict[str, object]:
         """Return the port's part of the bridge's status."""

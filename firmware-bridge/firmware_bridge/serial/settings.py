@@ -1,10 +1,13 @@
 """What one port is: plain values, checked by the configuration before they come here."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from firmware_bridge.protocols.interface import DecoderSettings, PollerSettings
 from gateway.keys.readings import Readings
-from gateway.keys.serial_line import FlowControl, Line
+from gateway.keys.serial_line import FlowControl, Line, Rs485
+
+WhenFull = Literal["stop_reading", "drop_oldest", "drop_newest"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +18,8 @@ class PortSettings:
     `framing` is the protocol's name. `units` maps a quantity to its SenML unit. `device` names the
     sensor; a port without it lends its own name. `readings` is how they are published. A port
     without a byte for `silent_seconds` is reported, and opened again after `reset_seconds`; None:
-    never.
+    never. A device without a frame for `device_silent_seconds` is reported as missing. `when_full`
+    is what is done where the outbox is full; None: what the line allows.
     """
 
     name: str
@@ -30,13 +34,24 @@ class PortSettings:
     address: str | None = None
     flow_control: FlowControl = "none"
     low_latency: bool = True
+    rs485: Rs485 | None = None
     silent_seconds: float | None = None
     reset_seconds: float | None = None
+    when_full: WhenFull | None = None
+    device_silent_seconds: float | None = None
 
     @property
     def device_name(self) -> str:
         """The device of frames that do not name another."""
         return self.name if self.device is None else self.device
+
+    @property
+    def policy(self) -> WhenFull:
+        """What is done where the outbox is full: a device that can wait is not read."""
+        if self.when_full is not None:
+            return self.when_full
+        can_wait = self.protocol.can_wait or self.flow_control != "none"
+        return "stop_reading" if can_wait else "drop_newest"
 
     @property
     def place(self) -> str:

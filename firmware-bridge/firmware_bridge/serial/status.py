@@ -53,7 +53,8 @@ class PortStatus:
     reading the port ended in an error of the bridge's own; `fault` is why the port is not open, in
     a sentence. `reopened` counts openings after the first, `resets` those for silence, `resyncs`
     frames that came after damage, `line_errors` what driver or server count. `quiet_since` is the
-    latest byte on the monotonic clock; `held`: not read, because the outbox is full.
+    latest byte on the monotonic clock; `held`: not read, because the outbox is full; `dropping`:
+    why readings are dropped now, where they are, as `when_full` has it.
     """
 
     name: str
@@ -74,6 +75,8 @@ class PortStatus:
     resyncs: int = 0
     silent: bool = False
     held: bool = False
+    when_full: str = "drop_newest"
+    dropping: str | None = None
     quiet_since: float = field(default_factory=time.monotonic)
     line_errors: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -163,6 +166,8 @@ class PortStatus:
             "line_errors": {name: n for name, n in self.line_errors.items() if n},
             "silent_seconds": round(time.monotonic() - self.quiet_since) if self.silent else None,
             "held": self.held,
+            "when_full": self.when_full,
+            "dropping": self.dropping,
             "damaged": dict(tally.damaged),
             "foreign": dict(tally.foreign),
             "dropped": dict(self.dropped),

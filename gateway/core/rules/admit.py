@@ -118,6 +118,10 @@ class Admitting:
         permissions = self.permissions
         if not permissions.restricted:
             return 0, ""
+        if connection.username in permissions.gone:
+            # It is proven: a source of users has it again, or another one has it.
+            permissions.forbid(permissions.gone - {connection.username})
+            self.state.tree.forget_all_routes()
         if permissions.refuses_connect(connection, packet.client_id):
             return NOT_AUTHORIZED, CONNECT_REFUSED
         will = packet.will
@@ -198,6 +202,7 @@ class Admitting:
             session.listener != connection.listener or session.groups != connection.groups
         ):
             self.state.tree.forget_all_routes()  # what it may receive may depend on them
+            session.asked_again_before = session.next_position
         session.listener = connection.listener
         session.groups = connection.groups
         self.permissions.forget(session)

@@ -163,6 +163,7 @@ class Authenticating:
             connection.groups = session.groups = answer.groups
             self.core.permissions.forget(session)
             self.core.state.tree.forget_all_routes()
+            session.asked_again_before = session.next_position
         self._watch_lifetime(connection, answer, now)
         return self._send_auth(connection, 0, answer.data)
 

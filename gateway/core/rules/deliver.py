@@ -35,6 +35,7 @@ class Deliverer:
         self.limits = core.limits
         self.statistics = core.statistics
         self.effects = core.effects
+        self.permissions = core.permissions
         self.resending = resending
         self.enqueueing = enqueueing
 
@@ -168,12 +169,15 @@ class Deliverer:
                 self._drop_lost(delivery)
             elif self.frames.is_expired(delivery.message):
                 self._drop_expired(delivery)
+            elif delivery.position < session.asked_again_before and (
+                self.permissions.refuses_receive(session, delivery.message.topic)
+            ):
+                self._drop_refused(delivery, delivery.message)
             elif delivery.qos:
                 self._start(session, connection, delivery, delivery.message, now)
             else:
                 self._send_stored_qos0(session, connection, delivery, delivery.message)
-        if not session.queued_count:
-            session.overflow_noted = False
+        session.overflow_noted = session.overflow_noted and session.queued_count > 0
         if session.is_awaited:
             self.enqueueing.let_publishers_go_on(session, now)
 
@@ -241,6 +245,11 @@ class Deliverer:
         topic = None if delivery.message is None else delivery.message.topic
         self.statistics.drop(delivery.session, topic, DropReason.EXPIRED.word)
         self.recorder.waiting_dropped(delivery, DropReason.EXPIRED)
+
+    def _drop_refused(self, delivery: Delivery, message: Message) -> None:
+        """Drop what was queued before its client's rights changed, and may not be received now."""
+        self.statistics.drop(delivery.session, message.topic, DropReason.REFUSED.word)
+        self.recorder.waiting_dropped(delivery, DropReason.REFUSED)
 
     def _drop_lost(self, delivery: Delivery) -> None:
         """Drop a delivery whose contents a damaged store lost: nothing may wait for it."""

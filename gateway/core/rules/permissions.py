@@ -8,12 +8,13 @@ will       `Publisher.publish_will`, when a will goes out: rules may have change
 subscribe  `Subscribing._refusal_of`, for each filter
 receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
            `Permissions.refused_among` for shared subscriptions, `RetainedReplay` for what is
-           retained and `SystemMessages` for `$SYS`, when a client has subscribed
+           retained and `SystemMessages` for `$SYS`, when a client has subscribed;
+           `Deliverer.pump`, of what was queued before rights changed
 =========  ==========================================================================
 
-All is allowed until `restrict` is called. What a client has in its queue it gets: whether it may
-receive a message is asked when the message is published. A user that is gone may do nothing,
-whatever the rules say.
+All is allowed until `restrict` is called. Whether a client may receive a message is asked when the
+message is published, and of what is in its queue again once rights have changed. A user that is
+gone may do nothing, whatever the rules say, until a source of users proves it again.
 """
 
 from collections.abc import Iterable
@@ -103,7 +104,8 @@ class Permissions:
         self._authenticates = authenticates
         self._has_rules = False
         self._rules = AccessRules()
-        self._gone: frozenset[str] = frozenset()
+        self.gone: frozenset[str] = frozenset()
+        """Users who may do nothing."""
         self._clients: dict[Session, Client] = {}
         self._answers_bytes = 0
 
@@ -119,12 +121,12 @@ class Permissions:
         self._update()
 
     def forbid(self, gone: frozenset[str]) -> None:
-        """Allow these users nothing from now on."""
-        self._gone = gone
+        """Allow these users nothing from now on, and all others what the rules allow."""
+        self.gone = gone
         self._update()
 
     def _update(self) -> None:
-        self.restricted = self._has_rules or bool(self._gone)
+        self.restricted = self._has_rules or bool(self.gone)
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -134,7 +136,7 @@ class Permissions:
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
         """Return whether a client must not be let in."""
         client = self._client_of_connection(connection, client_id)
-        return client.username in self._gone or not self._rules.may_connect(client)
+        return client.username in self.gone or not self._rules.may_connect(client)
 
     def refuses_will(
         self, connection: Connection, client_id: str, topic: str, qos: int, retain: bool
@@ -154,7 +156,7 @@ class Permissions:
             return False
         if answers & kind << REFUSED_SHIFT:
             return True
-        is_refused = client.username in self._gone or not self._rules.may_publish(
+        is_refused = client.username in self.gone or not self._rules.may_publish(
             client, topic, qos, retain
         )
         self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
@@ -175,7 +177,7 @@ class Permissions:
     def refuses_receive(self, session: Session, topic: str) -> bool:
         """Return whether a client must not receive messages of a topic."""
         client = self._client_of(session)
-        return client.username in self._gone or not self._rules.may_receive(client, topic)
+        return client.username in self.gone or not self._rules.may_receive(client, topic)
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
         """Return the members of a shared subscription that must not receive a message."""

@@ -1,6 +1,7 @@
 """Rights are taken back: routes are made again, and connections end that must not go on.
 
-What was taken away counts for the next message. Queues keep what they had been given.
+What was taken away counts for the next message, and for what waits in queues: it is asked about
+again when it leaves them.
 """
 
 from gateway.core.core import Core
@@ -41,22 +42,34 @@ class Revoking:
         tree = self.state.tree
         tree.refuses = self.permissions.refuses_receive if self.permissions.restricted else None
         tree.forget_all_routes()
+        for session in self.state.sessions.values():
+            session.asked_again_before = session.next_position
 
-    def know_users(self, users: frozenset[str] | None) -> None:
-        """Forbid everything to the users of sessions that are not among `users`; None: to none."""
+    def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
+        """Forbid everything to the users of sessions that are gone.
+
+        Args:
+            users: all that there are; None: that is not known.
+            removed: those that there were, as far as that is known.
+        """
         gone: set[str] = set()
-        if users is not None and self.core.authenticates:
+        if self.core.authenticates:
             for session in self.state.sessions.values():
-                if session.username is not None and session.username not in users:
-                    gone.add(session.username)
-        self.permissions.forbid(frozenset(gone))
-        self.apply()
+                name = session.username
+                if name is not None and (
+                    name in removed or (users is not None and name not in users)
+                ):
+                    gone.add(name)
+        if gone != self.permissions.gone:
+            self.permissions.forbid(frozenset(gone))
+            self.apply()
 
     def give(self, session: Session, username: str) -> None:
         """Let a session belong to a user."""
         self.core.recorder.session_owned(session, username)
         self.permissions.forget(session)
-        self.apply()
+        self.state.tree.forget_all_routes()
+        session.asked_again_before = session.next_position
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
         """End the connections of users in `changed`, and those that rules forbid."""

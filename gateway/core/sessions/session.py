@@ -30,6 +30,9 @@ class Session:
     """Whose it is, with what all of that user's sessions have; None: it is not open."""
     is_local = False
     """Its last connection came from this machine; False after a start, until it is resumed."""
+    asked_again_before = 0
+    """What stands in the queue before this position came in under other access rules: whether it
+    may be received is asked again when it leaves the queue."""
     is_of_this_run = False
     """It was opened since the start: what its client has done is known."""
 

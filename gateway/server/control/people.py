@@ -37,11 +37,6 @@ class People:
         self._version_key = version_key
         self._checks: set[asyncio.Task[AuthenticationAnswer]] = set()
 
-    @property
-    def check_count(self) -> int:
-        """How many passwords are checked or wait."""
-        return len(self._checks)
-
     async def authenticate(self, request: Request) -> dict[str, Any]:
         """Return whether the password, or token, is a user's; its groups; and what proved it.
 

@@ -1,6 +1,7 @@
 """Answers the core's questions about credentials, a task for each question."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -8,15 +9,26 @@ from gateway.access.authentication import Authenticator, Source
 from gateway.access.checks import Checks
 from gateway.access.login import Login
 from gateway.access.passwords import PasswordFile
+from gateway.access.proven import Proven
 from gateway.access.turns import Abandoned, Busy
 from gateway.core.broker import Broker
 from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.sessions.connection import Connection, ConnectionState
-from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY
+from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY, Violation
 from gateway.server.event_loop.exchanges import Exchanges
+from gateway.server.event_loop.proofs import Proofs
+
+CREDENTIALS_REVOKED: Final = "credentials_revoked"
+"""How connections are counted that end because their source does not prove their user any more."""
+
+REVOKED_DETAIL: Final = "what proved its user does not hold any more"
 
 PAGE: Final = "page"
 """The listener of a login at the status page, for queries that depend on it."""
+
+
+def _do_nothing(username: str) -> None:
+    """Stand for what keeps who is gone, where nothing does."""
 
 
 class Authentications:
@@ -34,12 +46,10 @@ class Authentications:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._exchanges = Exchanges()
-        self._delayed_counted = 0
-
-    @property
-    def exchange_count(self) -> int:
-        """How many exchanges are under way."""
-        return len(self._exchanges)
+        self.proofs = Proofs(self._end)
+        self.user_gone: Callable[[str], None] = _do_nothing
+        """Called when a source has a user no more who was connected by it alone."""
+        self._counted: Counter[str] = Counter()
 
     @property
     def problems(self) -> list[str]:
@@ -64,6 +74,10 @@ class Authentications:
     def checks(self) -> Checks:
         """The checks under way, and what is known of guessing."""
         return self._authenticator.checks
+
+    def tick(self) -> None:
+        """Once a second: ask again about what connections stand on."""
+        self.proofs.tick(self._authenticator.sources, self.checks)
 
     def replace(self, authenticator: Authenticator) -> None:
         """Ask other sources of users from now on; what is under way is asked of them again."""
@@ -95,6 +109,7 @@ class Authentications:
 
     def stop(self) -> None:
         """Ask nothing more."""
+        self.proofs.stop()
         for task in list(self._tasks):
             task.cancel()
         self._authenticator.close()
@@ -135,9 +150,36 @@ class Authentications:
             detail = "too many proofs wait to be judged"
             answer = AuthenticationAnswer(SERVER_BUSY, None, None, detail)
         finally:
-            self._count_delays()
+            self._count()
         if request.method is None or self._exchanges.get(connection) is exchange:
             self._settle(connection, answer)
+            self._keep_proof(connection, answer, login)
+
+    def _keep_proof(
+        self, connection: Connection, answer: AuthenticationAnswer, login: Login
+    ) -> None:
+        if not isinstance(answer, Proven) or connection.session is None or not connection.is_open:
+            return
+        source = self.sources.get(answer.source)
+        if source is not None and source.recheck_seconds is not None:
+            self.proofs.keep(connection, login, answer)
+
+    def _end(self, connection: Connection, is_gone: bool) -> None:
+        """End a connection whose proof does not hold any more."""
+        username = connection.username
+        source = self.proofs.source_of(connection)
+        if is_gone and username is not None:
+            others = (
+                each.connection
+                for each in self._broker.state.sessions.values()
+                if each.username == username and each.connection is not None
+            )
+            if all(self.proofs.source_of(other) == source for other in others):
+                self.user_gone(username)
+        self.proofs.forget(connection)
+        violation = Violation(CREDENTIALS_REVOKED, NOT_AUTHORIZED, REVOKED_DETAIL)
+        self._broker.end_for(connection, violation, self._loop.time())
+        self._answered(connection)
 
     async def _checked(self, login: Login) -> AuthenticationAnswer:
         while True:
@@ -147,11 +189,12 @@ class Authentications:
                 return answer
             # What was right with the sources before may not be any more.
 
-    def _count_delays(self) -> None:
-        delayed = self._authenticator.checks.delayed
-        if delayed > self._delayed_counted:
-            self._broker.statistics.count_error("login_delayed", delayed - self._delayed_counted)
-            self._delayed_counted = delayed
+    def _count(self) -> None:
+        checks = self._authenticator.checks
+        now = Counter(login_delayed=checks.delayed, password_worker=checks.failed)
+        for reason, count in (now - self._counted).items():
+            self._broker.statistics.count_error(reason, count)
+        self._counted = now
 
     def _settle(self, connection: Connection, answer: AuthenticationAnswer) -> None:
         if answer.reason_code == 0 or answer.reason_code >= 0x80:

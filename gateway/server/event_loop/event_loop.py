@@ -165,6 +165,7 @@ class EventLoop:
         self.channels.pop(connection, None)
         self.reading.forget(channel)
         self.authentications.forget(connection)
+        self.authentications.proofs.forget(connection)
         self.broker.lose(connection, CloseReason.NETWORK, self._loop.time())
         connection.take_outgoing()
         self.schedule()
@@ -271,6 +272,7 @@ class EventLoop:
     def upkeep(self) -> None:
         """Do what is due once a second."""
         log_notices(self.broker.statistics, self._loop.time())
+        self.authentications.tick()
         self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
         self.committer.upkeep(self.batch_limits.max_journal)
         self.look_at_disk()

@@ -1,7 +1,8 @@
 """The certificates of the TLS listeners while the broker runs: looked at again, and replaced.
 
 New files are used from the next handshake on; connections go on, but for those whose certificate a
-new revocation list names. Files that cannot be used change nothing.
+new revocation list names, or whose authority is not trusted any more. Files that cannot be used
+change nothing. A connection ends with its client's certificate.
 """
 
 import asyncio
@@ -11,8 +12,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from gateway.access.certificates import CertificateError, Loaded, TlsFiles, load
-from gateway.access.revocation import Issued
-from gateway.core.violation import NOT_AUTHORIZED
+from gateway.access.peer_certificates import Peer
+from gateway.core.rules.timeouts import CREDENTIALS_EXPIRED
+from gateway.core.violation import MAXIMUM_CONNECT_TIME, NOT_AUTHORIZED
 from gateway.files.file_state import FileState, states_of
 from gateway.server.listeners.stream import MqttProtocol
 
@@ -26,6 +28,12 @@ SETTLE_SECONDS: Final = 2.0
 
 WARNINGS_SECONDS: Final = 86_400.0
 """A certificate that ends soon is warned of once a day."""
+
+EXPIRY_SECONDS: Final = 1.0
+"""The least time until certificates of clients that end are looked at again."""
+
+WITHDRAWN: Final = "tls_authority_withdrawn"
+"""How connections are counted that end because their client's authority is trusted no more."""
 
 REVOKED: Final = "tls_certificate_revoked"
 """How connections are counted that end because their client's certificate was revoked."""
@@ -46,7 +54,7 @@ class Certificates:
         self.loaded = load(files)
         self.problem: str | None = None
         """Why what is on disk now is not used."""
-        self.peers: dict[MqttProtocol, Issued] = {}
+        self.peers: dict[MqttProtocol, Peer] = {}
         """The clients' certificates of open connections."""
         self.shown: list[dict[str, Any]] = []
         """What the status shows, for each address of the listener."""
@@ -75,12 +83,26 @@ class Certificates:
 
     def use(self, loaded: Loaded) -> None:
         """Serve with what was loaded from the next handshake on."""
+        withdrawn = self.loaded.authorities - loaded.authorities
         self.loaded = loaded
         self.used_state = self._tried
         self.problem = None
-        for peer, issued in list(self.peers.items()):
-            if issued in loaded.revoked:
-                end_revoked(peer)
+        for protocol, peer in list(self.peers.items()):
+            if peer.issued in loaded.revoked:
+                end_revoked(protocol)
+            elif withdrawn and peer.anchor not in loaded.authorities:
+                end_withdrawn(protocol)
+
+    def end_expired(self, now: float) -> float:
+        """End the connections whose client's certificate is over; return when the next one is."""
+        soonest = float("inf")
+        for protocol, peer in list(self.peers.items()):
+            if peer.not_after > now:
+                soonest = min(soonest, peer.not_after)
+            else:
+                detail = "its client's certificate has expired"
+                protocol.violate(CREDENTIALS_EXPIRED, detail, MAXIMUM_CONNECT_TIME)
+        return soonest
 
     def adopt(self, other: "Certificates") -> None:
         """Serve with other files from the next handshake on, which were loaded already."""
@@ -156,7 +178,10 @@ class CertificateWatch:
             elif found != each.used_state or each.problem is not None:
                 self._replace(each)  # dates may be right by now, where they were the problem
         self._warn()
-        self._look_later(SETTLE_SECONDS if settling else LOOK_SECONDS)
+        now = self._clock()
+        soonest = min((each.end_expired(now) for each in self.all), default=float("inf"))
+        pause = SETTLE_SECONDS if settling else LOOK_SECONDS
+        self._look_later(min(pause, max(EXPIRY_SECONDS, soonest - now)))
 
     def _replace(self, certificates: Certificates) -> None:
         try:
@@ -184,10 +209,14 @@ def end_revoked(peer: MqttProtocol) -> None:
     peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
 
 
+def end_withdrawn(peer: MqttProtocol) -> None:
+    """End a connection whose client's certificate leads to no authority of this moment."""
+    detail = "the authority of its client's certificate is not trusted any more"
+    peer.violate(WITHDRAWN, detail, NOT_AUTHORIZED)
+
+
 def _is_same(before: Loaded, after: Loaded) -> bool:
-    return (before.subject, before.not_before, before.not_after, before.revoked) == (
-        after.subject,
-        after.not_before,
-        after.not_after,
-        after.revoked,
+    return all(
+        getattr(before, name) == getattr(after, name)
+        for name in ("subject", "not_before", "not_after", "revoked", "authorities")
     )

@@ -17,9 +17,9 @@ from time import perf_counter
 from typing import Any, Final, cast
 
 from gateway.access.certificates import said_by
+from gateway.access.peer_certificates import peer_of
 from gateway.access.peer_names import NoUser, user_of
-from gateway.access.revocation import issued_of
-from gateway.server.listeners.certificates import Certificates, end_revoked
+from gateway.server.listeners.certificates import Certificates, end_revoked, end_withdrawn
 from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.stream import MqttProtocol
 
@@ -130,9 +130,13 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
         encoded = tls.getpeercert(binary_form=True)
         if certificates.files.ca is None or encoded is None:
             return True
-        issued = issued_of(encoded)
-        if issued in certificates.loaded.revoked:
-            end_revoked(self._protocol)  # while its handshake was under way
+        peer = peer_of(tls, encoded)
+        # What follows may have been replaced while its handshake was under way.
+        if peer.issued in certificates.loaded.revoked:
+            end_revoked(self._protocol)
+            return False
+        if peer.anchor is not None and peer.anchor not in certificates.loaded.authorities:
+            end_withdrawn(self._protocol)
             return False
         try:
             user = user_of(tls.getpeercert() or {}, certificates.files.username)
@@ -140,7 +144,7 @@ class TlsLayer(asyncio.Transport, asyncio.Protocol):
             self._end(CERTIFICATE_REFUSED, str(error))
             return False
         self._protocol.connection.proven_user = user
-        certificates.peers[self._protocol] = issued
+        certificates.peers[self._protocol] = peer
         return True
 
     def _refuse(self, error: ssl.SSLError) -> None:

@@ -3,10 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+from firmware_bridge.mqtt import publisher
 from firmware_bridge.mqtt.availability import Availability
 
 from gateway.wire.decoder import Decoder
 from gateway.wire.packets import Connect, Packet, Publish
+from tests.bridge.board import board_frame
 from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.session_broker import SessionBroker
@@ -37,6 +40,32 @@ async def test_a_subscriber_that_comes_at_any_time_has_the_latest_states(
         )
         assert await retained(subscriber.port) == {TOPIC: b"online", PORT: b"offline"}
     assert await retained(subscriber.port) == {TOPIC: b"offline", PORT: b"offline"}
+
+
+async def test_a_device_is_born_with_its_first_frame_and_offline_when_it_is_silent(
+    subscriber: Subscriber, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "AVAILABILITY_SECONDS", 0.05)
+    settings = settings_of(
+        terminal.link.parent / "data",
+        subscriber.port,
+        port_on(terminal, "board", device_silent_seconds=2.0),
+        availability_topic=TOPIC,
+    )
+    device = f"{PORT}/board-0000002a"
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await subscriber.wait_until(lambda: latest(subscriber).get(PORT) == b"online")
+        assert device not in latest(subscriber)
+        await terminal.write(board_frame(1))
+        await subscriber.wait_until(lambda: latest(subscriber).get(device) == b"online")
+        await subscriber.wait_until(lambda: latest(subscriber).get(device) == b"offline")
+        assert latest(subscriber)[PORT] == b"online"
+        await terminal.write(board_frame(2))
+        await subscriber.wait_until(lambda: latest(subscriber).get(device) == b"online")
+        terminal.unplug()
+        await subscriber.wait_until(lambda: latest(subscriber).get(PORT) == b"offline")
+        await subscriber.wait_until(lambda: latest(subscriber).get(device) == b"offline")
 
 
 async def test_each_connection_carries_the_will_and_begins_with_all_states(tmp_path: Path) -> None:

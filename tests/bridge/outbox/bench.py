@@ -28,6 +28,7 @@ class Bench:
         window: int = 100,
         bytes_max: int = 1 << 20,
         commit_delay_seconds: float = 0.0,
+        age_max_seconds: float | None = None,
     ) -> None:
         self.store = GatedStore(path)
         self.outbox = Outbox(
@@ -35,6 +36,7 @@ class Bench:
             window=window,
             bytes_max=bytes_max,
             commit_delay_seconds=commit_delay_seconds,
+            age_max_seconds=age_max_seconds,
         )
         self.sent: list[str] = []
         self._news = asyncio.Event()

@@ -5,8 +5,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from firmware_bridge.outbox.recovery import OutboxError
 
+from gateway.files.queue_opening import QueueError
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.outbox.bench import Bench, readings, rows_of, running
 
@@ -99,7 +99,7 @@ async def test_a_disk_that_refuses_ends_the_bridge_with_one_line(path: Path) -> 
     bench = Bench(path)
     bench.store.begin = _refuse  # type: ignore[method-assign]
     bench.outbox.submit(readings("a"))
-    with pytest.raises(OutboxError, match=r"cannot write the outbox .*: database or disk is full"):
+    with pytest.raises(QueueError, match=r"cannot write the outbox .*: database or disk is full"):
         await asyncio.wait_for(bench.outbox.run(), DEADLINE_SECONDS)
     await bench.outbox.close()
 

@@ -136,13 +136,13 @@ async def test_a_full_outbox_says_so_once_and_takes_readings_again_when_there_is
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with running(Bench(path, bytes_max=1000)) as bench:
-        while not bench.outbox.full:
+        while not bench.outbox.full_by:
             bench.outbox.submit(readings("x" * 50))
         bench.outbox.submit(readings("more"))
         await bench.settled()
         assert caplog.text.count("the outbox is full") == 1
         bench.connect()
-        while bench.outbox.full:
+        while bench.outbox.full_by:
             for packet_id in range(1, 20):
                 bench.outbox.receive_pubrec(packet_id)
                 bench.outbox.receive_pubcomp(packet_id)

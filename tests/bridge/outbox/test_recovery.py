@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from firmware_bridge.outbox.boards import BoardRows, Boards
-from firmware_bridge.outbox.recovery import OutboxError, open_outbox_store
+from firmware_bridge.outbox.recovery import open_outbox_store
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
+
+from gateway.files.queue_opening import QueueError
 
 COUNT = 2000
 PAGE_BYTES = 4096
@@ -273,5 +275,5 @@ def test_a_replacement_that_was_cut_short_is_finished(path: Path, moved: tuple[s
 
 def test_an_outbox_that_cannot_be_made_is_one_line_with_the_mend(tmp_path: Path) -> None:
     (tmp_path / "outbox.db").mkdir()
-    with pytest.raises(OutboxError, match=r"cannot open the outbox .*; check the disk"):
+    with pytest.raises(QueueError, match=r"cannot open the outbox .*; check the disk"):
         open_outbox_store(tmp_path / "outbox.db")

@@ -15,7 +15,7 @@ def test_a_frame_comes_with_what_its_board_waits_for() -> None:
     (frame,) = Board().decoder().feed(GOOD)
     assert frame.identity == IDENTITY
     assert frame.acknowledgement == acknowledgement_of(IDENTITY)
-    assert BoardDecoder.can_wait
+    assert Board.can_wait
 
 
 def test_an_overlong_frame_is_skipped_up_to_its_end_and_the_next_is_read() -> None:

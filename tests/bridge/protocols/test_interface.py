@@ -14,4 +14,4 @@ def test_an_answer_whose_time_is_over_is_missing_or_truncated() -> None:
 
 def test_a_decoder_that_needs_no_silence_finds_nothing_in_it_and_cannot_wait() -> None:
     decoder = JsonLines().decoder()
-    assert (decoder.flush(), decoder.can_wait) == ([], False)
+    assert decoder.flush() == []

@@ -1,5 +1,8 @@
 """An open port: its line, its one reader, its losses."""
 
+import fcntl
+import os
+import struct
 import termios
 from typing import Any
 
@@ -8,8 +11,10 @@ from firmware_bridge.protocols.board_frame import acknowledgement_of
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.serial.link import PortLost, SerialLink
 
-from gateway.keys.serial_line import Line
+from gateway.keys.serial_line import Line, Rs485
 from tests.bridge.terminal import Terminal
+
+TIOCSRS485 = 0x542F
 
 
 def test_a_port_has_one_reader(terminal: Terminal) -> None:
@@ -53,6 +58,71 @@ def test_the_line_is_set_as_configured(
     assert control & taken == flags & taken
     speed = getattr(termios, f"B{line.baud_rate}")
     assert (input_speed, output_speed) == (speed, speed)
+
+
+Ioctls = list[tuple[int, bytes]]
+
+
+@pytest.fixture
+def ioctls(monkeypatch: pytest.MonkeyPatch) -> Ioctls:
+    """What a driver is asked for that a pseudo-terminal does not have, and this one grants."""
+    asked: Ioctls = []
+    pass_on = fcntl.ioctl
+
+    def observed(descriptor: int, request: int, argument: Any = 0, *rest: Any) -> Any:
+        if request in (termios.TIOCGSERIAL, termios.TIOCSSERIAL, TIOCSRS485, termios.TIOCEXCL):
+            asked.append((request, bytes(argument)))
+            return 0
+        return pass_on(descriptor, request, argument, *rest)
+
+    monkeypatch.setattr(fcntl, "ioctl", observed)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("rs485", "words"),
+    [
+        (Rs485(), (0b011, 0, 0)),
+        (Rs485("low", 0.001, 0.029), (0b101, 1, 29)),
+    ],
+)
+def test_the_driver_switches_the_direction_of_rs_485_as_configured(
+    rs485: Rs485, words: tuple[int, ...], terminal: Terminal, ioctls: Ioctls
+) -> None:
+    SerialLink(str(terminal.link), Line(), rs485=rs485).close()
+    [asked] = [argument for request, argument in ioctls if request == TIOCSRS485]
+    assert asked == struct.pack("8I", *words, 0, 0, 0, 0, 0)
+
+
+def test_a_driver_without_rs_485_is_an_error_that_names_the_key_and_leaves_the_port_free(
+    terminal: Terminal,
+) -> None:
+    with pytest.raises(PortLost, match=r"no RS-485 mode .*; leave rs485 out"):
+        SerialLink(str(terminal.link), Line(), rs485=Rs485())
+    SerialLink(str(terminal.link), Line()).close()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_the_driver_is_asked_for_low_latency_where_it_is_wanted(
+    wanted: bool, terminal: Terminal, ioctls: Ioctls
+) -> None:
+    SerialLink(str(terminal.link), Line(), low_latency=wanted).close()
+    asked = [argument for request, argument in ioctls if request == termios.TIOCSSERIAL]
+    # struct serial_struct: the fifth int are the flags, of which 0x2000 is ASYNC_LOW_LATENCY.
+    assert [struct.unpack_from("5i", each)[4] for each in asked] == [0x2000] * wanted
+
+
+@pytest.mark.parametrize(("path", "is_asked"), [("/dev/ttyUSB0", True), ("/dev/pts/7", False)])
+def test_a_device_is_opened_exclusively_for_programs_that_take_no_lock_too(
+    path: str,
+    is_asked: bool,
+    terminal: Terminal,
+    ioctls: Ioctls,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os.path, "realpath", lambda _: path)
+    SerialLink(str(terminal.link), Line()).close()
+    assert (termios.TIOCEXCL in [request for request, _ in ioctls]) == is_asked
 
 
 def test_an_acknowledgement_that_cannot_be_written_is_no_error(terminal: Terminal) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from firmware_bridge.serial.losses import Losses
+from firmware_bridge.serial.status import PortStatus
 
 from gateway.keys.readings import QuantityRule, Readings
 from tests.bridge.broker import Subscriber
@@ -12,7 +13,7 @@ from tests.bridge.terminal import Terminal
 
 
 def test_each_reason_is_logged_when_its_count_has_doubled(caplog: pytest.LogCaptureFixture) -> None:
-    losses = Losses("sensor", Counter())
+    losses = Losses(PortStatus("sensor", "board", "path"))
     damaged: Counter[str] = Counter()
     for _ in range(1000):
         losses.drop("out_of_range")
@@ -25,8 +26,8 @@ def test_each_reason_is_logged_when_its_count_has_doubled(caplog: pytest.LogCapt
 
 
 def test_a_summary_has_what_came_since_the_last_one(caplog: pytest.LogCaptureFixture) -> None:
-    losses = Losses("sensor", Counter())
-    losses.drop("outbox_full", 5)
+    losses = Losses(PortStatus("sensor", "board", "path"))
+    losses.begin_dropping("outbox_full", 5)
     caplog.clear()
     losses.summarise({"checksum": 3})
     losses.summarise({"checksum": 3})

@@ -71,7 +71,8 @@ class Board:
     @property
     def acknowledged_up_to(self) -> int:
         """The gateway has acknowledged every frame up to this one."""
-        return self.board.acknowledged_up_to
+        kept = self.board._kept
+        return (kept[0].sequence if kept else self.board._sequence + 1) - 1
 
     @property
     def given_up(self) -> int:

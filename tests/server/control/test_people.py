@@ -127,7 +127,7 @@ async def test_a_password_is_in_no_line_of_the_log(
 
 async def has_waiting(broker: RuledBroker, count: int) -> None:
     """Wait until so many passwords are checked or wait."""
-    await eventually(lambda: broker.running.control.people.check_count == count)
+    await eventually(lambda: len(broker.running.control.people._checks) == count)
 
 
 async def test_while_passwords_wait_other_questions_are_answered_and_more_logins_are_refused(

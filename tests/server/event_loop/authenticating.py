@@ -28,7 +28,7 @@ class Broker:
 
     @property
     def exchange_count(self) -> int:
-        return self.running.event_loop.authentications.exchange_count
+        return len(self.running.event_loop.authentications._exchanges)
 
     @property
     def errors(self) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Whose exchange goes where there are too many, and many guesses over real sockets."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,6 +10,8 @@ import gateway.server.event_loop.exchanges as exchanges_module
 from gateway.access.authentication import Authenticator
 from gateway.access.guesses import FREE_FAILURES
 from gateway.access.login import Login
+from gateway.access.password_worker import PasswordHash
+from gateway.access.password_workers import PasswordWorkers
 from gateway.access.passwords import PasswordFile
 from gateway.access.users import FileUsers
 from gateway.core.sessions.connection import Connection, ConnectionState
@@ -109,18 +112,20 @@ def login(username: str, password: bytes) -> Connect:
 async def test_beside_900_wrong_logins_a_right_one_from_elsewhere_waits_for_two_checks_at_most(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verified: list[str] = []
-    verify = PasswordFile.verify
+    verified: list[bytes] = []
+    held = PasswordWorkers.held
 
-    def counting(users: PasswordFile, username: str, password: bytes) -> bool:
-        verified.append(username)
-        return verify(users, username, password)
+    async def counting(
+        workers: PasswordWorkers, hashes: Sequence[PasswordHash], password: bytes
+    ) -> list[bool]:
+        verified.append(password)
+        return await held(workers, hashes, password)
 
-    monkeypatch.setattr(PasswordFile, "verify", counting)
+    monkeypatch.setattr(PasswordWorkers, "held", counting)
     guessers = [await open_from(broker, "192.0.2.66") for _ in range(GUESSES)]
     for number, guesser in enumerate(guessers):
         guesser.send(login("alice", b"%d" % number))
-    while not verified:  # noqa: ASYNC110 - threads have no event of the loop
+    while not verified:  # noqa: ASYNC110 - no event for it
         await asyncio.sleep(0.001)
     async with await open_from(broker, "192.0.2.7") as honest:
         before = len(verified)

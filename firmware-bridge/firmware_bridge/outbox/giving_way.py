@@ -1,0 +1,134 @@
+"""Drops the oldest readings of ports with `when_full = "drop_oldest"`, where it is too full.
+
+Only readings that were never started: one with a packet identifier may be at the broker already.
+What boards have had accepted is kept apart from readings, so that nothing changes for them.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from firmware_bridge.outbox.ageing import Ageing
+from firmware_bridge.outbox.store import OutboxStore, Removable, bytes_of
+from firmware_bridge.readings.publications import Publication
+from gateway.connecting.exchanges import Exchange
+
+FULL_BY_BYTES = "outbox_full"
+FULL_BY_AGE = "outbox_age"
+"""Reasons for which readings are dropped, as they are counted."""
+
+# Rows that are read together.
+_PAGE_ROWS = 256
+# Between two looks at the age of readings, beside those of the commits.
+_LOOK_SECONDS_MAX = 60.0
+# Readings are no longer dropped below this share of the limit.
+_ROOM_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """What a port is called with: readings dropped, and that none are any more."""
+
+    dropped: Callable[[str, int], None]
+    over: Callable[[], None]
+
+
+@dataclass
+class Dropped:
+    """Rows that a transaction drops, by reason."""
+
+    rows: list[Removable]
+    counts: Counter[tuple[str, str]]
+
+
+class GivingWay:
+    """`removable_bytes` are those on disk that may be dropped now; `due`: an age has to be looked
+    at, for which `wake` is called."""
+
+    def __init__(
+        self, store: OutboxStore, bytes_max: int, ageing: Ageing, wake: Callable[[], None]
+    ) -> None:
+        self._store = store
+        self._bytes_max = bytes_max
+        self._ageing = ageing
+        self._wake = wake
+        self._ports: dict[str, Port] = {}
+        self._looked_to = 0
+        """No row up to this number may be dropped."""
+        self._dropping: set[str] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self.removable_bytes = 0
+        self.due = False
+        self._look_again()
+
+    def watch(self, name: str, port: Port, last_started: int) -> None:
+        """Let the readings of a port give way."""
+        self._ports[name] = port
+        self.removable_bytes += self._store.removable_bytes_after(last_started, name)
+
+    def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
+        """Note readings that cannot be dropped any more."""
+        self.removable_bytes -= self._bytes_of(exchanges)
+
+    def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
+        """Note readings that wait again."""
+        self.removable_bytes += self._bytes_of(exchanges)
+        self._looked_to = 0
+
+    def drop(self, held_bytes: int, last_started: int) -> Dropped:
+        """Drop what is too much or too old, within the store's transaction."""
+        dropped = Dropped([], Counter())
+        number = max(self._looked_to, last_started)
+        excess = held_bytes - self._bytes_max
+        while self._ports and (excess > 0 or self._ageing.age_max_seconds is not None):
+            page = self._store.removable_after(number, _PAGE_ROWS)
+            for row in page:
+                if row.port not in self._ports:
+                    continue  # the port keeps its readings now
+                is_old = self._ageing.is_old(row.arrived)
+                if excess <= 0 and not is_old:
+                    page = []
+                    break
+                excess -= row.bytes_count
+                dropped.rows.append(row)
+                dropped.counts[row.port, FULL_BY_AGE if is_old else FULL_BY_BYTES] += 1
+            if not page:
+                break
+            number = page[-1].number
+        self._store.drop(dropped.rows)
+        return dropped
+
+    def committed(self, dropped: Dropped, held_bytes: int) -> None:
+        """Count what was dropped, and report where no more has to be."""
+        self.due = False
+        self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)
+        if dropped.rows:
+            self._looked_to = dropped.rows[-1].number
+        for (name, reason), count in dropped.counts.items():
+            self._dropping.add(name)
+            self._ports[name].dropped(reason, count)
+        if not dropped.rows and held_bytes < self._bytes_max * _ROOM_SHARE:
+            for name in self._dropping:
+                self._ports[name].over()
+            self._dropping.clear()
+
+    def cancel(self) -> None:
+        """End the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look_again(self) -> None:
+        age_max = self._ageing.age_max_seconds
+        if age_max is not None:
+            seconds = min(_LOOK_SECONDS_MAX, age_max / 10)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self.due = True
+        self._look_again()
+        self._wake()
+
+    def _bytes_of(self, exchanges: Iterable[Exchange[Publication]]) -> int:
+        found = (each.message for each in exchanges)
+        return sum(bytes_of(each) for each in found if each.gives_way_of in self._ports)

@@ -1,0 +1,69 @@
+"""The process that checks passwords for the broker: hashing would hold the broker's interpreter.
+
+It reads requests from standard input and writes answers to standard output (integers big-endian)::
+
+    request   size u32 | a pickle of (hashes, password), `size` bytes long
+    answer    one byte for each hash: 1 where it is the password's, else 0
+
+It gets nothing else: no environment but Python's path, no file, no connection. The pickle comes
+from the process that has started this one; the other way goes no pickle. It ends when standard
+input does, so with the broker, however that ends.
+"""
+
+import os
+import pickle
+import signal
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+from gateway.access import argon2_hash
+
+SIZE: Final = struct.Struct(">I")
+
+NICENESS: Final = 5
+"""Clients that are let in already come first; but a machine that is busy with other things lets
+logins in within `connect_timeout` all the same: at 10 they had a hundredth of it."""
+
+OUT_OF_MEMORY_SCORE: Final = 500
+"""The kernel ends a worker, which is started again, before the broker that it works for."""
+
+
+class PasswordHash(Protocol):
+    """A hash of one user's password, which can be pickled."""
+
+    def holds(self, password: bytes) -> bool:
+        """Return whether it is the hash of `password`; costs the same for every answer."""
+
+
+def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
+    """Return the request to check a password against each of some hashes."""
+    pickled = pickle.dumps((tuple(hashes), password))
+    return SIZE.pack(len(pickled)) + pickled
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer one request after the other, until there are no more."""
+    while len(size := requests.read(SIZE.size)) == SIZE.size:
+        pickled = requests.read(*SIZE.unpack(size))
+        hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
+        answers.write(bytes(each.holds(password) for each in hashes))
+        answers.flush()
+
+
+def main() -> None:
+    """Give way to all else, and serve."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the broker, which may still ask
+    os.nice(NICENESS)
+    with suppress(OSError):  # not every system has it
+        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
+    argon2_hash.Argon2Hash.of("")  # loaded now, and not while the first client waits
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

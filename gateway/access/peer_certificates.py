@@ -1,0 +1,39 @@
+"""What is kept of a client's certificate as long as its connection lasts: what can end it."""
+
+import hashlib
+import ssl
+from typing import Any, NamedTuple
+
+from gateway.access.revocation import Issued, issued_of
+
+
+class Peer(NamedTuple):
+    """A certificate that was verified at a handshake."""
+
+    issued: Issued
+    anchor: bytes | None
+    """SHA-256 of the authority at the end of its chain; None: the handshake went on with what an
+    earlier one had verified."""
+    not_after: float
+    """When it ends, in seconds since 1970."""
+
+
+def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
+    """Return what there is to keep of a verified certificate, given in DER. Raises NotDer."""
+    chain = _verified_chain_of(tls)
+    anchor = hashlib.sha256(chain[-1]).digest() if chain else None
+    described = tls.getpeercert() or {}
+    ends = described["notAfter"]
+    assert isinstance(ends, str), "it is a text in every version of Python"
+    return Peer(issued_of(certificate), anchor, float(ssl.cert_time_to_seconds(ends)))
+
+
+def _verified_chain_of(tls: ssl.SSLObject) -> list[bytes]:
+    """Return the certificates from the client's own to the authority that is trusted, in DER."""
+    if hasattr(tls, "get_verified_chain"):
+        return list(tls.get_verified_chain() or [])
+    # Before Python 3.13 only the object inside has it, and makes objects of the certificates.
+    inside: Any = tls._sslobj  # type: ignore[attr-defined]
+    return [
+        ssl.PEM_cert_to_DER_cert(each.public_bytes()) for each in inside.get_verified_chain() or ()
+    ]

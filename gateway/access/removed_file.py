@@ -1,0 +1,78 @@
+"""The file that keeps which users were removed: docs/formats/removed-users.md.
+
+Pure but for `load` and `save`.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gateway.access.errors import AccessFileError
+from gateway.files.durable import replace_durably
+from gateway.files.private import open_private
+
+FILE_NAME: Final = "broker.removed-users.json"
+FORMAT: Final = 1
+
+FILE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""More than the names of the largest password file, four times; a larger file is another one."""
+
+
+class RemovedFileError(AccessFileError):
+    """The file of removed users cannot be used."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the file keeps."""
+
+    known: frozenset[str] = frozenset()
+    """Users that the password file had when it was read last."""
+    removed: frozenset[str] = frozenset()
+    """Users that a source had, and has no more, and that have a session."""
+
+
+def load(path: Path) -> Kept:
+    """Return what a file keeps; nothing where there is no file.
+
+    Raises:
+        RemovedFileError: it cannot be read, or is not of this format.
+    """
+    try:
+        with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+    except FileNotFoundError:
+        return Kept()
+    except OSError as error:
+        raise RemovedFileError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        return _kept_in(data)
+    except (ValueError, RecursionError) as error:
+        raise RemovedFileError(f"{path}: is no file of removed users: {error}") from error
+
+
+def _kept_in(data: bytes) -> Kept:
+    document = json.loads(data) if len(data) <= FILE_BYTES_MAX else None
+    if not isinstance(document, dict):
+        raise ValueError("expected an object")
+    if document.get("format") != FORMAT:
+        raise ValueError(f"it has format {document.get('format')!r}, expected {FORMAT}")
+    return Kept(_names_in(document.get("known")), _names_in(document.get("removed")))
+
+
+def _names_in(value: object) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError("expected a list of names")
+    return frozenset(value)
+
+
+def text_of(kept: Kept) -> bytes:
+    """Return the contents of the file."""
+    document = {"format": FORMAT, "known": sorted(kept.known), "removed": sorted(kept.removed)}
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def save(path: Path, kept: Kept) -> None:
+    """Replace the file; durable when this returns. Raises OSError."""
+    replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))

@@ -1,0 +1,44 @@
+"""The certificates in a PEM file, to compare two files, or two versions of one.
+
+Nothing is verified here: that is OpenSSL's part, at every handshake.
+"""
+
+import base64
+import binascii
+import hashlib
+import re
+from pathlib import Path
+from typing import Final
+
+FILE_BYTES_MAX: Final = 1 << 20
+"""Of one file: a chain has a few kilobytes, and the authorities of the whole web 200."""
+
+_CERTIFICATE: Final = re.compile(
+    rb"-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----(.*?)-----END \1-----", re.DOTALL
+)
+
+
+def digests_in(content: bytes) -> frozenset[bytes]:
+    """Return the SHA-256 of each certificate in a text of PEM; what is none is left out."""
+    return frozenset(
+        hashlib.sha256(encoded).digest()
+        for _, block in _CERTIFICATE.findall(content)
+        if (encoded := _der_of(block)) is not None
+    )
+
+
+def certificates_in(path: Path) -> frozenset[bytes]:
+    """Return the SHA-256 of each certificate in a file; nothing of a file that cannot be read,
+    which is reported by what uses it."""
+    try:
+        with path.open("rb") as file:
+            return digests_in(file.read(FILE_BYTES_MAX))
+    except OSError:
+        return frozenset()
+
+
+def _der_of(block: bytes) -> bytes | None:
+    try:
+        return base64.b64decode(b"".join(block.split()), validate=True)
+    except binascii.Error:
+        return None

@@ -1,0 +1,133 @@
+"""Opening a queue's file, whatever state it is in: damage never keeps its program from starting.
+
+A damaged file is set aside (kept, with a time stamp), and what can be read of it goes into a new
+one. A power cut on the way costs nothing (`gateway.files.database_file`).
+"""
+
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.files.database_file import finish_replacement, replace_database, rewrite_wal
+from gateway.files.disk_space import lacks_room
+from gateway.files.queue_database import Database, NewerFormat, NoRoom
+from gateway.files.salvage import is_damage, lengthen_cut_off, lengthen_emptied
+
+logger = logging.getLogger(__name__)
+
+
+class QueueError(RuntimeError):
+    """A queue cannot be read, written or had for oneself: one line with the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNames:
+    """What a queue is called in errors and in the log."""
+
+    queue: str
+    """As in "cannot open ..."."""
+    program: str
+    """The program whose queue it is."""
+    contents: str
+    """What is in it, in the plural."""
+
+    def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
+        """Return the error for a file whose disk refuses a write."""
+        return QueueError(
+            f"cannot write {self.queue} {path}: {error}; "
+            f"free space on the disk or replace it, then start the {self.program} again"
+        )
+
+
+def open_queue(
+    path: Path,
+    names: QueueNames,
+    open_database: Callable[[Path], Database],
+    fill: Callable[[Database, sqlite3.Connection | None], int],
+) -> Database:
+    """Open a queue; a damaged or missing file is replaced by a new one, with what can be read.
+
+    Args:
+        path: of the file.
+        names: what it is called.
+        open_database: opens it, or makes it where it is not there.
+        fill: writes the first rows of a new file, within a transaction, and what can be read of a
+            damaged one where there is one; returns how much of its contents that was.
+
+    Raises:
+        NoRoom: the disk is full.
+        QueueError: not even a new file can be made, or a newer version has written it.
+    """
+
+    def replace(damage: sqlite3.Error | None) -> None:
+        _replace(path, names, open_database, fill, damage)
+
+    try:
+        return _open_or_replace(path, open_database, replace)
+    except NewerFormat as newer:
+        raise QueueError(
+            f"{names.queue} {path} was written by a newer version of the {names.program} "
+            f"({newer}); install that version again"
+        ) from None
+    except (sqlite3.Error, OSError) as error:
+        if lacks_room(error):
+            raise NoRoom(str(error)) from error
+        raise QueueError(
+            f"cannot open {names.queue} {path}: {error}; check the disk and the directory's rights"
+        ) from error
+
+
+def _open_or_replace(
+    path: Path,
+    open_database: Callable[[Path], Database],
+    replace: Callable[[sqlite3.Error | None], None],
+) -> Database:
+    finish_replacement(path)
+    if not path.exists():
+        replace(None)
+    lengthen_emptied(path)
+    rewrite_wal(path)
+    try:
+        return open_database(path)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        replace(error)
+        return open_database(path)
+
+
+def _replace(
+    path: Path,
+    names: QueueNames,
+    open_database: Callable[[Path], Database],
+    fill: Callable[[Database, sqlite3.Connection | None], int],
+    damage: sqlite3.Error | None,
+) -> None:
+    """Put a new file in the place of a damaged or missing one, and log what became of the old."""
+    count = 0
+
+    def make(new: Path) -> None:
+        nonlocal count
+        with contextlib.closing(open_database(new)) as database:
+            database.begin()
+            if damage is None:
+                fill(database, None)
+            else:
+                lengthen_cut_off(path)
+                with contextlib.closing(sqlite3.connect(path)) as damaged:
+                    count = fill(database, damaged)
+            database.commit()
+
+    aside = replace_database(path, make)
+    if damage is not None:
+        logger.error(
+            "%s was damaged (%s): %d %s salvaged, the old file is kept as %s",
+            names.queue,
+            damage,
+            count,
+            names.contents,
+            aside,
+        )

@@ -1,0 +1,155 @@
+"""The process around a queue: alone in its directory, waiting for room on a full disk, watched.
+
+The bridge and the uplink are such processes; what they do with their queue is theirs.
+"""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from gateway.files.lock import LockTaken, ProcessLock
+from gateway.files.queue_database import CommitThread, Database, NoRoom
+from gateway.files.queue_opening import QueueError, QueueNames
+
+logger = logging.getLogger(__name__)
+
+# Between two attempts to open the queue on a full disk.
+OPEN_AGAIN_SECONDS = 1.0
+# Between two looks at whether the process still works.
+ALIVE_SECONDS = 1.0
+# A commit that takes longer stands still: a dying card needs half a minute for one bad block.
+COMMIT_SECONDS_MAX = 60.0
+
+
+class Closing(Protocol):
+    """What works on an open queue."""
+
+    async def close(self) -> None:
+        """Close the queue's file, behind a commit that may still run."""
+
+
+Opened = TypeVar("Opened", bound=Closing)
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """How the process is ended, and what it reports.
+
+    `stop` ends it. `ready` is called when it works, or waits for room on a full disk; `alive` each
+    second while the event loop runs and no commit stands still.
+    """
+
+    stop: asyncio.Event
+    ready: Callable[[], None]
+    alive: Callable[[], None]
+
+    async def watch(self, commits: CommitThread) -> None:
+        """Report until the end that the process works, while it does."""
+        while not self.stop.is_set():
+            if commits.seconds < COMMIT_SECONDS_MAX:
+                self.alive()
+            await self.stopped_within(ALIVE_SECONDS)
+
+    async def stopped_within(self, seconds: float) -> None:
+        """Wait for the end, so long at the most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.stop.wait()
+
+
+async def serve_queue(
+    path: Path,
+    names: QueueNames,
+    supervision: Supervision,
+    *,
+    open_database: Callable[[Path], Database],
+    opened_on: Callable[[Database], Opened],
+    serve: Callable[[Opened], Awaitable[None]],
+) -> None:
+    """Open a queue that no other process uses, work on it, and close it.
+
+    Args:
+        path: of the file, in a directory of the process's own, which is made.
+        names: what the queue is called.
+        supervision: how the process is ended.
+        open_database: opens the file, in a thread.
+        opened_on: makes of it what works on the queue.
+        serve: does so until the end.
+
+    Raises:
+        QueueError: one line with the mend.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _only_one(path, names):
+        opened = await _open_with_room(path, names, supervision, open_database, opened_on)
+        if opened is None:
+            return
+        try:
+            await serve(opened)
+        except* QueueError as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            await opened.close()
+
+
+@contextlib.contextmanager
+def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
+    """Refuse a second process: two would take each other's packet identifiers."""
+    with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
+        try:
+            lock.take()
+        except LockTaken:
+            raise QueueError(
+                f"another {names.program} is using {path.parent}; "
+                "stop it or choose another data_dir"
+            ) from None
+        yield
+
+
+async def _open_with_room(
+    path: Path,
+    names: QueueNames,
+    supervision: Supervision,
+    open_database: Callable[[Path], Database],
+    opened_on: Callable[[Database], Opened],
+) -> Opened | None:
+    """Wait while the disk is full; None where the end comes first. Raises QueueError."""
+    is_logged = False
+    while not supervision.stop.is_set():
+        try:
+            database = await asyncio.to_thread(open_database, path)
+            return _opened(database, names, opened_on)
+        except NoRoom as full:
+            if not is_logged:
+                logger.error("%s cannot be opened on a full disk (%s): free space", path, full)
+                is_logged = True
+                # To wait for room is its work: it must not be ended for taking long.
+                supervision.ready()
+            supervision.alive()
+        await supervision.stopped_within(OPEN_AGAIN_SECONDS)
+    return None
+
+
+def _opened(
+    database: Database, names: QueueNames, opened_on: Callable[[Database], Opened]
+) -> Opened:
+    try:
+        return opened_on(database)
+    except sqlite3.Error as error:
+        database.close()
+        raise names.cannot_write(database.path, error) from error
+    except NoRoom:
+        database.close()
+        raise
+
+
+async def end_all(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks, and return when they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

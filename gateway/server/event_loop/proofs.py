@@ -1,0 +1,105 @@
+"""What proved the users of open connections is asked about again.
+
+A row of the database that is gone or differs, and a key that the identity provider has withdrawn,
+end the connections that stand on it. A source is asked once in each of its intervals about all
+connections that it proved, one after the other and at a bounded rate. While it does not answer no
+connection ends: that a device may go on is worth more than that a user is gone some minutes
+earlier. For logins `when_down` decides.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.access.authentication import Source
+from gateway.access.checks import Checks
+from gateway.access.login import Login
+from gateway.access.proven import NotKnown, Proven
+from gateway.core.sessions.connection import Connection
+
+CHECKS_PER_SECOND_MAX: Final = 100
+"""Questions to one source, each a query at most: 10,000 connections take two minutes."""
+
+Ended = Callable[[Connection, bool], None]
+"""Called with a connection whose proof does not hold any more, and whether there is no such user
+any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What one connection stands on."""
+
+    source: str
+    login: Login
+    digest: bytes
+
+
+class Proofs:
+    """The proofs of all connections whose source can end one."""
+
+    def __init__(self, ended: Ended) -> None:
+        self._ended = ended
+        self._proofs: dict[Connection, Proof] = {}
+        self._due: dict[str, float] = {}
+        self._passes: dict[str, asyncio.Task[None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._proofs)
+
+    def keep(self, connection: Connection, login: Login, answer: Proven) -> None:
+        """Take note of what let a client in, or let it stay."""
+        proof = Proof(answer.source, login.of(login.username), answer.digest)
+        self._proofs[connection] = proof
+
+    def forget(self, connection: Connection) -> None:
+        """Forget a connection that is gone."""
+        self._proofs.pop(connection, None)
+
+    def source_of(self, connection: Connection) -> str | None:
+        """Return the source that proved a connection's user; None: it is none of those here."""
+        proof = self._proofs.get(connection)
+        return None if proof is None else proof.source
+
+    def tick(self, sources: Mapping[str, Source], checks: Checks) -> None:
+        """Once a second: ask the sources whose time has come."""
+        loop = asyncio.get_running_loop()
+        for name, source in sources.items():
+            interval = source.recheck_seconds
+            if interval is None or name in self._passes:
+                continue
+            due = self._due.setdefault(name, loop.time() + interval)
+            if loop.time() >= due:
+                self._due[name] = loop.time() + interval
+                self._passes[name] = loop.create_task(self._pass(source, checks))
+
+    async def _pass(self, source: Source, checks: Checks) -> None:
+        """Ask a source about each connection that it proved."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        asked = [each for each, proof in self._proofs.items() if proof.source == source.name]
+        try:
+            for number, connection in enumerate(asked):
+                await asyncio.sleep(began + number / CHECKS_PER_SECOND_MAX - loop.time())
+                await self._ask(source, connection, checks, began)
+        finally:
+            del self._passes[source.name]
+
+    async def _ask(
+        self, source: Source, connection: Connection, checks: Checks, since: float
+    ) -> None:
+        proof = self._proofs.get(connection)
+        if proof is None or not connection.is_open:
+            return
+        try:
+            digest = await source.digest_of(proof.login, proof.digest, checks, since)
+        except NotKnown:
+            return
+        # It may have been lost, or proven again, while the source was asked.
+        if digest != proof.digest and self._proofs.get(connection) is proof:
+            self._ended(connection, digest is None)
+
+    def stop(self) -> None:
+        """Ask nothing more."""
+        for task in self._passes.values():
+            task.cancel()

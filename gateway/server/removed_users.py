@@ -1,0 +1,81 @@
+"""Users that a source had and has no more: their stored sessions receive nothing, nor does a late
+will of theirs go out, until a source proves them again.
+
+With a password file alone the list of users is all that has to be known. Beside a source that
+cannot be listed (certificates, tokens, a database) a user of a session may be one of that source:
+only who was in the file, and is not any more, is known to be gone. That is kept over a restart, for
+the file may be changed while the broker does not run.
+"""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+from gateway.access.passwords import PasswordFile
+from gateway.access.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
+from gateway.configuration import Configuration
+from gateway.core.broker import Broker
+from gateway.server.rights import users_known
+
+logger = logging.getLogger(__name__)
+
+NO_USERS: Final[frozenset[str]] = frozenset()
+
+
+class RemovedUsers:
+    """Has the core know which users of sessions are gone."""
+
+    def __init__(self, data_dir: Path, broker: Broker) -> None:
+        """Read what the last run kept. A file that cannot be used is set aside."""
+        self._path = data_dir / FILE_NAME
+        self._broker = broker
+        self._users: frozenset[str] | None = None
+        """All users that there are; None: that is not known."""
+        self._is_unwritten = False
+        try:
+            self._kept = load(self._path)
+        except RemovedFileError as error:
+            logger.error("%s; users that were removed while the broker was away go on", error)
+            self._kept = Kept()
+            try:
+                self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
+            except OSError as failure:
+                logger.error("%s stays in its place: %s", self._path, failure)
+
+    def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
+        """Let the users of the password file be those of this moment; None: there is no file."""
+        names = NO_USERS if file is None else file.usernames
+        self._users = users_known(configuration, file)
+        self._keep(names, (self._kept.removed | self._kept.known) - names)
+
+    def add(self, username: str) -> None:
+        """Let a user be gone whom a database has no more."""
+        self._keep(self._kept.known, self._kept.removed | {username})
+
+    def tick(self) -> None:
+        """Once a second: forget who was proven again, and write what could not be written."""
+        removed = self._kept.removed
+        if self._broker.revoking.core.authenticates:
+            removed &= self._broker.revoking.permissions.gone
+        if removed != self._kept.removed or self._is_unwritten:
+            self._write(Kept(self._kept.known, removed))
+
+    def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
+        owners = {session.username for session in self._broker.state.sessions.values()}
+        kept = Kept(known, removed & owners)
+        if kept != self._kept or self._is_unwritten:
+            self._write(kept)
+        self._broker.know_users(self._users, kept.removed)
+
+    def _write(self, kept: Kept) -> None:
+        self._kept = kept
+        try:
+            # Before any user of a file that was read again logs in: it must be known as one.
+            save(self._path, kept)
+        except OSError as error:
+            if not self._is_unwritten:
+                detail = "users that are removed now would go on after a restart"
+                logger.error("%s: %s: %s", self._path, detail, error)
+            self._is_unwritten = True
+        else:
+            self._is_unwritten = False

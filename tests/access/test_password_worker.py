@@ -1,0 +1,30 @@
+"""What the process that checks passwords reads and writes."""
+
+import io
+
+from gateway.access.argon2_hash import Argon2Hash
+from gateway.access.mosquitto_passwords import parse as mosquitto_hash_of
+from gateway.access.password_worker import request_of, serve
+from gateway.access.scram_keys import keys_of
+from tests.access.test_mosquitto_passwords import OF_7
+
+ARGON = Argon2Hash.of(b"pass word")
+SCRAM = keys_of("secret", salt=bytes(16), iterations=4_096)
+
+
+def test_each_hash_gets_a_byte_whatever_its_kind() -> None:
+    hashes = (ARGON, SCRAM, mosquitto_hash_of(OF_7))
+    requests = io.BytesIO(
+        request_of(hashes, b"pass word") + request_of(hashes, b"secret") + request_of((), b"x")
+    )
+    answers = io.BytesIO()
+    serve(requests, answers)
+    held = [[each.holds(password) for each in hashes] for password in (b"pass word", b"secret")]
+    assert [each[:2] for each in held] == [[True, False], [False, True]]
+    assert answers.getvalue() == bytes(held[0] + held[1])
+
+
+def test_it_ends_where_the_requests_end_also_within_a_size() -> None:
+    answers = io.BytesIO()
+    serve(io.BytesIO(request_of((SCRAM,), b"x") + b"\0\0"), answers)
+    assert answers.getvalue() == b"\0"

@@ -1,0 +1,47 @@
+"""A class of plain Python can have a compiled base only where the base says so: else mypyc's build,
+which no test of the server runs with, raises TypeError when the first object is made."""
+
+import ast
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+COMPILED: Final = ("gateway.core", "gateway.wire")
+ALLOWED: Final = "mypyc_attr(allow_interpreted_subclasses=True)"
+
+
+def _classes_of(module: str) -> dict[str, ast.ClassDef]:
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _compiled_bases_of(path: Path) -> list[tuple[str, str]]:
+    """The module and the name of each compiled class that a class in the file is derived from."""
+    tree = ast.parse(path.read_text())
+    imported = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(COMPILED)
+        for alias in node.names
+    }
+    return [
+        (module or "", name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for base in node.bases
+        if isinstance(base, ast.Name) and base.id in imported
+        for module, name in [imported[base.id]]
+    ]
+
+
+def test_a_compiled_base_of_a_plain_class_allows_it() -> None:
+    found = {
+        base
+        for path in (ROOT / "gateway").rglob("*.py")
+        if path.relative_to(ROOT).parts[1] not in ("core", "wire")
+        for base in _compiled_bases_of(path)
+    }
+    assert ("gateway.core.effects", "AuthenticationAnswer") in found
+    for module, name in found:
+        decorators = [ast.unparse(each) for each in _classes_of(module)[name].decorator_list]
+        assert ALLOWED in decorators, f"{module}.{name}: add @{ALLOWED}"
