@@ -1,7 +1,7 @@
 """The table `clock_corrections`, and the times of events by it.
 
 `events` stays as the gateways wrote it: a log that is changed afterwards proves nothing. What is
-made of it has times that are corrected as far as they can be, and says how good they are. A start
+made of it has times that are corrected as far as they can be, and how good they are. A start
 that is synchronised by a later landing changes its corrections, and with them the rows made of it.
 """
 

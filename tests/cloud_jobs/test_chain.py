@@ -71,7 +71,9 @@ def earlier_job(unknown: Segment) -> Iterator[None]:
     def refusing(*of: Any) -> DataFrame:
         is_unknown = F.col("name") == unknown.name
         reason = F.when(is_unknown, "version").otherwise(F.col("reason"))
-        return read_and_verify(*of).withColumn("reason", reason)
+        # What is refused has no events.
+        events = F.when(~is_unknown, F.col("events"))
+        return read_and_verify(*of).withColumns({"reason": reason, "events": events})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch, "read_and_verify", refusing)
