@@ -23,6 +23,7 @@ from typing import Final
 from api import limits
 from api.roles import ROLES_BY_WORD, Role
 from gateway.files.file_state import FileState, state_of
+from gateway.files.private import exposure_of
 
 logger = logging.getLogger(__name__)
 
@@ -91,8 +92,9 @@ def read_tokens(path: Path) -> list[Token]:
         raise TokensFileError(f"{path}: cannot be read: {error.strerror}; {mend}") from error
     if not stat.S_ISREG(mode):
         raise TokensFileError(f"{path}: is not a file: name the one that has the tokens")
-    if mode & stat.S_IWOTH:
-        raise TokensFileError(f"{path}: every user may write to it; mend: chmod 640 {path}")
+    exposure = exposure_of(path, mode)
+    if exposure is not None:
+        raise TokensFileError(exposure)
     if len(content) > limits.TOKENS_FILE_BYTES_MAX:
         raise TokensFileError(f"{path}: longer than {limits.TOKENS_FILE_BYTES_MAX} bytes")
     return _parsed(content.decode("utf-8", "replace").splitlines(), path)

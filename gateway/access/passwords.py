@@ -16,7 +16,6 @@ logged.
 
 import os
 import secrets
-import stat
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -37,6 +36,7 @@ from gateway.access.password_worker import PasswordHash
 from gateway.access.saslprep import Unprepared
 from gateway.access.scram_keys import ScramKeys
 from gateway.files.durable import replace_keeping_owner
+from gateway.files.private import exposure_of
 
 __all__ = [
     "PasswordFile",
@@ -80,8 +80,9 @@ class PasswordFile:
             raise PasswordFileError(f"{path}: cannot be read: {error.strerror}; {mend}") from error
         if len(content) > FILE_BYTES_MAX:
             raise PasswordFileError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
-        if mode & stat.S_IWOTH:
-            raise PasswordFileError(f"{path}: every user may write to it; mend: chmod 600 {path}")
+        exposure = exposure_of(path, mode)
+        if exposure is not None:
+            raise PasswordFileError(exposure)
         entries: dict[str, Entry] = {}
         for number, line in enumerate(content.split(b"\n"), start=1):
             user_and_entry = parse(line, f"{path}: line {number}")

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from gateway.access.fetching import Fetcher, NotFetched, read
 from gateway.access.proven import digest_of
-from gateway.threads import give_way
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class ProviderKeys:
         self._fetched_at = float("-inf")
         self._tried_at = float("-inf")
         self._fetching: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, "keys", initializer=give_way)
+        self._thread = ThreadPoolExecutor(1, "keys")
         self.failure: str | None = None
         """Why the last fetch failed; None: it did not."""
 

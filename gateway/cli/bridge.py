@@ -13,6 +13,7 @@ from gateway.cli.options import (
     configuration_of,
 )
 from gateway.cli.services import PreparedBridge
+from gateway.files.private import SecretExposed, first_line_of
 
 if TYPE_CHECKING:
     from firmware_bridge.serial.settings import PortSettings
@@ -133,9 +134,9 @@ def password_of(path: Path | None, named_by: str) -> str | None:
     if path is None:
         return None
     try:
-        with path.open("rb") as file:
-            line = file.readline(PASSWORD_BYTES_MAX + 2).rstrip(b"\r\n")
-        return line.decode()
+        return first_line_of(path, PASSWORD_BYTES_MAX)
+    except SecretExposed as error:
+        raise CommandFailed(f"{named_by}: {error}", exit_code=EXIT_CONFIGURATION) from None
     except (OSError, UnicodeDecodeError) as error:
         line_shown = line_of(error) if isinstance(error, OSError) else f"{path}: is not UTF-8"
         raise CommandFailed(f"{named_by}: {line_shown}", exit_code=EXIT_CONFIGURATION) from None

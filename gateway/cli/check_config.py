@@ -67,11 +67,30 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
+    warnings = list(_warnings_about_units(configuration))
+    lines = "\n".join([verdict, rules, page, *warnings])
     show(
-        {"file": place, "configuration": tables(configuration), "rules": rules, "page": page},
-        lambda _: _table_of(configuration, verdict) if show_keys else f"{verdict}\n{rules}\n{page}",
+        {
+            "file": place,
+            "configuration": tables(configuration),
+            "rules": rules,
+            "page": page,
+            "warnings": warnings,
+        },
+        lambda _: _table_of(configuration, verdict) if show_keys else lines,
         as_json=as_json,
     )
+
+
+def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
+    """Yield a line for each unit that SenML does not know."""
+    from gateway.keys.units import UNITS, unit_meant_by
+
+    for port in configuration.serial:
+        for unit in sorted(port.units_named - UNITS):
+            meant = unit_meant_by(unit)
+            mend = "RFC 8428 and RFC 8798 list them" if meant is None else f'write "{meant}"'
+            yield f'serial port {port.name}: warning: "{unit}" is no unit of SenML: {mend}'
 
 
 def _checked_rights_of(configuration: "Configuration") -> str:

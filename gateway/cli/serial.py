@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.failures import EXIT_USAGE, CommandFailed, say
-from gateway.cli.options import JsonOption
+from gateway.cli.failures import CommandFailed, say
+from gateway.cli.options import ConfigOption, JsonOption
 from gateway.cli.output import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from firmware_bridge.protocols.interface import DecoderSettings
     from firmware_bridge.serial.detecting import Guess
     from firmware_bridge.serial.link import Link
     from firmware_bridge.serial.settings import PortSettings
@@ -30,8 +29,21 @@ PortArgument = Annotated[
         metavar="PORT", help="/dev/ttyUSB0, VID:PID[:SERIAL], tcp://HOST:PORT, rfc2217://HOST:PORT."
     ),
 ]
+OptionalPortArgument = Annotated[
+    str | None, typer.Argument(metavar="[PORT]", help="As above; else that of --port.")
+]
 LineOption = Annotated[
     str, typer.Option("--line", "-l", metavar="LINE", help='The line: "115200 8N1", "9600 7E1".')
+]
+OptionalLineOption = Annotated[
+    str | None, typer.Option("--line", "-l", metavar="LINE", help="115200 8N1 by default.")
+]
+FramingOption = Annotated[
+    str | None, typer.Option("--framing", "-f", help="Decode as this: json, nmea, board ...")
+]
+NameOption = Annotated[
+    str | None,
+    typer.Option("--port", "-p", metavar="NAME", help="A [[serial]] of the configuration."),
 ]
 SecondsOption = Annotated[
     float | None,
@@ -56,36 +68,41 @@ def list_ports(as_json: JsonOption = False) -> None:
 
 @application.command()
 def sniff(
-    port: PortArgument,
-    line: LineOption = "115200 8N1",
-    framing: Annotated[
-        str | None, typer.Option("--framing", "-f", help="Decode as this: json, nmea, board ...")
-    ] = None,
+    port: OptionalPortArgument = None,
+    line: OptionalLineOption = None,
+    framing: FramingOption = None,
+    name: NameOption = None,
+    config: ConfigOption = None,
     seconds: SecondsOption = None,
 ) -> None:
     """Show what a port receives: its bytes, and beside them what a protocol makes of them.
 
-    Damage is marked with "!!". Nothing is sent. A port that the bridge has open is refused.
+    Damage is marked with "!!" beside the row of bytes that shows it. Nothing is sent. A port that
+    the bridge has open is refused. With --port, place, line and protocol are those of the
+    configuration; PORT and --line come before them.
 
     Examples:
 
         oncegate serial sniff /dev/ttyUSB0 --line "9600 8N1" --framing nmea
 
         oncegate serial sniff rfc2217://192.0.2.7:7001 --seconds 10
+
+        oncegate serial sniff --config gateway.toml --port dust
     """
     from firmware_bridge.serial.watching import Reading, chunks_of_port
 
+    from gateway.cli.serial_ports import settings_to_watch
     from gateway.cli.serial_tables import rows_of
 
-    reading = None if framing is None else Reading(_decoder_settings_of(framing))
+    settings, protocol = settings_to_watch(port, line, framing, name, config)
+    reading = None if protocol is None else Reading(protocol)
 
     async def watch(link: "Link") -> None:
         async for chunk in chunks_of_port(link, seconds):
-            frames, damage = ([], []) if reading is None else reading.read(chunk.data)
-            for row in rows_of(chunk, [*frames, *(f"!! {reason}" for reason in damage)]):
+            for row in rows_of(chunk, (lambda _: []) if reading is None else reading.read):
                 print(row, flush=True)
 
-    _run_on(_settings_of(port, line), watch)
+    _run_on(settings, watch)
     if reading is not None:
         print(f"{reading.frames} frames, {reading.damaged} damaged")
 
@@ -108,7 +125,9 @@ def record(
     from firmware_bridge.serial.recording import head_of, line_of
     from firmware_bridge.serial.watching import chunks_of_port
 
-    settings = _settings_of(port, line)
+    from gateway.cli.serial_ports import settings_of
+
+    settings = settings_of(port, line)
     count = 0
 
     async def write(link: "Link") -> None:
@@ -174,7 +193,9 @@ def detect(
     """
     from firmware_bridge.serial.detecting import LINES
 
-    settings = _settings_of(port, line or str(LINES[0]))
+    from gateway.cli.serial_ports import settings_of
+
+    settings = settings_of(port, line or str(LINES[0]))
     is_raw = port.startswith("tcp://")
     found = _guesses_on(settings, seconds, LINES if line is None and not is_raw else None)
     best = max(found, key=lambda guess: (guess.sure, guess.frames), default=None)
@@ -215,50 +236,6 @@ def _guesses_on(
     except PortLost as lost:
         raise CommandFailed(str(lost)) from None
     return found
-
-
-def _decoder_settings_of(framing: str) -> "DecoderSettings":
-    from firmware_bridge.protocols.interface import DecoderSettings
-    from firmware_bridge.protocols.table import PROTOCOLS
-
-    protocol = PROTOCOLS.get(framing)
-    if protocol is None or not issubclass(protocol, DecoderSettings):
-        known = ", ".join(n for n, each in PROTOCOLS.items() if issubclass(each, DecoderSettings))
-        raise CommandFailed(f"--framing {framing}: use one of {known}", exit_code=EXIT_USAGE)
-    try:
-        return protocol()
-    except TypeError:
-        raise CommandFailed(
-            f"--framing {framing} needs keys of its own: record the line, and replay it to a "
-            "bridge with that configuration",
-            exit_code=EXIT_USAGE,
-        ) from None
-
-
-def _settings_of(port: str, line: str) -> "PortSettings":
-    import re
-
-    from firmware_bridge.protocols.json_lines import JsonLines
-    from firmware_bridge.serial.settings import PortSettings
-    from pydantic_core import PydanticCustomError
-
-    from gateway.keys.serial_line import LineText
-
-    try:
-        settings = LineText().value_of(line)
-    except PydanticCustomError as error:
-        raise CommandFailed(f"--line: use {error}", exit_code=EXIT_USAGE) from None
-    is_address = re.fullmatch(r"(tcp|rfc2217)://.+:\d{1,5}", port) is not None
-    is_usb = re.fullmatch(r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.+)?", port) is not None
-    return PortSettings(
-        "port",
-        None if is_address or is_usb else port,
-        port if is_usb else None,
-        "json",
-        JsonLines(),
-        settings,
-        address=port if is_address else None,
-    )
 
 
 def _run_on(settings: "PortSettings", work: Any) -> None:

@@ -1,14 +1,18 @@
 """What `oncegate serial` shows: the ports of this machine, and bytes beside what they mean."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from gateway.cli.serial_hints import hint_of, users_of
 
 if TYPE_CHECKING:
     from firmware_bridge.serial.recording import Chunk
     from rich.console import RenderableType
 
 BYTES_A_ROW = 16
+Texts = Callable[[bytes], list[str]]
+"""What bytes complete: frames and damage, a text each."""
 
 
 def ports_found() -> Iterator[dict[str, Any]]:
@@ -20,7 +24,9 @@ def ports_found() -> Iterator[dict[str, Any]]:
             Path("/dev/serial/by-id").glob("*")
         )  # absent where nothing is plugged in
     }
-    for port in sorted(found.comports()):
+    ports = sorted(found.comports())
+    users = users_of({port.device for port in ports})
+    for port in ports:
         is_usb = port.vid is not None
         usb = f"{port.vid:04x}:{port.pid:04x}" if is_usb else None
         yield {
@@ -28,6 +34,8 @@ def ports_found() -> Iterator[dict[str, Any]]:
             "by_id": by_id.get(port.device),
             "usb": f"{usb}:{port.serial_number}" if usb and port.serial_number else usb,
             "description": None if port.description == "n/a" else port.description,
+            "hint": hint_of(port.vid, port.pid),
+            "in_use": users.get(port.device),
             "toml": f'usb = "{usb}"' if usb else f'path = "{by_id.get(port.device, port.device)}"',
         }
 
@@ -40,21 +48,23 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
     if not answer["ports"]:
         return "No serial port is plugged in. Is the cable one for data? See: dmesg | tail"
     table = Table(box=box.SIMPLE)
-    for column in ("port", "USB identity", "its own description", "for gateway.toml"):
+    for column in ("port", "USB identity", "what it is", "in use by", "for gateway.toml"):
         table.add_column(column, overflow="fold")
     for port in answer["ports"]:
-        values = (port["path"], port["usb"], port["description"], port["toml"])
+        what = port["hint"] or port["description"]
+        values = (port["path"], port["usb"], what, port["in_use"], port["toml"])
         table.add_row(*(Text(ascii(value)[1:-1] if value else "-") for value in values))
     return table
 
 
-def rows_of(chunk: "Chunk", texts: list[str]) -> Iterator[str]:
-    """Yield the bytes 16 a row, with what they mean beside the first rows."""
+def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
+    """Yield the bytes 16 a row, and beside each row what its bytes complete."""
     data = chunk.data
-    pieces = [data[at : at + BYTES_A_ROW] for at in range(0, len(data), BYTES_A_ROW)]
-    for number in range(max(len(pieces), len(texts))):
-        piece = pieces[number] if number < len(pieces) else b""
+    for at in range(0, len(data), BYTES_A_ROW):
+        piece = data[at : at + BYTES_A_ROW]
+        time = f"{chunk.seconds:10.3f}" if at == 0 else " " * 10
+        first, *others = texts_of(piece) or [""]
         shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in piece)
-        at = f"{chunk.seconds:10.3f}" if number == 0 else " " * 10
-        text = ascii(texts[number])[1:-1] if number < len(texts) else ""
-        yield f"{at}  {piece.hex(' '):47}  {shown:16}  {text}".rstrip()
+        yield f"{time}  {piece.hex(' '):47}  {shown:16}  {ascii(first)[1:-1]}".rstrip()
+        for other in others:
+            yield f"{'':79}{ascii(other)[1:-1]}"

@@ -92,8 +92,8 @@ KEY_DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "queued_bytes": "Bytes that wait in all sessions of one user.",
         "awaiting_rel_bytes": "Bytes of a user's QoS 2 messages received and not released.",
         "login_rate": "Logins a second of all clients of the user; more are refused.",
-        "packet_rate": "Packets a second of one client of the user; more are read later.",
-        "byte_rate": "Bytes a second of one client of the user; more are read later.",
+        "packet_rate": "Packets a second of all clients of the user; more are read later.",
+        "byte_rate": "Bytes a second of all clients of the user; more are read later.",
     },
     "limits": {
         "max_uncommitted": "Bytes of the batch at which sockets stop being read.",

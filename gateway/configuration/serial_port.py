@@ -96,6 +96,13 @@ class Serial(Section):
         return Rs485(self.rs485_rts, self.rs485_delay_before_send, self.rs485_delay_after_send)
 
     @property
+    def units_named(self) -> frozenset[str]:
+        """All units that its own keys and those of its protocol name."""
+        rules = () if self.readings is None else self.readings.quantities
+        named = [*self.units.values(), *(rule.unit for rule in rules), *self.protocol.units]
+        return frozenset(unit for unit in named if unit is not None)
+
+    @property
     def _sets_line(self) -> bool:
         return not {"line", "baud_rate", "flow_control"}.isdisjoint(self.given)
 
@@ -117,6 +124,7 @@ class Serial(Section):
                 "at the server, or use rfc2217://"
             )
         self._check_rs485()
+        self._check_rules()
         if self.protocol.device_prefix is not None and self.device is not None:
             raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
         if self.line_settings.data_bits not in self.protocol.data_bits:
@@ -131,3 +139,18 @@ class Serial(Section):
             raise refusal("no rs485 with address: the server switches the direction")
         if self.rs485 and self.flow_control == "rts_cts":
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
+
+    def _check_rules(self) -> None:
+        """Refuse rules that would hold for nothing, or for measurements of several kinds."""
+        for rule in () if self.readings is None else self.readings.quantities:
+            is_part = "/" in rule.name
+            if is_part and not self.protocol.has_several:
+                raise refusal(
+                    f'no "/" in the rule "{rule.name}" with framing = "{self.framing}": its '
+                    "quantities have one measurement each"
+                )
+            if self.protocol.has_several and not is_part and rule.changes_values:
+                raise refusal(
+                    f'scale, offset and unit by measurement ("{rule.name}/...", like "gga/alt") '
+                    f'and not for the whole of "{rule.name}", whose numbers differ in kind'
+                )

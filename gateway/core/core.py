@@ -11,6 +11,7 @@ from gateway.core.rules.permissions import Permissions
 from gateway.core.state import State
 from gateway.core.statistics import Statistics
 from gateway.core.timers import Timers
+from gateway.core.user_meters import UserMeters
 
 
 class Core:
@@ -38,6 +39,7 @@ class Core:
         self.permissions = Permissions(authenticates)
         self.bans = Bans()
         self.login_rates = LoginRates(limits)
+        self.user_meters = UserMeters()
         self.statistics = Statistics()
         self.timers = Timers()
         self.time = state.time

@@ -44,9 +44,9 @@ class Quota:
         self.login_rate = 0
         """Logins a second of all its clients; 0: no limit."""
         self.packet_rate = 0
-        """Packets a second of one client; 0: no limit."""
+        """Packets a second of all its clients; 0: no limit."""
         self.byte_rate = 0
-        """Bytes a second of one client; 0: no limit."""
+        """Bytes a second of all its clients; 0: no limit."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

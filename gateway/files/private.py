@@ -29,6 +29,10 @@ PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
 and their modes are not ours to change."""
 
 
+class SecretExposed(Exception):
+    """A file with a secret is open to other users; the message names it and the mend."""
+
+
 def apply_umask() -> None:
     """Make what this process creates from now on unreadable for others."""
     os.umask(UMASK)
@@ -51,6 +55,35 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
         os.close(descriptor)
         raise OSError(errno.EEXIST, "is no regular file: look who made it, and remove it", path)
     return descriptor
+
+
+def exposure_of(path: Path, mode: int) -> str | None:
+    """Return how a file that holds a secret lets others at it, with the mend; None: it does not.
+
+    A group may read it: that is how root gives a secret to a service. What is no regular file is
+    the end of a pipe that a person named, which has no other readers.
+    """
+    if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
+        return None
+    return (
+        f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} lets all users of this machine at "
+        f"it; mend: chmod 600 {path}, or 640 with a group of its reader's own"
+    )
+
+
+def first_line_of(path: Path, bytes_max: int) -> str:
+    """Return the first line of a file that holds a secret, without its end; at most `bytes_max`.
+
+    Raises:
+        SecretExposed: others can read or write the file.
+        OSError: it cannot be read.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    with path.open("rb") as file:
+        exposure = exposure_of(path, os.fstat(file.fileno()).st_mode)
+        if exposure is not None:
+            raise SecretExposed(exposure)
+        return file.readline(bytes_max + 2).rstrip(b"\r\n").decode()
 
 
 def prepare(data_dir: Path) -> None:

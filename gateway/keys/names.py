@@ -1,7 +1,8 @@
 """Names of devices and quantities: one topic level and one part of a SenML name.
 
 RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, beginning with a letter or digit;
-`/` is left out because it would open another topic level.
+`/` is left out because it would open another topic level; only protocols whose frames have several
+measurements under one name (NMEA 0183) have it between the two.
 """
 
 from typing import Annotated
@@ -10,6 +11,14 @@ from gateway.keys.quantities import Text
 
 # Topic `sensors/<device>/<quantity>` stays far below every broker's topic limit.
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}"
+
+MEASUREMENT_PATTERN = rf"{NAME_PATTERN}(/{NAME_PATTERN})?"
+"""A quantity, or one measurement of a quantity that has several."""
+
+MeasurementName = Annotated[
+    str,
+    Text(MEASUREMENT_PATTERN, 'a name like "temperature", or two like "gga/alt"'),
+]
 
 Name = Annotated[
     str,

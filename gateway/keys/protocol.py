@@ -17,9 +17,16 @@ class ProtocolSettings(Section):
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
     """The bits of a byte with which the protocol works."""
 
+    has_several: ClassVar[bool] = False
+    """Whether a quantity has several measurements: `gga` of NMEA 0183 has `gga/alt`."""
     can_wait: ClassVar[bool] = False
     """Whether its sensors keep what is not acknowledged: then the port is not read while the outbox
     is full, where its `when_full` is not given."""
+
+    @property
+    def units(self) -> tuple[str | None, ...]:
+        """The units that these settings name."""
+        return ()
 
     @property
     def device_names(self) -> tuple[str, ...]:

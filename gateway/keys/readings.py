@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from gateway.keys.names import Name
+from gateway.keys.names import MeasurementName
 from gateway.keys.quantities import Duration, Items, Number, Text, refusal
 from gateway.keys.section import Section
 
@@ -32,7 +32,7 @@ class QuantityRule(Section):
     """What holds for one quantity of a port."""
 
     descriptions: ClassVar = {
-        "name": "The quantity.",
+        "name": 'The quantity, or one measurement of it: "gga/alt".',
         "scale": "What its number is multiplied by.",
         "offset": "What is added after that.",
         "unit": "Its unit, as SenML has it.",
@@ -41,13 +41,18 @@ class QuantityRule(Section):
         "minimum_interval": "Time from one publication of it to the next, at least.",
     }
 
-    name: Name
+    name: MeasurementName
     scale: Annotated[float, Number()] = 1
     offset: Annotated[float, Number()] = 0
     unit: Annotated[str, Text(r"[!-~]{1,32}", '1 to 32 ASCII characters, like "Cel"')] | None = None
     on_change: bool = False
     deadband: Annotated[float, Number(minimum=0)] = 0
     minimum_interval: Annotated[float, Duration(0, 86400)] = 0.0
+
+    @property
+    def changes_values(self) -> bool:
+        """Whether it changes what is published."""
+        return self.scale != 1 or self.offset != 0 or self.unit is not None
 
     @property
     def filters(self) -> bool:

@@ -9,6 +9,7 @@ from gateway.access.database_users import DatabaseUsers, Query
 from gateway.access.errors import AccessFileError
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.mysql import Mysql
+from gateway.files.private import SecretExposed, first_line_of
 
 PASSWORD_BYTES_MAX = 4_096
 
@@ -36,18 +37,19 @@ def database_users_of(mysql: Mysql) -> DatabaseUsers:
 
 
 def _password_in(path: Path) -> str:
+    key = "[access.mysql] password_file"
     try:
-        with path.open("rb") as file:
-            line = file.readline(PASSWORD_BYTES_MAX + 2).rstrip(b"\r\n")
-    except OSError as error:
-        raise AccessFileError(f"[access.mysql] password_file: {path}: {error.strerror}") from None
-    if not 1 <= len(line) <= PASSWORD_BYTES_MAX:
-        allowed = f"expected a first line of 1 to {PASSWORD_BYTES_MAX} bytes"
-        raise AccessFileError(f"[access.mysql] password_file: {path}: {allowed}")
-    try:
-        return line.decode()
+        line = first_line_of(path, PASSWORD_BYTES_MAX)
+    except SecretExposed as error:
+        raise AccessFileError(f"{key}: {error}") from None
     except UnicodeDecodeError:
-        raise AccessFileError(f"[access.mysql] password_file: {path}: is not UTF-8") from None
+        raise AccessFileError(f"{key}: {path}: is not UTF-8") from None
+    except OSError as error:
+        raise AccessFileError(f"{key}: {path}: {error.strerror}") from None
+    if not 1 <= len(line.encode()) <= PASSWORD_BYTES_MAX:
+        allowed = f"expected a first line of 1 to {PASSWORD_BYTES_MAX} bytes"
+        raise AccessFileError(f"{key}: {path}: {allowed}")
+    return line
 
 
 def _tls_of(ca: Path) -> ssl.SSLContext:

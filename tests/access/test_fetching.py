@@ -1,10 +1,12 @@
 """Documents of a provider: from a real server, and every way in which it can answer badly."""
 
+import ssl
 from pathlib import Path
 
 import pytest
 
 from gateway.access.fetching import DOCUMENT_BYTES_MAX, Fetcher, NotFetched, read
+from tests.access.authority import Authority
 from tests.peers.identity_provider import IdentityProvider
 
 
@@ -63,3 +65,29 @@ def test_a_file_is_read_within_the_same_bounds(tmp_path: Path) -> None:
     path.write_bytes(b" " * (DOCUMENT_BYTES_MAX + 1))
     with pytest.raises(NotFetched, match="longer than"):
         read(path)
+
+
+def test_a_provider_with_https_has_to_prove_who_it_is_by_the_authority_that_is_named(
+    tmp_path: Path,
+) -> None:
+    authority, other = Authority(tmp_path / "ca"), Authority(tmp_path / "other")
+    right = authority.issue("right", alternatives="DNS:localhost")
+    of_another_name = authority.issue("wrong", alternatives="DNS:login.example")
+    for pair, ca, reason in (
+        (right, authority.ca, None),
+        (right, other.ca, "certificate verify failed"),
+        (right, None, "certificate verify failed"),  # the operating system's
+        (of_another_name, authority.ca, "certificate verify failed: Hostname mismatch"),
+    ):
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*pair)
+        provider = IdentityProvider(context)
+        try:
+            if reason is None:
+                assert Fetcher(30, ca).fetch(f"{provider.url}/keys")["keys"][0]["kid"] == "first"
+            else:
+                with pytest.raises(NotFetched, match=reason):
+                    Fetcher(30, ca).fetch(f"{provider.url}/keys")
+                assert provider.asked == [], "it learns nothing of what is asked"
+        finally:
+            provider.stop()

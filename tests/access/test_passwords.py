@@ -113,11 +113,18 @@ def test_a_missing_file_is_refused_with_the_command_that_makes_it(path: Path) ->
         PasswordFile.load(path)
 
 
-def test_a_file_that_anyone_may_write_is_refused(path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o666, 0o644, 0o604, 0o601])
+def test_a_file_that_is_open_to_others_is_refused(path: Path, mode: int) -> None:
     set_password(path, "a", b"1")
-    path.chmod(0o666)
-    with pytest.raises(PasswordFileError, match="chmod 600"):
+    path.chmod(mode)
+    with pytest.raises(PasswordFileError, match=f"mode {mode:04o} .*chmod 600 .*, or 640"):
         PasswordFile.load(path)
+
+
+def test_a_file_that_a_group_reads_is_taken(path: Path) -> None:
+    set_password(path, "a", b"1")
+    path.chmod(0o640)
+    assert PasswordFile.load(path).usernames == {"a"}
 
 
 @pytest.mark.parametrize("username", ["", "a:b", "#a", "a\nb", "x" * 1025])

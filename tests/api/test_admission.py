@@ -127,6 +127,7 @@ async def test_a_program_shows_a_token_and_a_wrong_one_is_not_made_good_by_a_coo
 ) -> None:
     text, token = new_token("dashboard", Role.VIEWER, "2026-11-24")
     (tmp_path / "tokens").write_text(f"{HEADER}\n{token.line}\n")
+    (tmp_path / "tokens").chmod(0o600)
     caplog.set_level(logging.DEBUG, "api")
     async with page_with_users(broker, status_socket, tokens_file=tmp_path / "tokens") as program:
         for scheme in ("Bearer", "bearer", "BEARER"):

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,14 @@ DAY = "2026-11-24"
 
 def write(path: Path, *tokens: Token) -> None:
     path.write_text("\n".join([HEADER, *(token.line for token in tokens), ""]))
+
+
+@pytest.fixture(autouse=True)
+def closed_files() -> Iterator[None]:
+    """What a test writes is closed to others, as a file with secrets has to be."""
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture
@@ -96,13 +105,16 @@ def test_what_is_wrong_is_named(path: Path, content: str, problem: str) -> None:
     assert problem in str(refused.value)
 
 
-def test_a_file_that_others_may_write_or_that_is_none_is_refused(path: Path) -> None:
+def test_a_file_that_is_open_to_others_or_is_none_is_refused(path: Path) -> None:
     with pytest.raises(TokensFileError, match="oncegate api-token add"):
         read_tokens(path)
     path.write_text("")
-    path.chmod(0o602)
-    with pytest.raises(TokensFileError, match="chmod 640"):
-        read_tokens(path)
+    for mode in (0o602, 0o644, 0o641):
+        path.chmod(mode)
+        with pytest.raises(TokensFileError, match=f"mode {mode:04o} .*chmod 600 .*, or 640"):
+            read_tokens(path)
+    path.chmod(0o640)
+    assert read_tokens(path) == []
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(TokensFileError, match="is not a file"):

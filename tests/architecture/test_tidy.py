@@ -57,7 +57,6 @@ WITHOUT_TESTS = {
     "gateway/access/errors.py",
     "gateway/cli/bench_options.py",
     "gateway/core/core.py",
-    "gateway/core/quota.py",
     "gateway/core/records/record.py",
     "gateway/core/sessions/when_full.py",
     "gateway/core/rules/composition.py",

@@ -1,14 +1,17 @@
 """Recordings of real receivers, replayed through a pseudo-terminal at full speed."""
 
+import json
 import re
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import xor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.bridge.broker import Subscriber
+from tests.bridge.nmea_oracle import ONLY_OURS, fields_of, same
 from tests.bridge.running import port_of, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 
@@ -42,6 +45,21 @@ def sentences_of(recording: bytes) -> list[str]:
     ]
 
 
+def assert_equal_to_the_oracle(pack: list[dict[str, Any]], sentence: str) -> None:
+    """Names, values, units and times of a pack, in both directions."""
+    assert len({record["t"] for record in pack}) == 1, "a sentence arrives at one time"
+    names = [record["n"].split("/") for record in pack]
+    assert len({*map(tuple, names)}) == len(names)
+    (formatter,) = {quantity for _, quantity, _ in names}
+    ours = {
+        name: (record.get("v", record.get("vs")), record.get("u"))
+        for (_, _, name), record in zip(names, pack, strict=True)
+        if name not in ("sentence", *ONLY_OURS.get(formatter, ()))
+    }
+    theirs = fields_of(formatter, sentence)
+    assert same(ours, theirs), (sentence, ours, theirs)
+
+
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name)
 async def test_every_good_sentence_of_a_recording_becomes_one_payload_in_order(
     recording: Recording,
@@ -64,6 +82,8 @@ async def test_every_good_sentence_of_a_recording_becomes_one_payload_in_order(
         assert (room.status["outbox"]["waiting"], room.status["outbox"]["in_flight"]) == (0, 0)
     records = subscriber.records()
     assert [record["vs"] for record in records] == sentences
+    for (_, payload), sentence in zip(subscriber.messages, sentences, strict=True):
+        assert_equal_to_the_oracle(json.loads(payload), sentence)
     assert [record["sequence"] for record in records] == list(range(1, len(sentences) + 1))
 
 

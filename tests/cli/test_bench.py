@@ -75,6 +75,7 @@ def test_the_password_file_is_what_the_broker_asks_for(tmp_path: Path) -> None:
         check=True, input="secret\n", text=True, timeout=60, capture_output=True,
     )  # fmt: skip
     password.write_text("secret\n")
+    password.chmod(0o600)
     settings = f'[access]\npassword_file = "{users}"\n'
     with running_broker(settings, listener_settings="anonymous = false") as closed:
         where = ("--port", closed.port, "--count", 10)

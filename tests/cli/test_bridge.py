@@ -33,6 +33,7 @@ units = { speed = "m/s" }
 def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
     file, password = tmp_path / "gateway.toml", tmp_path / "password"
     password.write_text("secret\n")
+    password.chmod(0o600)
     file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
     settings = bridge_settings_of(load(file, {}, {}, PROTOCOLS))
     assert settings.data_dir == Path("/srv/gateway")
@@ -46,6 +47,15 @@ def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
     assert (port.name, port.path, port.usb, port.framing) == ("gps", None, "1546:01a7", "nmea")
     assert port.line.baud_rate == 9600
     assert port.units == {"speed": "m/s"}
+
+
+def test_a_password_that_others_can_read_is_refused_with_the_mend(tmp_path: Path) -> None:
+    file, password = tmp_path / "gateway.toml", tmp_path / "password"
+    password.write_text("secret\n")
+    password.chmod(0o644)
+    file.write_text(FILE.replace("outbox_max", f'password_file = "{password}"\noutbox_max'))
+    with pytest.raises(CommandFailed, match=rf"\[bridge\] password_file: .*chmod 600 {password}"):
+        bridge_settings_of(load(file, {}, {}, PROTOCOLS))
 
 
 def test_the_data_directory_of_the_command_line_counts(tmp_path: Path) -> None:

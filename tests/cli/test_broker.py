@@ -15,6 +15,7 @@ def test_a_broken_password_file_is_a_mistake_of_the_configuration_also_for_up(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "passwords").write_text("no password file\n")
+    (tmp_path / "passwords").chmod(0o600)
     (tmp_path / "gateway.toml").write_text(
         '[[listeners]]\nport = 0\n[api]\nport = 0\n[access]\npassword_file = "passwords"\n'
     )

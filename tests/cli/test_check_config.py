@@ -31,6 +31,7 @@ def test_check_config_tells_every_mistake_in_a_line(tmp_path: Path) -> None:
 
 def test_check_config_looks_into_the_password_file(tmp_path: Path) -> None:
     (tmp_path / "p").write_text("oops\n")
+    (tmp_path / "p").chmod(0o600)
     environment = {"ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
     outcome = oncegate("check-config", directory=tmp_path, **environment)
     assert outcome.returncode == 2
@@ -45,6 +46,7 @@ def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Pa
     assert "no rules file: every client may publish and subscribe to everything" in checked()[1]
     (tmp_path / "r").write_text("allow user a publish\nx\n")
     (tmp_path / "p").write_text("oops\n")
+    (tmp_path / "p").chmod(0o600)
     both = {"ONCEGATE_ACCESS_RULES_FILE": "r", "ONCEGATE_ACCESS_PASSWORD_FILE": "p"}
     code, _, problems = checked(**both)
     assert code == 2
@@ -56,6 +58,7 @@ def test_check_config_looks_into_the_rules_file_and_says_what_holds(tmp_path: Pa
     (tmp_path / "r").write_text("allow user a publish t\n")
     assert checked(ONCEGATE_ACCESS_RULES_FILE="r")[1].splitlines()[1] == "r: 1 access rules"
     (tmp_path / "p").write_text("")
+    (tmp_path / "p").chmod(0o600)
     network = {
         "ONCEGATE_ACCESS_PASSWORD_FILE": "p",
         "ONCEGATE_LISTENERS": '[{bind = "0.0.0.0", anonymous = false}]',
@@ -102,3 +105,20 @@ def test_the_command_prints_it_whatever_the_configuration_is(
     file = str(tmp_path / "gateway.toml")
     assert run(["check-config", "--schema", "--config", file]) == 0
     assert json.loads(capsys.readouterr().out) == schema(PROTOCOLS)
+
+
+def test_check_config_warns_of_a_unit_that_senml_does_not_know(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        '[[serial]]\nname = "a"\npath = "/dev/a"\nframing = "key_value"\n'
+        'units = { t = "degC", h = "%RH" }\n'
+        '[[serial.readings.quantities]]\nname = "v"\nunit = "knots"\n'
+    )
+    outcome = oncegate("check-config", "--config", "g.toml", directory=tmp_path)
+    assert outcome.returncode == 0
+    warnings = [line for line in outcome.stdout.splitlines() if "warning" in line]
+    assert warnings == [
+        'serial port a: warning: "degC" is no unit of SenML: write "Cel"',
+        'serial port a: warning: "knots" is no unit of SenML: RFC 8428 and RFC 8798 list them',
+    ]
+    as_json = oncegate("check-config", "--config", "g.toml", "--json", directory=tmp_path)
+    assert json.loads(as_json.stdout)["warnings"] == warnings

@@ -61,6 +61,7 @@ def test_passwd_refuses_an_empty_password(tmp_path: Path) -> None:
 
 def test_passwd_imports_the_users_of_mosquitto(tmp_path: Path) -> None:
     (tmp_path / "mosquitto").write_text(f"anna:{OF_7}\n")
+    (tmp_path / "mosquitto").chmod(0o600)
     outcome = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.startswith("1 users added to p\nMosquitto's hashes")

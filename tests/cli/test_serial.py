@@ -37,7 +37,10 @@ def test_the_ports_of_this_machine_are_listed(capsys: pytest.CaptureFixture[str]
         (["sniff", "tcp://127.0.0.1:1", "-s", "1"], "tcp://127.0.0.1:1:"),
         (["sniff", "x", "--line", "9600"], "--line: use a rate"),
         (["sniff", "x", "--framing", "morse"], "use one of board, nmea"),
-        (["sniff", "x", "--framing", "csv"], "needs keys of its own"),
+        (["sniff", "x", "--framing", "csv"], "use --config FILE --port NAME"),
+        (["sniff"], "name the port: PORT, or --port NAME"),
+        (["sniff", "--port", "a", "--framing", "csv"], "either --port or --framing"),
+        (["sniff", "--port", "a"], "--port a: the file has none"),
         (["replay", __file__], "this is no recording"),
     ],
 )
@@ -66,6 +69,96 @@ def test_sniff_shows_bytes_frames_and_damage(
     assert "!! syntax" in out
     assert "1 frames, 1 damaged" in out
     assert "\x1b" not in out
+
+
+PORTS = """\
+[[serial]]
+name = "dust"
+path = "{link}"
+framing = "frames"
+start = "42 4D"
+length_at = 2
+length_type = "u16"
+length_adds = 4
+checksum = "sum16"
+line = "9600 8N1"
+[[serial.fields]]
+name = "pm2_5"
+at = 4
+type = "u16"
+[[serial]]
+name = "level"
+path = "/dev/absent"
+framing = "csv"
+columns = ["level", "_", "state"]
+[[serial]]
+name = "words"
+path = "/dev/absent2"
+framing = "pattern"
+pattern = "(?P<a>[0-9]+) of (?P<b>[0-9]+)"
+[[serial]]
+name = "rs485"
+path = "/dev/absent3"
+framing = "modbus"
+devices = [{{name = "pump", address = 5, registers = [{{name = "speed", at = 0}}]}}]
+"""
+DUST = b"BM\x00\x04\x01\x02\x00\x96"
+
+
+@pytest.fixture
+def file(terminal: Terminal) -> Path:
+    found = terminal.link.with_name("gateway.toml")
+    found.write_text(PORTS.format(link=terminal.link))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "shown"),
+    [
+        ("dust", DUST, "pm2_5=258"),
+        ("level", 2 * b"3,x,open\n", "level=3"),
+        ("words", 2 * b"3 of 9\n", "b=9"),
+    ],
+)
+def test_sniff_reads_with_the_keys_of_a_port_in_the_file(
+    name: str,
+    data: bytes,
+    shown: str,
+    *,
+    file: Path,
+    terminal: Terminal,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    send_when_opened(terminal, data, monkeypatch)
+    place = [] if name == "dust" else [str(terminal.link)]
+    options = ["--config", str(file), "--port", name, "--seconds", "0.2"]
+    assert run(["serial", "sniff", *place, *options]) == 0
+    assert shown in capsys.readouterr().out
+
+
+def test_damage_is_marked_beside_the_bytes_that_show_it(
+    file: Path,
+    terminal: Terminal,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    damaged = DUST[:-1] + b"\x97"
+    send_when_opened(terminal, DUST + damaged + DUST + DUST + damaged + DUST, monkeypatch)
+    options = ["--config", str(file), "--port", "dust", "--seconds", "0.2"]
+    assert run(["serial", "sniff", *options]) == 0
+    rows = [line.split("  ")[-1].strip() for line in capsys.readouterr().out.splitlines()]
+    # Two frames a row of 16 bytes.
+    first, second, third = ["pm2_5=258", "!! checksum"], 2 * ["pm2_5=258"], ["pm2_5=258"]
+    assert rows[:-1] == [*first, *second, *third, "!! checksum"]
+    assert rows[-1] == "4 frames, 2 damaged"
+
+
+def test_what_asks_is_not_sniffed_with_its_protocol(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["serial", "sniff", "--config", str(file), "--port", "rs485"]) == 2
+    assert "devices of modbus send nothing unasked" in capsys.readouterr().err
 
 
 def test_detect_prints_what_to_configure_and_how_sure_it_is(

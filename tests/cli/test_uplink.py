@@ -38,6 +38,7 @@ remote_prefix = "site/"
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     (tmp_path / "password").write_text("secret\n")
+    (tmp_path / "password").chmod(0o600)
     file = tmp_path / "gateway.toml"
     file.write_text(FILE.replace("DATA", str(tmp_path)))
     return file
@@ -61,6 +62,12 @@ def test_every_key_reaches_the_settings(file: Path) -> None:
     assert (settings.window, settings.queue_bytes_max) == (7, 1 << 20)
     (route,) = settings.routes
     assert (route.filter_at(Side.REMOTE), route.qos) == ("site/sensors/#", 1)
+
+
+def test_a_password_that_others_can_read_is_refused_with_the_mend(file: Path) -> None:
+    (file.parent / "password").chmod(0o604)
+    with pytest.raises(CommandFailed, match=r"\[uplink\] local_password_file: .*mend: chmod 600"):
+        uplink_settings_of(configured(file), "gw-1")
 
 
 def test_the_verb_prepares_a_service(file: Path) -> None:

@@ -5,6 +5,16 @@ PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
 
 
 REFUSED = [
+    (
+        f"{PORT}'nmea'\n[[serial.readings.quantities]]\nname = 'gga'\nscale = 2",
+        "[[serial]] (1st): use scale",
+        'by measurement ("gga/...", like "gga/alt")',
+    ),
+    (
+        f"{PORT}'json'\n[[serial.readings.quantities]]\nname = 'a/b'",
+        "[[serial]] (1st): use no",
+        'no "/" in the rule "a/b" with framing = "json"',
+    ),
     ("[mqtt]\nmax_inflight = -1", "[mqtt] max_inflight = -1 ", "a whole number from 0 to 65535"),
     ("[mqtt]\nmax_inflight = true", "[mqtt] max_inflight = true ", "a whole number"),
     ("[mqtt]\nmax_inflight = 1.0", "[mqtt] max_inflight = 1.0 ", "a whole number"),

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from gateway.files.durable import replace_durably
-from gateway.files.private import open_private, prepare
+from gateway.files.private import (
+    SecretExposed,
+    first_line_of,
+    open_private,
+    prepare,
+)
 from gateway.store.journal import Journal
 from gateway.store.journal_reading import JournalReading
 from tests.system.broker_process import BrokerProcess, oncegate_command
@@ -171,3 +176,32 @@ async def test_a_fifo_in_place_of_our_file_holds_nobody_up(tmp_path: Path) -> No
     async with asyncio.timeout(10):
         with pytest.raises(OSError, match="regular file"):
             await asyncio.to_thread(open_private, tmp_path / "fifo", os.O_RDWR | os.O_CREAT)
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o602, 0o601, 0o644, 0o666])
+def test_a_secret_that_others_can_reach_is_refused_with_the_mend(tmp_path: Path, mode: int) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("the password\n")
+    secret.chmod(mode)
+    with pytest.raises(SecretExposed, match=f"mode {mode:04o}.*mend: chmod 600 {secret}") as found:
+        first_line_of(secret, 100)
+    assert "the password" not in str(found.value)
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o440, 0o640])
+def test_a_secret_that_its_owner_and_a_group_read_is_taken(tmp_path: Path, mode: int) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("the password\r\nmore\n")
+    secret.chmod(mode)
+    assert first_line_of(secret, 100) == "the password"
+    # As systemd places credentials: below a folder of their own, by a link perhaps.
+    (tmp_path / "link").symlink_to(secret)
+    assert first_line_of(tmp_path / "link", 100) == "the password"
+
+
+def test_a_secret_may_come_through_a_pipe(tmp_path: Path) -> None:
+    reads, writes = os.pipe()
+    os.write(writes, b"the password\n")
+    os.close(writes)
+    assert first_line_of(Path(f"/dev/fd/{reads}"), 100) == "the password"
+    os.close(reads)

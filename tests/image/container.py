@@ -61,6 +61,7 @@ def options(engine: Engine, tmp_path: Path) -> Iterator[tuple[str, ...]]:
     settings.mkdir()
     (settings / "gateway.toml").write_text(CONFIGURATION)
     (settings / "bridge-password").write_text("of the bridge\n")
+    (settings / "bridge-password").chmod(0o600)
     run("chown", "-R", f"{USER}:{USER}", settings)
     for user in ("cellar", "bridge"):
         engine.said(

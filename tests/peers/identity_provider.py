@@ -4,6 +4,7 @@ A real server on loopback with OpenID Connect's discovery and a key set.
 """
 
 import json
+import ssl
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -47,7 +48,8 @@ def signer(name: str = "first") -> Signer:
 class IdentityProvider:
     """Serves discovery and keys; counts what was asked; can be told to answer badly."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        """`tls`: speak HTTPS with this certificate, which is one of localhost."""
         self.signers = [signer()]
         self.asked: list[str] = []
         self.documents: dict[str, bytes | int] = {}
@@ -57,7 +59,13 @@ class IdentityProvider:
         handler = type("Handler", (_Handler,), {"provider": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{port}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+            self.url = f"https://localhost:{port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
 

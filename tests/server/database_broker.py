@@ -22,6 +22,7 @@ QUERY = "SELECT username, password_hash FROM devices WHERE username = ${username
 def table_of(mariadb: MariaDB, folder: Path, **changes: Any) -> dict[str, Any]:
     password = folder / "database-password"
     password.write_text(f"{PASSWORD}\n")
+    password.chmod(0o600)
     return {
         "server": f"127.0.0.1:{mariadb.port}",
         "user": USER,

@@ -130,8 +130,14 @@ def test_files_that_cannot_be_used_are_refused_before_the_start(
     empty, missing, binary = tmp_path / "empty", tmp_path / "missing", tmp_path / "binary"
     empty.write_text("\n")
     binary.write_bytes(b"\xff\n")
+    exposed = tmp_path / "exposed"
+    exposed.write_text("the database's\n")
+    exposed.chmod(0o644)
+    for closed in (empty, binary):
+        closed.chmod(0o600)
     for changes, reason in (
         ({"password_file": str(missing)}, "password_file: .*No such file"),
+        ({"password_file": str(exposed)}, "password_file: .*mode 0644 .*mend: chmod 600"),
         ({"password_file": str(empty)}, "password_file: .*expected a first line"),
         ({"password_file": str(binary)}, "password_file: .*is not UTF-8"),
         ({"ca": str(missing)}, "ca: .*no certificates"),

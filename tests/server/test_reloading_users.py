@@ -35,6 +35,7 @@ async def test_another_path_ends_those_whose_password_is_another_there(tmp_path:
     (port,) = free_ports(1)
     first = users_in(tmp_path / "first", anna=b"secret")
     other = tmp_path / "other"
+    other.touch(0o600)
     other.write_bytes(first.read_bytes())
     users_in(first, ben=b"secret")
     users_in(other, ben=b"changed", cleo=b"secret")

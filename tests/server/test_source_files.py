@@ -57,6 +57,7 @@ def test_a_password_and_authorities_are_compared_by_digests(tmp_path: Path) -> N
     found = []
     for of_password, of_authorities in (("a", "b"), ("c", "b"), ("b", "a"), ("a", "b")):
         password.write_text(of_password)
+        password.chmod(0o600)
         authorities.write_text(of_authorities)
         found.append(source_files_of(configured(mysql=mysql)))
     assert found[0] == found[3]
@@ -125,6 +126,7 @@ async def test_the_database_s_new_password_counts_from_the_reload_on_and_the_use
     for name in ("anna", "ben"):
         set_password(users, name, b"secret", scram_iterations=4_096)
     password.write_text("outdated\n")
+    password.chmod(0o600)
     write_keys(keys, signer())
     mysql = {"socket": str(mariadb.socket), "user": USER, "database": "mqtt"}
     access = {

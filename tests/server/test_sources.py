@@ -1,6 +1,7 @@
 """Tokens of a provider that runs: whom the broker lets in, for how long, to do what."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from gateway.server.main import Running
 from gateway.server.sources import token_users_of
 from gateway.server.starting import other_sources_of
 from gateway.wire.packets import Auth, Connack, Connect, Publish, Suback, Subscribe, Subscription
+from tests.access.authority import Authority
 from tests.peers.identity_provider import AUDIENCE, IdentityProvider, signer
 from tests.peers.packet_client import PacketClient
 from tests.server.event_loop.authenticating import Broker, is_alive
@@ -212,3 +214,28 @@ async def test_a_key_that_the_provider_withdraws_ends_the_connections_of_its_tok
     assert broker.errors["credentials_revoked"] == 1
     async with await broker.open() as again:
         assert await log_in(again, provider.token(by=withdrawn)) == 0x87
+
+
+@pytest.mark.parametrize("is_trusted", [True, False])
+async def test_tokens_count_whose_provider_the_authority_in_ca_vouches_for(
+    tmp_path: Path, is_trusted: bool
+) -> None:
+    authority, other = Authority(tmp_path / "ca"), Authority(tmp_path / "other")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*authority.issue("provider", alternatives="DNS:localhost"))
+    provider = IdentityProvider(context)
+    ca = authority.ca if is_trusted else other.ca
+    settings = {
+        "gateway.data_dir": tmp_path / "data",
+        "access.jwt": {"issuer": provider.url, "audience": AUDIENCE, "ca": str(ca)},
+        "listeners": [{"port": 0, "anonymous": False}],
+    }
+    running = await Running.start(load(None, {}, settings, None), None)
+    broker = Broker(running, tmp_path / "passwords")
+    async with await broker.open() as client:
+        assert await log_in(client, provider.token()) == (0 if is_trusted else 0x88)
+    assert any("verify failed" in each for each in running.event_loop.authentications.problems) is (
+        not is_trusted
+    )
+    await running.stop()
+    provider.stop()

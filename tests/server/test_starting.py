@@ -65,7 +65,7 @@ def test_sessions_of_the_bridge_from_before_there_were_users_are_its_user_s(
     names = ["oncegate-bridge", "oncegate-bridge-0a1b2c3d", "oncegate-bridge-other", "other"]
     for name in names:
         harness.lose(harness.connect(name))
-    (tmp_path / "p").touch()
+    (tmp_path / "p").touch(0o600)
     keys = {"access.password_file": tmp_path / "p", "bridge.username": username}
     give_bridge_its_sessions(harness.broker, configured(tmp_path, **keys))
     harness.commit()

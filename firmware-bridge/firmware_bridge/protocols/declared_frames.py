@@ -87,6 +87,11 @@ class DeclaredFrames(DecoderSettings):
                     )
 
     @property
+    def units(self) -> tuple[str | None, ...]:
+        """The units of its fields."""
+        return tuple(each.unit for each in self.fields)
+
+    @property
     def start_bytes(self) -> bytes:
         """`start` as bytes."""
         return bytes.fromhex(self.start)

@@ -81,6 +81,11 @@ class Modbus(PollerSettings):
     echo: bool = False
 
     @property
+    def units(self) -> tuple[str | None, ...]:
+        """The units of all registers."""
+        return tuple(each.unit for device in self.devices for each in device.registers)
+
+    @property
     def device_names(self) -> tuple[str, ...]:
         """The devices that answer."""
         return tuple(device.name for device in self.devices)

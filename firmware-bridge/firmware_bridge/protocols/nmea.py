@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate
 from operator import xor
+from typing import ClassVar
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
@@ -40,6 +41,8 @@ _TAG_BLOCK = re.compile(rb"\\[^\\]{0,80}\\")
 @dataclass(frozen=True, kw_only=True)
 class Nmea(DecoderSettings):
     """Sentences of NMEA 0183."""
+
+    has_several: ClassVar = True
 
     def decoder(self) -> "NmeaDecoder":
         """Create a decoder for one line."""

@@ -21,7 +21,17 @@ from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 
-_UNITS = {"lat": "lat", "lon": "lon", "alt": "m", "sep": "m"}
+# By the library's names, where these mean one thing in all sentences. Speeds in knots (`spd`,
+# `sogn`) have no registered unit, and carrier-to-noise ratios are dB-Hz.
+_UNITS = {
+    "lat": "lat", "lon": "lon", "alt": "m", "sep": "m",
+    "stdLat": "m", "stdLong": "m", "stdAlt": "m", "stdMajor": "m", "stdMinor": "m",
+    "rangeRms": "m", "cog": "deg", "cogt": "deg", "cogm": "deg", "mv": "deg", "orient": "deg",
+    "headingT": "deg", "sogk": "km/h", "HDOP": "/", "VDOP": "/", "PDOP": "/", "numSV": "count",
+    "diffAge": "s",
+}  # fmt: skip
+_UNITS_OF_SATELLITES = {"elv": "deg", "az": "deg"}
+"""Of repeated fields, which have a number behind their name: `elv_01`."""
 # Repeats of a group are taken from a field in these; a forged count would loop for hours.
 _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
 _COUNT_MAX = 9999
@@ -51,9 +61,20 @@ def frame_of(start: bytes, body: bytes) -> Frame:
     quantity = _quantity_of(text)
     measurements = [Measurement(f"{quantity}/sentence", text)]
     if start == b"$":
-        for name, value in _fields_of(text).items():
-            measurements.append(Measurement(f"{quantity}/{name}", value, _UNITS.get(name)))
+        fields = _fields_of(text)
+        for name, value in fields.items():
+            unit = _unit_of(name, value)
+            if unit == "m" and fields.get(f"{name}Unit", "M") != "M":
+                unit = None  # PGRMZ has feet
+            measurements.append(Measurement(f"{quantity}/{name}", value, unit))
     return Frame({quantity: measurements})
+
+
+def _unit_of(name: str, value: Value) -> str | None:
+    if isinstance(value, str):
+        return None
+    field, _, number = name.rpartition("_")
+    return _UNITS_OF_SATELLITES.get(field) if number.isdecimal() else _UNITS.get(name)
 
 
 def _quantity_of(text: str) -> str:

@@ -8,10 +8,11 @@ passes the looser protocols now and then.
 
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from firmware_bridge.protocols.csv_lines import CsvLines
+from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.opening import open_port
@@ -37,8 +38,8 @@ class Guess:
     framing: str
     frames: int
     damaged: int
-    columns: tuple[str, ...] = ()
-    """Made-up names of the columns of `csv`."""
+    keys: str = ""
+    """Keys of the protocol, as lines of TOML; the columns of `csv` have made-up names."""
 
     @property
     def sure(self) -> float:
@@ -50,11 +51,9 @@ class Guess:
 
     def toml(self, name: str, place: str) -> str:
         """Return the table for gateway.toml; `place` is the key that names the port."""
-        columns = ", ".join(f'"{column}"' for column in self.columns)
         return (
             f'[[serial]]\nname = "{name}"\n{place}\n'
-            f'framing = "{self.framing}"\nline = "{self.line}"\n'
-            + (f"columns = [{columns}]\n" if columns else "")
+            f'framing = "{self.framing}"\nline = "{self.line}"\n{self.keys}'
         )
 
 
@@ -64,18 +63,33 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
     for framing, protocol in PROTOCOLS.items():
         if not issubclass(protocol, DecoderSettings) or line.data_bits not in protocol.data_bits:
             continue
-        columns = columns_of(b"".join(pieces)) if protocol is CsvLines else ()
-        try:
-            reading = Reading(CsvLines(columns=columns) if columns else protocol())
-        except TypeError:
-            continue  # It needs keys of its own.
-        for piece in pieces:
-            reading.read(piece)
-        # The first may be the rest of one.
-        damaged = max(0, reading.damaged - 1)
-        if reading.frames:
-            found.append(Guess(line, framing, reading.frames, damaged, columns))
+        for settings, keys in _settings_tried(protocol, pieces):
+            reading = Reading(settings)
+            for piece in pieces:
+                reading.read(piece)
+            if reading.frames:
+                # The first may be the rest of one.
+                damaged = max(0, reading.damaged - 1)
+                found.append(Guess(line, framing, reading.frames, damaged, keys))
+                break
     return found
+
+
+def _settings_tried(
+    protocol: type[DecoderSettings], pieces: Sequence[bytes]
+) -> Iterator[tuple[DecoderSettings, str]]:
+    """Yield what a protocol is tried with, and its keys, until one reads something."""
+    if protocol is CsvLines:
+        if columns := columns_of(b"".join(pieces)):
+            names = ", ".join(f'"{column}"' for column in columns)
+            yield CsvLines(columns=columns), f"columns = [{names}]\n"
+        return
+    try:
+        yield protocol(), ""
+    except TypeError:
+        return  # It needs keys of its own.
+    if protocol is Dsmr:
+        yield Dsmr(crc=False), "crc = false\n"
 
 
 def columns_of(data: bytes) -> tuple[str, ...]:

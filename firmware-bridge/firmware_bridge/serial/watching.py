@@ -35,16 +35,16 @@ class Reading:
         """How much was damaged so far."""
         return self._decoder.tally.damaged.total()
 
-    def read(self, data: bytes) -> tuple[list[str], list[str]]:
-        """Return the frames that these bytes complete, and the reasons of damage in them."""
+    def read(self, data: bytes) -> list[str]:
+        """Return a text for each frame that these bytes complete, and for each damage in them."""
         before = self._decoder.tally.damaged.copy()
         frames = self._decoder.feed(data)
         self.frames += len(frames)
         damage = self._decoder.tally.damaged - before
-        return (
-            [text_of(frame) for frame in frames],
-            [f"{reason} x{count}" if count > 1 else reason for reason, count in damage.items()],
-        )
+        return [text_of(frame) for frame in frames] + [
+            f"!! {reason} x{count}" if count > 1 else f"!! {reason}"
+            for reason, count in damage.items()
+        ]
 
 
 def text_of(frame: Frame) -> str:

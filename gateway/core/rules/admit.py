@@ -17,7 +17,6 @@ from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.session_places import SessionPlaces
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
-from gateway.core.sessions.meter import Meter
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.violation import (
@@ -144,9 +143,7 @@ class Admitting:
         """Set what the client gets of what it asked for: keep-alive and session expiry; and its
         rates, which it cannot ask for."""
         owner = self.places.owner_of(connection)
-        quota = owner.quota
-        if quota.packet_rate or quota.byte_rate:
-            connection.meter = Meter(quota.prefix, quota.packet_rate, quota.byte_rate, now)
+        connection.meter = self.core.user_meters.meter_of(owner, now) or connection.meter
         connection.keep_alive_seconds = packet.keep_alive_seconds
         longest = self.limits.max_keep_alive_seconds
         if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:

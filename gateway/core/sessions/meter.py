@@ -1,4 +1,5 @@
-"""What one client may send in a second. Beyond it the client is not read from for a while.
+"""What one client, or all clients of a user, may send in a second. Beyond it they are not read from
+for a while.
 
 Counted at each read, not at each packet: a client that sent too much together owes the time that
 its rate would have taken for it.
@@ -14,14 +15,16 @@ BURST_SECONDS: float = 10.0
 no network."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Between two lines in the log about one connection."""
+"""Between two lines in the log about one meter."""
 
 
 class Meter:
-    """Of one connection."""
+    """Of one connection, or of all connections of a user."""
 
     def __init__(self, prefix: str, packet_rate: int, byte_rate: int, now: float) -> None:
         """`prefix`: of the names of its limits. A rate is of a second; 0: no limit."""
+        self.packet_rate = packet_rate
+        self.byte_rate = byte_rate
         self._prefix = prefix
         self._packets = _bucket_of(packet_rate, now)
         self._bytes = _bucket_of(byte_rate, now)
@@ -39,7 +42,7 @@ class Meter:
         self.free_at = now + max(of_packets, of_bytes)
 
     def wants_line(self, now: float) -> bool:
-        """Return whether the log has had no line about this connection for long enough."""
+        """Return whether the log has had no line about this meter for long enough."""
         if now < self._next_line_at:
             return False
         self._next_line_at = now + SECONDS_BETWEEN_LINES

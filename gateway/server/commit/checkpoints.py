@@ -13,7 +13,6 @@ from gateway.core.broker import Broker
 from gateway.core.sessions.session import Session
 from gateway.store.recovery import Recovered
 from gateway.store.store import Store
-from gateway.threads import give_way
 
 EVICTION_SECONDS = 0.001
 """How long queues are evicted in one go after a checkpoint, before sockets are served."""
@@ -37,7 +36,9 @@ class Checkpoints:
         self.recovered = recovered
         self._failed = failed
         self._loop = asyncio.get_running_loop()
-        self._copies = ThreadPoolExecutor(1, "checkpoint", initializer=give_way)
+        # Of the usual priority, as every thread is: one that gives way to other programs would
+        # stand still with the interpreter in its hand, and the event loop with it (decision 120).
+        self._copies = ThreadPoolExecutor(1, "checkpoint")
         self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
         """What the last checkpoint wrote and memory still holds: the next one has to wait."""

@@ -3,6 +3,8 @@
 import pytest
 from firmware_bridge.protocols.nmea_sentence import frame_of
 
+from gateway.keys.units import UNITS
+
 GGA = "GPGGA,214350,4023.8600,N,00339.1630,W,8,09,2.0,695.7,M,51.6,M,,"
 
 
@@ -15,6 +17,32 @@ def test_a_sentence_becomes_its_fields_with_units() -> None:
     assert fields["gga/time"] == ("21:43:50", None)
     assert fields["gga/sentence"] == (GGA, None)
     assert "gga/diffAge" not in fields, "an empty field is no measurement"
+
+
+@pytest.mark.parametrize(
+    ("body", "units"),
+    [
+        (GGA, {"numSV": "count", "HDOP": "/", "sep": "m", "quality": None}),
+        (
+            "GPRMC,120000,A,5230.0,N,01330.0,E,12.5,271.3,241126,3.2,E,A",
+            {"spd": None, "cog": "deg", "mv": "deg", "lat": "lat"},
+        ),
+        ("GPVTG,271.3,T,268.1,M,12.5,N,23.2,K,A", {"cogt": "deg", "sogn": None, "sogk": "km/h"}),
+        (
+            "GPGSV,1,1,01,07,45,180,38",
+            {"numSV": "count", "elv_01": "deg", "az_01": "deg", "cno_01": None},
+        ),
+        ("PGRMZ,2282,f,3", {"alt": None, "altUnit": None}),
+        ("GPGST,120000,1.1,2.0,1.5,30.0,1.7,1.6,3.1", {"stdAlt": "m", "orient": "deg"}),
+    ],
+)
+def test_a_field_has_its_registered_unit_and_others_have_none(
+    body: str, units: dict[str, str | None]
+) -> None:
+    (found,) = frame_of(b"$", body.encode()).quantities.values()
+    by_name = {each.name.partition("/")[2]: each.unit for each in found}
+    assert {name: by_name[name] for name in units} == units
+    assert {unit for unit in by_name.values() if unit is not None} <= UNITS
 
 
 @pytest.mark.parametrize(

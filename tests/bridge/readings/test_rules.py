@@ -32,7 +32,8 @@ def test_a_number_is_scaled_and_has_the_rule_s_unit_and_a_text_stays() -> None:
     rules = rules_of(scale=0.1, offset=-40, unit="Cel")
     assert rules.scaled(of(615)) == ({"a": [Measurement("a", 21.5, "Cel")]}, 0)
     assert rules.scaled(of("open")) == ({"a": [Measurement("a", "open", "Cel")]}, 0)
-    assert rules.scaled({"b": of(1)["a"]}) == ({"b": of(1)["a"]}, 0)
+    other: Quantities = {"b": [Measurement("b", 1, "raw")]}
+    assert rules.scaled(other) == (other, 0)
 
 
 def test_what_is_out_of_range_when_it_is_scaled_is_left_out_and_counted() -> None:
@@ -54,6 +55,67 @@ def test_what_is_not_due_is_left_out(
     keys: dict[str, Any], steps: list[tuple[float, Value]], expected: list[Value]
 ) -> None:
     assert published(rules_of(**keys), *steps) == expected
+
+
+def gga(time: str, alt: float, satellites: int = 8) -> Quantities:
+    """A sentence whose latitude is the same each time."""
+    return {
+        "gga": [
+            Measurement("gga/sentence", f"GPGGA,{time},{alt}"),
+            Measurement("gga/time", time),
+            Measurement("gga/lat", 52.5, "lat"),
+            Measurement("gga/numSV", satellites, "count"),
+            Measurement("gga/alt", alt, "m"),
+        ]
+    }
+
+
+def sentences(*rules: QuantityRule, payload: Any = "senml") -> Rules:
+    return Rules(Readings(payload=payload, quantities=rules))
+
+
+def test_one_value_of_a_sentence_is_scaled_and_no_other() -> None:
+    rules = sentences(QuantityRule(name="gga/alt", scale=0.001, unit="km"))
+    kept, out_of_range = rules.scaled(gga("120000", 35.5))
+    assert out_of_range == 0
+    assert kept["gga"][:-1] == gga("120000", 35.5)["gga"][:-1]
+    assert kept["gga"][-1] == Measurement("gga/alt", 0.0355, "km")
+
+
+def test_a_value_out_of_range_leaves_the_others_of_its_sentence() -> None:
+    rules = sentences(QuantityRule(name="gga/numSV", scale=4))
+    kept, out_of_range = rules.scaled(gga("120000", 35.5, 2**62))
+    assert [each.name for each in kept["gga"]] == [
+        "gga/sentence", "gga/time", "gga/lat", "gga/alt",
+    ]  # fmt: skip
+    assert out_of_range == 1
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"), [("senml", [5, 0, 5]), ("value", [5, 4, 5]), ("json", [5, 4, 5])]
+)
+def test_a_pack_is_whole_and_single_values_are_left_out_by_themselves(
+    payload: str, expected: list[int]
+) -> None:
+    rules = sentences(QuantityRule(name="gga/alt", deadband=1), payload=payload)
+    found = []
+    for second, alt in enumerate((35.5, 36.0, 36.5)):
+        due = rules.due("gps", gga(f"12000{second}", alt), second)
+        rules.note_published("gps", due, second)
+        found.append(sum(len(each) for each in due.values()))
+    assert found == expected
+
+
+def test_a_rule_of_a_whole_sentence_and_one_of_its_values_hold_together() -> None:
+    rules = sentences(
+        QuantityRule(name="gga", minimum_interval=10), QuantityRule(name="gga/alt", on_change=True)
+    )
+    found = []
+    for second, alt in ((0, 1.0), (5, 2.0), (10, 2.0), (11, 1.0), (12, 2.0), (25, 3.0)):
+        due = rules.due("gps", gga(f"{second}", alt), second)
+        rules.note_published("gps", due, second)
+        found.append(bool(due))
+    assert found == [True, False, True, False, False, True]
 
 
 def test_each_device_has_its_own_last_value() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from pathlib import Path
 
 import pytest
 from firmware_bridge.serial.detecting import Guess, columns_of, detect, guesses_of
@@ -38,10 +39,43 @@ def test_noise_makes_nothing_sure() -> None:
 
 def test_lines_of_numbers_are_csv_with_a_name_for_each_column() -> None:
     guess = best_of(b"1013.2\n" + b"21.5, 40,-1013.2\r\n" * 9 + b"21.")
-    assert (guess.framing, guess.columns) == ("csv", ("column_1", "column_2", "column_3"))
+    assert guess.framing == "csv"
     assert guess.sure > 0.8
     table = tomllib.loads(guess.toml("sensor", 'path = "/dev/ttyUSB0"'))["serial"][0]
     assert table["columns"] == ["column_1", "column_2", "column_3"]
+
+
+READ_ELSEWHERE = {"DZG_DVS-7420.2V.G2_mtr1_error.bin": "damaged in every telegram"}
+
+
+def test_every_recording_of_a_real_device_is_what_its_folder_says(captures: Path) -> None:
+    found = {
+        path: max(guesses_of(Line(), [path.read_bytes()]), key=lambda guess: guess.sure).framing
+        for path in sorted(captures.glob("*/*"))
+        if path.name not in READ_ELSEWHERE
+    }
+    assert {path.name: name for path, name in found.items()} == {
+        path.name: path.parent.name for path in found
+    }
+    assert set(found.values()) == {"dsmr", "nmea", "sml"}
+
+
+def test_a_recording_without_a_sound_telegram_is_nothing_rather_than_something_else(
+    captures: Path,
+) -> None:
+    for name in READ_ELSEWHERE:
+        assert guesses_of(Line(), [(captures / "sml" / name).read_bytes()]) == []
+
+
+def test_a_meter_without_crc_is_told_from_one_whose_crc_is_wrong(captures: Path) -> None:
+    old = (captures / "dsmr" / "telegram_v2_2.raw").read_bytes()
+    [guess] = guesses_of(Line(9600, 7, "E", 1), [old * 6])
+    assert (guess.framing, guess.sure) == ("dsmr", 1.0)
+    table = tomllib.loads(guess.toml("meter", 'path = "/dev/ttyUSB0"'))["serial"][0]
+    assert table["crc"] is False
+    new = (captures / "dsmr" / "telegram_v5.raw").read_bytes()
+    [guess] = guesses_of(Line(), [new * 3 + new.replace(b"1-0:1.8.1(0", b"1-0:1.8.1(1") * 3])
+    assert (guess.frames, guess.damaged, guess.keys) == (3, 2, "")
 
 
 @pytest.mark.parametrize("data", [b"", b"21.5\n" * 9, NMEA * 9, b"a,b\n" * 9, b"1," * 500 + b"1\n"])

@@ -12,12 +12,12 @@ from tests.bridge.terminal import Terminal
 
 def test_frames_are_a_line_each_and_damage_is_marked_with_its_reason() -> None:
     reading = Reading(JsonLines())
-    assert reading.read(b'{"a":1,"b":"x"}\n{"a":\n[]\n{"c"') == (["a=1  b='x'"], ["syntax x2"])
+    assert reading.read(b'{"a":1,"b":"x"}\n{"a":\n[]\n{"c"') == ["a=1  b='x'", "!! syntax x2"]
     assert (reading.frames, reading.damaged) == (1, 2)
 
 
 def test_a_frame_of_a_board_shows_board_and_number() -> None:
-    frames, _ = Reading(Board()).read(board_frame(7))
+    frames = Reading(Board()).read(board_frame(7))
     assert [frame.split("  ")[0] for frame in frames] == ["board-0000002a #7"]
 
 

@@ -13,15 +13,19 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.image.boot.bare_debian import BareDebian
 from tests.image.boot.card import Card
+from tests.image.boot.qmp import Qmp
 
 PAGE, MQTT, SSH = 80, 1883, 22
 HOST, HOST_PORT = "10.0.2.100", 9000
 """Where the guest finds the host's `host_port`."""
 BOOT_SECONDS_MAX = 900.0
 """A quiet machine takes 75 s; one that does much beside it has taken ten times that."""
+ADAPTER = "adapter"
+"""What QEMU calls the USB serial adapter."""
 EXTRA = "oncegate.watchdog=off"
 """Opening the watchdog of the emulated Pi resets it."""
 EXTRA_ON_PI = f"{EXTRA} oncegate.healthy_within=300"
@@ -67,6 +71,7 @@ class Machine:
         self.kind = kind
         self.console = folder / f"console-{time.monotonic_ns()}.log"
         self.serial = folder / "sensor.sock"
+        self._control = folder / "qmp.sock"
         self._key = key
         self._ports = {port: free_port() for port in (PAGE, MQTT, SSH)}
         forwards = "".join(
@@ -79,6 +84,7 @@ class Machine:
         self.serial.unlink(missing_ok=True)
         common = [
             "-netdev", network, "-display", "none", "-monitor", "none",
+            "-qmp", f"unix:{self._control},server=on,wait=off",
             "-chardev", f"socket,id=ser,path={self.serial},server=on,wait=off",
             "-chardev", f"file,id=con,path={self.console}",
         ]  # fmt: skip
@@ -141,6 +147,18 @@ class Machine:
         """Sectors of 512 bytes written to a disk or partition since the start."""
         return sectors_written(self.run(f"cat {block_stat(block)}"))
 
+    def unplug_sensor(self) -> None:
+        """Pull the serial adapter out of its USB port."""
+        with Qmp(self._control) as qmp:
+            qmp.execute("device_del", id=ADAPTER)
+            qmp.wait_for("DEVICE_DELETED")
+
+    def plug_in_sensor(self) -> None:
+        """Plug the serial adapter in again."""
+        adapter: dict[str, Any] = {"id": ADAPTER, "chardev": "ser", "always-plugged": True}
+        with Qmp(self._control) as qmp:
+            qmp.execute("device_add", driver="usb-serial", **adapter)
+
     def cut_power(self) -> None:
         """What was not handed to the card is gone."""
         self._qemu.kill()
@@ -199,7 +217,7 @@ class Machine:
             "-kernel", str(loader), "-dtb", str(tree),
             "-drive", f"file={self.card.file},format=raw,if=sd,cache=directsync",
             "-device", "usb-net,netdev=n0",
-            "-device", "usb-serial,chardev=ser,always-plugged=on",
+            "-device", f"usb-serial,id={ADAPTER},chardev=ser,always-plugged=on",
             "-serial", "null", "-serial", "chardev:con",
         ]  # fmt: skip
 
@@ -230,7 +248,8 @@ def _virt(kernel: Path, initrd: Path, drive: list[str], root: str) -> list[str]:
         "-append", f"{root} console=ttyAMA0 quiet systemd.show_status=true {EXTRA}",
         *drive, "-device", "virtio-net-pci,netdev=n0",
         "-device", "virtio-rng-pci", "-device", "qemu-xhci",
-        "-device", "usb-serial,chardev=ser,always-plugged=on", "-serial", "chardev:con",
+        "-device", f"usb-serial,id={ADAPTER},chardev=ser,always-plugged=on",
+        "-serial", "chardev:con",
     ]  # fmt: skip
 
 

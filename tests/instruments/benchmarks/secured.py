@@ -64,6 +64,7 @@ def access_in(directory: Path) -> Access:
     rules.write_text("".join(f"{rule}\n" for rule in (*own, "allow user * all bench/#")))
     password.write_text(PASSWORD + "\n")
     password.chmod(0o600)
+    password.chmod(0o600)
     return Access(
         f'[access]\npassword_file = "{users}"\nrules_file = "{rules}"\n',
         ("--username", f"u{USERS - 1}", "--password-file", str(password)),

@@ -120,7 +120,7 @@ async def test_anonymous_clients_come_in_where_the_listener_allows_it(
     start: Start, tmp_path: Path
 ) -> None:
     users = tmp_path / "users"
-    users.write_text("")
+    users.touch(0o600)
     broker = await start(PLAIN, {"anonymous": False}, users=users)
     assert await (await broker.open(0)).log_in("a") == 0
     assert await (await broker.open(1)).log_in("b") == 5

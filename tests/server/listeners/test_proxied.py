@@ -107,3 +107,15 @@ async def test_a_client_that_leaves_within_its_header_leaves_nothing_behind(star
     late = await broker.open()
     late.send(PROXIED)
     assert await late.log_in("b") == 0
+
+
+@pytest.mark.parametrize("claim", [PROXIED, b"PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883\r\n"])
+async def test_a_header_is_no_claim_where_the_listener_expects_none(
+    start: Start, claim: bytes
+) -> None:
+    broker = await start(PLAIN)
+    client = await broker.open()
+    client.send(claim + connect("a"))
+    assert await client.rest() == b""
+    assert broker.addresses() == []
+    assert "a" not in broker.running.event_loop.broker.state.sessions

@@ -30,7 +30,7 @@ async def test_a_certificate_is_the_user_whatever_the_packet_names(
     start: Start, site: Site, tmp_path: Path
 ) -> None:
     users = tmp_path / "users"
-    users.write_text("")
+    users.touch(0o600)
     broker = await start({"tls": site.mutual()}, PLAIN, users=users)
     seen: list[tuple[str, str | None]] = []
 

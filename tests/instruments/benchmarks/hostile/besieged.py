@@ -26,8 +26,10 @@ def go_first(process_id: int) -> None:
     """Let the threads that a process has now run in real time, where this user may say so.
 
     Other programs, attackers included, get what is left. Niceness would not do: Linux weighs it
-    within one terminal's session only (sched(7), autogroup). What these threads start later, such
-    as checks of passwords, is scheduled as usual.
+    within one terminal's session only (sched(7), autogroup). Processes that these threads start,
+    such as those that check passwords, are scheduled as usual. So are threads that are started
+    later, until this is called again: a thread of the broker that waits for a core with the
+    interpreter in its hand has all others wait with it.
     """
     policy = os.SCHED_RR | os.SCHED_RESET_ON_FORK
     for task in Path(f"/proc/{process_id}/task").iterdir():

@@ -5,6 +5,7 @@ make bench-serial ARGUMENTS=--write          also writes docs/benchmarks-serial.
 make bench-serial ARGUMENTS="--seconds 5"    shorter than 15 s for each figure
 """
 
+import functools
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,12 +19,14 @@ from tests.instruments.benchmarks.serial import report, ways
 from tests.instruments.benchmarks.serial.lines import Device
 from tests.instruments.benchmarks.serial.run import Broker, measure
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "benchmarks-serial.md"
+ROOT = Path(__file__).resolve().parents[4]
+PAGE = ROOT / "docs" / "benchmarks-serial.md"
 SCENARIOS = {
     "Eight lines at 115,200 baud, 64 bytes a line: 180 lines a second each": [Device(115_200, 64)]
     * 8,
     "One line at 3,000,000 baud, 250 bytes a line: 1,200 lines a second": [Device(3_000_000, 250)],
 }
+PLAIN = functools.partial(brokers.oncegate, build=ROOT)
 WAYS: dict[str, tuple[Broker, ways.Way]] = {
     "`oncegate bridge` to `oncegate broker`": (brokers.oncegate, ways.bridge),
     "`oncegate bridge` to Mosquitto": (brokers.mosquitto, ways.bridge),
@@ -33,6 +36,7 @@ WAYS: dict[str, tuple[Broker, ways.Way]] = {
 
 def main(
     seconds: Annotated[float, typer.Option(min=1, help="For each figure.")] = 15.0,
+    plain: Annotated[bool, typer.Option("--plain", help="The broker without compiling.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the page.")] = False,
 ) -> None:
     """Measure; exit with 1 where something was lost, doubled or overrun."""
@@ -42,8 +46,9 @@ def main(
     for name, devices in SCENARIOS.items():
         rows = results[name] = []
         for way, (broker, carrier) in WAYS.items():
+            chosen = PLAIN if plain and broker is brokers.oncegate else broker
             with console.status(f"{name}: {way} ..."):
-                rows.append({"way": way, **measure(broker, carrier, devices, seconds)})
+                rows.append({"way": way, **measure(chosen, carrier, devices, seconds)})
         console.print(f"\n{name}\n\n{report.table_of(rows)}", markup=False)
     if write:
         PAGE.write_text(report.page_of(results, machine))

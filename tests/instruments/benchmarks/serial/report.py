@@ -20,9 +20,10 @@ def is_sound(row: Mapping[str, Any]) -> bool:
     return not row["lost"] and not row["doubled"] and row["waited_bytes_max"] < DRIVER_BUFFER_BYTES
 
 
-def machine_line(machine: Mapping[str, Any]) -> str:
+def machine_line(machine: Mapping[str, Any], version: str) -> str:
     """What it ran on."""
     return (
+        f"Oncegate {version}; "
         f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
         f"{machine['file_system']}, Python {machine['python']}, Mosquitto {machine['mosquitto']}; "
         f"load average {machine['load_average']} before the start. Where that is above 1, others "
@@ -49,6 +50,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def page_of(results: Mapping[str, Sequence[Mapping[str, Any]]], machine: Mapping[str, Any]) -> str:
     """The whole page."""
-    parts = [BEGINNING, machine_line(machine)]
+    versions = {row["version"] for rows in results.values() for row in rows if row["version"]}
+    parts = [BEGINNING, machine_line(machine, ", ".join(sorted(versions)))]
     parts += [f"## {name}\n\n{table_of(rows)}" for name, rows in results.items()]
     return "\n".join([*parts, METHOD])

@@ -87,7 +87,9 @@ def measure(broker: Broker, way: Way, devices: Sequence[Device], seconds: float)
         verdict = _settled(result, arrived)
         after = [processor_seconds_of(each) for each in (carriers, [running.process_id])]
         carrier, of_broker = (end - begin for begin, end in zip(before, after, strict=True))
+        version = running.version() if running.process is not None else None
     return {
+        "version": version,
         "sent": verdict.sent,
         "lost": verdict.lost,
         "doubled": verdict.doubled,

@@ -1,0 +1,114 @@
+"""Which port and which protocol `oncegate serial` means: of the command line, or of the file."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.cli.failures import EXIT_USAGE, CommandFailed
+from gateway.cli.options import configuration_of
+
+if TYPE_CHECKING:
+    from firmware_bridge.protocols.interface import DecoderSettings
+    from firmware_bridge.serial.settings import PortSettings
+
+LINE_DEFAULT = "115200 8N1"
+
+
+def settings_to_watch(
+    port: str | None, line: str | None, framing: str | None, name: str | None, config: Path | None
+) -> "tuple[PortSettings, DecoderSettings | None]":
+    """Return the port, and the protocol that its bytes are read with; None: with none.
+
+    Args:
+        port: its place; it may be left out where `name` names a port of the file.
+        line: the line's settings, instead of the file's.
+        framing: a protocol that needs no keys.
+        name: of a `[[serial]]` in the file, with all keys of its protocol.
+        config: the file; None: the usual one.
+
+    Raises:
+        CommandFailed: one line with the mend.
+    """
+    if name is None:
+        if port is None:
+            raise CommandFailed("name the port: PORT, or --port NAME", exit_code=EXIT_USAGE)
+        protocol = None if framing is None else decoder_settings_of(framing)
+        return settings_of(port, line or LINE_DEFAULT), protocol
+    if framing is not None:
+        raise CommandFailed(
+            "either --port or --framing: a port of the file has its protocol", exit_code=EXIT_USAGE
+        )
+    found = _port_of_file(name, config)
+    if port is not None:
+        given = settings_of(port, str(found.line))
+        found = replace(found, path=given.path, usb=given.usb, address=given.address)
+    if line is not None:
+        found = replace(found, line=settings_of("x", line).line)
+    return found, _decoder_of(found)
+
+
+def _port_of_file(name: str, config: Path | None) -> "PortSettings":
+    from gateway.cli.bridge import bridge_settings_of
+
+    ports = {port.name: port for port in bridge_settings_of(configuration_of(config)).ports}
+    if name not in ports:
+        known = ", ".join(ports) or "none"
+        raise CommandFailed(f"--port {name}: the file has {known}", exit_code=EXIT_USAGE)
+    return ports[name]
+
+
+def _decoder_of(port: "PortSettings") -> "DecoderSettings":
+    from firmware_bridge.protocols.interface import DecoderSettings
+
+    if not isinstance(port.protocol, DecoderSettings):
+        raise CommandFailed(
+            f"--port {port.name}: devices of {port.framing} send nothing unasked, and sniff asks "
+            "nothing; name the port itself to see its bytes",
+            exit_code=EXIT_USAGE,
+        )
+    return port.protocol
+
+
+def decoder_settings_of(framing: str) -> "DecoderSettings":
+    """Return a protocol that needs no keys. Raises CommandFailed."""
+    from firmware_bridge.protocols.interface import DecoderSettings
+    from firmware_bridge.protocols.table import PROTOCOLS
+
+    protocol = PROTOCOLS.get(framing)
+    if protocol is None or not issubclass(protocol, DecoderSettings):
+        known = ", ".join(n for n, each in PROTOCOLS.items() if issubclass(each, DecoderSettings))
+        raise CommandFailed(f"--framing {framing}: use one of {known}", exit_code=EXIT_USAGE)
+    try:
+        return protocol()
+    except TypeError:
+        raise CommandFailed(
+            f"--framing {framing} needs keys of its own: write them in a [[serial]] and use "
+            "--config FILE --port NAME",
+            exit_code=EXIT_USAGE,
+        ) from None
+
+
+def settings_of(port: str, line: str) -> "PortSettings":
+    """Return a port of the command line. Raises CommandFailed."""
+    from firmware_bridge.protocols.json_lines import JsonLines
+    from firmware_bridge.serial.settings import PortSettings
+    from pydantic_core import PydanticCustomError
+
+    from gateway.keys.serial_line import LineText
+
+    try:
+        settings = LineText().value_of(line)
+    except PydanticCustomError as error:
+        raise CommandFailed(f"--line: use {error}", exit_code=EXIT_USAGE) from None
+    is_address = re.fullmatch(r"(tcp|rfc2217)://.+:\d{1,5}", port) is not None
+    is_usb = re.fullmatch(r"[0-9A-Fa-f]{1,4}:[0-9A-Fa-f]{1,4}(:.+)?", port) is not None
+    return PortSettings(
+        "port",
+        None if is_address or is_usb else port,
+        port if is_usb else None,
+        "json",
+        JsonLines(),
+        settings,
+        address=port if is_address else None,
+    )

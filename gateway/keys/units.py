@@ -1,0 +1,48 @@
+"""The units that SenML knows, and which of them is meant by another spelling.
+
+Source: the SenML Units and Secondary Units registries of IANA, as RFC 8428 (section 12.1) and
+RFC 8798 (sections 3 and 4) filled them. The registries are open: a unit that is not here works too.
+"""
+
+from typing import Final
+
+PRIMARY_UNITS: Final = frozenset(
+    {
+        "m", "kg", "g", "s", "A", "K", "cd", "mol", "Hz", "rad", "sr", "N", "Pa", "J", "W", "C",
+        "V", "F", "Ohm", "S", "Wb", "T", "H", "Cel", "lm", "lx", "Bq", "Gy", "Sv", "kat", "m2",
+        "m3", "l", "m/s", "m/s2", "m3/s", "l/s", "W/m2", "cd/m2", "bit", "bit/s", "lat", "lon",
+        "pH", "dB", "dBW", "Bspl", "count", "/", "%", "%RH", "%EL", "EL", "1/s", "1/min",
+        "beat/min", "beats", "S/m", "B", "VA", "VAs", "var", "vars", "J/m", "kg/m3", "deg",
+    }
+)  # fmt: skip
+SECONDARY_UNITS: Final = frozenset(
+    {
+        "ms", "min", "h", "MHz", "kW", "kVA", "kvar", "Ah", "Wh", "kWh", "varh", "kvarh", "kVAh",
+        "Wh/km", "KiB", "GB", "Mbit/s", "B/s", "MB/s", "mV", "mA", "dBm", "ug/m3", "mm/h", "m/h",
+        "ppm", "/100", "/1000", "hPa", "mm", "cm", "km", "km/h",
+    }
+)  # fmt: skip
+UNITS: Final = PRIMARY_UNITS | SECONDARY_UNITS
+
+_MEANT: Final = {
+    "degc": "Cel", "°c": "Cel", "℃": "Cel", "celsius": "Cel", "kelvin": "K", "rh": "%RH",
+    "% rh": "%RH", "percent": "%", "°": "deg", "degree": "deg", "degrees": "deg", "ohms": "Ohm",
+    "ω": "Ohm", "volt": "V", "volts": "V", "amp": "A", "ampere": "A", "watt": "W", "watts": "W",
+    "lux": "lx", "kmh": "km/h", "kph": "km/h", "mps": "m/s", "m/s^2": "m/s2", "m/s²": "m/s2",
+    "liter": "l", "litre": "l", "m³": "m3", "m^3": "m3", "m²": "m2", "m^2": "m2",
+    "m³/s": "m3/s", "w/m²": "W/m2", "sec": "s", "second": "s", "seconds": "s", "minute": "min",
+    "hour": "h", "µg/m3": "ug/m3", "μg/m3": "ug/m3", "µg/m³": "ug/m3", "μg/m³": "ug/m3",
+    "rpm": "1/min", "bpm": "beat/min", "pcs": "count", "mbar": "hPa", "millibar": "hPa",
+    "pascal": "Pa", "hertz": "Hz", "meter": "m", "metre": "m", "gram": "g", "joule": "J",
+}  # fmt: skip
+"""By what people write, in lower case; each means the same without a factor."""
+
+
+def unit_meant_by(unit: str) -> str | None:
+    """Return the registered unit that an unregistered one stands for; None: there is none known."""
+    meant = _MEANT.get(unit.lower())
+    if meant is not None:
+        return meant
+    # "CEL", "wh": where only one is spelled so. Not "mw" or "MS", in which case decides.
+    found = [each for each in UNITS if each.lower() == unit.lower()]
+    return found[0] if len(found) == 1 and len(unit) > 1 else None
