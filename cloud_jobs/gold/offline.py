@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.limits import OFFLINE_DAYS_MAX
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH
+from cloud_jobs.tables.merge import Merge
 
 ON: Final = "old.gateway = new.gateway AND old.day = new.day"
 _SECONDS: Final = "offline_seconds"
@@ -54,21 +54,20 @@ def merge_offline(made: Tables, gateways: DataFrame) -> None:
         .groupBy("gateway", "day")
         .agg(F.sum(_SECONDS).alias(_SECONDS))
     )
-    table = DeltaTable.forPath(made.spark, made.path("gateway_health")).alias("old")
     differs = f"old.{_SECONDS} <> new.{_SECONDS}"
     (
-        table.merge(rows.alias("new"), ON)
+        Merge(made.path("gateway_health"), rows, ON)
         .whenMatchedDelete(f"old.events = 0 AND new.{_SECONDS} = 0")
-        .whenMatchedUpdate(differs, {_SECONDS: F.col(f"new.{_SECONDS}")})
-        .whenNotMatchedInsert(f"new.{_SECONDS} > 0", _day_without_events())
+        .whenMatchedUpdate({_SECONDS: f"new.{_SECONDS}"}, differs)
+        .whenNotMatchedInsert(_day_without_events(), f"new.{_SECONDS} > 0")
         .execute()
     )
 
 
-def _day_without_events() -> dict[str, str | Column]:
+def _day_without_events() -> dict[str, str]:
     kept = {"gateway", "day", _SECONDS}
     return {
-        field.name: f"new.{field.name}" if field.name in kept else F.lit(0)
+        field.name: f"new.{field.name}" if field.name in kept else "0"
         for field in GATEWAY_HEALTH
         if field.name in kept or field.dataType.typeName() == "long"
     }

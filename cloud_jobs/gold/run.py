@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
-from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -26,6 +25,7 @@ from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import audit_of, daily_verdicts, merge_verdicts
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.versions import newest_of
 
 STEPS: Final = {0: Tables.remake}
@@ -194,9 +194,8 @@ def _put_days(made: Tables, name: str, rows: DataFrame) -> None:
 
     A row without a batch stands for a day of which nothing is left.
     """
-    table = DeltaTable.forPath(made.spark, made.path(name)).alias("old")
     (
-        table.merge(rows.select(*made.schemas[name].fieldNames()).alias("new"), ON)
+        Merge(made.path(name), rows.select(*made.schemas[name].fieldNames()), ON)
         .whenMatchedDelete("new.batch IS NULL")
         .whenMatchedUpdateAll()
         .whenNotMatchedInsertAll("new.batch IS NOT NULL")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pyarrow as pa
-from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -26,6 +25,7 @@ from cloud_jobs.gold.clock_steps import (
 from cloud_jobs.limits import CLOCK_LOOK_MILLISECONDS, DAY_MIN
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import CLOCK_CORRECTIONS
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.schemas import schema_of
 
 BOOT: Final = ("gateway", "boot")
@@ -188,15 +188,14 @@ def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
     )
     gone = old.join(rows, list(_KEY), "left_anti").withColumn("to_sequence", F.lit(None))
     names = CLOCK_CORRECTIONS.fieldNames()
-    source = new.select(*names).unionByName(gone.select(*names)).alias("new")
-    table = DeltaTable.forPath(made.spark, made.path("clock_corrections")).alias("old")
+    source = new.select(*names).unionByName(gone.select(*names))
     same = " AND ".join(f"old.{name} = new.{name}" for name in _KEY)
     differs = " OR ".join(f"NOT (old.{name} <=> new.{name})" for name in _VALUES)
-    values = {name: F.col(f"new.{name}") for name in (*_VALUES, "batch")}
+    values = {name: f"new.{name}" for name in (*_VALUES, "batch")}
     (
-        table.merge(source, same)
+        Merge(made.path("clock_corrections"), source, same)
         .whenMatchedDelete("new.to_sequence IS NULL")
-        .whenMatchedUpdate(differs, {**values, "day_before": F.col("old.day")})
+        .whenMatchedUpdate({**values, "day_before": "old.day"}, differs)
         .whenNotMatchedInsertAll("new.to_sequence IS NOT NULL")
         .execute()
     )

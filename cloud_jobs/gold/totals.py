@@ -6,10 +6,9 @@ least and greatest values, so that batches may come in any order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder, DeltaTable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -18,6 +17,7 @@ from cloud_jobs.gold.clock_steps import CORRECTED, UNKNOWN
 from cloud_jobs.gold.times import worst_quality
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES
+from cloud_jobs.tables.merge import Merge
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "boot"),
@@ -163,9 +163,8 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
     if name in _STATES:
         values["state"] = _STATES[name].format_map(values)
 
-    def clauses(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
-        changes: Mapping[str, str | Column] = dict(values)
-        return builder.whenMatchedUpdate(set=dict(changes)).whenNotMatchedInsertAll()
+    def clauses(builder: Merge) -> Merge:
+        return builder.whenMatchedUpdate(set=values).whenNotMatchedInsertAll()
 
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
     tables.merge(name, rows, on=on, batch=through, clauses=clauses)
@@ -179,15 +178,14 @@ def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, thr
     keys, rows_of = KEYS[name], ROWS[name]
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")
     made = rows_of(mine).withColumn("batch", F.lit(through).cast("long"))
-    rows = made.select(*tables.schemas[name].fieldNames()).alias("new")
-    values: dict[str, str | Column] = {
+    values = {
         field: _KEPT.get(field, f"new.{field}")
         for field in tables.schemas[name].fieldNames()
         if field not in keys
     }
-    table = DeltaTable.forPath(tables.spark, tables.path(name)).alias("old")
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
-    table.merge(rows, on).whenMatchedUpdate(set=values).execute()
+    rows = made.select(*tables.schemas[name].fieldNames())
+    Merge(tables.path(name), rows, on).whenMatchedUpdate(set=values).execute()
 
 
 def _combined(column: str) -> str:

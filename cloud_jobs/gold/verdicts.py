@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -17,6 +16,7 @@ from cloud_jobs.audit.findings import SESSION, STORE
 from cloud_jobs.audit.run import AUDITED, findings_of, judged, lacks_of
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import AUDIT_DAILY
+from cloud_jobs.tables.merge import Merge
 
 _OF_MESSAGES: Final = ("held_once", "duplicate", "released_once", "fan_out")
 _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
@@ -125,8 +125,7 @@ def _judged(
 
 
 def _merge(made: Tables, name: str, key: tuple[str, ...], rows: DataFrame) -> None:
-    table = DeltaTable.forPath(made.spark, made.path(name)).alias("old")
     same = " AND ".join(f"old.{column} = new.{column}" for column in key)
     changed = "NOT (old.verdict <=> new.verdict)"
-    merge = table.merge(rows.alias("new"), same)
-    merge.whenMatchedUpdate(changed, {"verdict": F.col("new.verdict")}).execute()
+    merge = Merge(made.path(name), rows, same)
+    merge.whenMatchedUpdate({"verdict": "new.verdict"}, changed).execute()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.tables.merge import quoted
 
 if TYPE_CHECKING:
     from cloud_jobs.tables.delta_tables import Tables
@@ -54,5 +55,4 @@ def write_version(tables: Tables, table: str, version: int) -> None:
 
 
 def _name(tables: Tables, table: str) -> str:
-    path = tables.path(table).replace("`", "``")
-    return f"delta.`{path}`"
+    return f"delta.`{quoted(tables.path(table))}`"
