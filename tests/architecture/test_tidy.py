@@ -58,7 +58,6 @@ WITHOUT_TESTS = {
     "gateway/access/errors.py",
     "gateway/cli/bench_options.py",
     "gateway/core/core.py",
-    "gateway/core/quota.py",
     "gateway/core/records/record.py",
     "gateway/core/sessions/when_full.py",
     "gateway/core/rules/composition.py",
@@ -66,7 +65,6 @@ WITHOUT_TESTS = {
     "gateway/server/listeners/policy.py",
     "gateway/session_log/upload/target_error.py",
     "gateway/store/tables.py",
-    "gateway/wire/kinds.py",
     "gateway/wire/limits.py",
 }
 DOCUMENTS = [
