@@ -20,6 +20,7 @@
 #   make bench     Oncegate beside Debian's Mosquitto, some five minutes: docs/benchmarks.md
 #   make hostile   an honest client beside each attack, ten to thirty minutes: docs/limits.md
 #   make soak      all attacks at the same time, in turn with calm, MINUTES=10 long: docs/limits.md
+#   make cloud-dist  what spark-submit takes: dist/cloud/cloud_jobs.zip, oncegate_job.py and a wheel
 #   make bench-cloud  oncegate ingest beside plain Spark on the same lines
 #   make bench-serial  full serial lines through the bridge, beside ser2net and mosquitto_pub: docs/benchmarks-serial.md
 #   make bench-turns  this build and that of another checkout in turn, BEFORE=its build/compiled
@@ -50,6 +51,7 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
+OBJECT_STORE := $(VENV)/object-store
 BIN := $(VENV)/bin
 SECOND := $(VENV)/second-python
 # uv lives apart from what it installs. It must use the Python it is given, never fetch one.
@@ -100,7 +102,7 @@ ONE_IN ?= 1
 .PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
-.PHONY: cloud static bench bench-cloud bench-serial bench-turns scale hostile soak
+.PHONY: cloud cloud-dist static bench bench-cloud bench-serial bench-turns scale hostile soak
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -147,7 +149,7 @@ test-plain:
 test-spark:
 	@exec $(BIN)/python -m pytest -q tests/cloud_jobs $(ARGUMENTS)
 
-test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test
+test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
 # Where the card's Debian is there from a `make image`, which takes a quarter of an hour to make it;
@@ -214,6 +216,12 @@ static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+
+# The .zip and the script for spark-submit, and a wheel without compiled parts for other ways in.
+cloud-dist: $(VENV)/.ready-run
+	@$(BIN)/python -m cloud_jobs.distribution dist/cloud
+	@ONCEGATE_COMPILE=0 $(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist/cloud .
+	@ls dist/cloud/*.whl
 
 wheel: $(VENV)/.ready-run
 	@$(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist .
@@ -359,6 +367,13 @@ $(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt $(MQTTJS)/package-l
 	@$(ALONE); echo "Installing the tests' Python and JavaScript packages ..."; \
 	$(INSTALL) -r requirements/dev.txt; \
 	$(NPM) ci >/dev/null; \
+	touch $@
+
+# A server of the S3 protocol: its libraries are older than ours.
+$(OBJECT_STORE)/.ready: tests/cloud_jobs/object_store/requirements.txt | $(VENV)/.ready-run
+	@$(ALONE); echo "Installing the tests' object store ..."; \
+	$(UV) venv -q --allow-existing -p $(BIN)/python $(OBJECT_STORE); \
+	$(UV) pip install -q -p $(OBJECT_STORE)/bin/python --require-hashes -r $<; \
 	touch $@
 
 $(SECOND)/.ready: requirements/build.txt requirements/runtime.txt requirements/dev.txt pyproject.toml

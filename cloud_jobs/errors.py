@@ -1,17 +1,24 @@
-"""The one exception that this room's callers handle, and what Spark reported in one line."""
+"""The exceptions that this room's callers handle, and what Spark reported in one line."""
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 LINE_CHARACTERS_MAX: Final = 500
 """Of a message of Spark's: its first lines can hold whole query plans."""
 
-SPARK_FAILURES: Final = (PySparkException, Py4JJavaError)
-"""The second are those for which PySpark has no class, most often of Delta and Hadoop."""
+
+def spark_failures() -> tuple[type[Exception], ...]:
+    """Return the classes of what Spark raises, for an `except`.
+
+    Those for which PySpark has no class, most often of Delta and Hadoop, are py4j's own; through
+    Spark Connect there is no py4j, and all are PySpark's.
+    """
+    py4j = sys.modules.get("py4j.protocol")
+    return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
 
 
 class IngestError(RuntimeError):
@@ -22,9 +29,28 @@ class KeysFileError(IngestError):
     """The file of `--keys` is not what it has to be. The text names the line and the mend."""
 
 
+class TablesBusyError(IngestError):
+    """Another writer has the tables. The text is for a person and ends with the mend."""
+
+
 def first_line_of(failure: Exception) -> str:
     """Return the first line of a failure of Spark, without the stack of the JVM; its class where
     it has no text."""
-    text = str(failure.java_exception) if isinstance(failure, Py4JJavaError) else str(failure)
+    text = str(getattr(failure, "java_exception", None) or failure)
     lines = text.strip().splitlines() or [type(failure).__name__]
     return lines[0][:LINE_CHARACTERS_MAX]
+
+
+_WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found")
+"""Of Hadoop's messages where the jars of a URL's scheme are missing."""
+
+
+def jars_hint(failure: Exception) -> str:
+    """Return the mend where Spark lacks the jars of a URL's scheme, else nothing."""
+    if not any(text in str(failure) for text in _WITHOUT_FILE_SYSTEM):
+        return ""
+    return (
+        "; Spark has no jars for this kind of URL: add hadoop-aws for s3a, hadoop-azure for abfss, "
+        "Google's gcs-connector for gs, all for the Hadoop of this Spark, with --jars DIR or "
+        "spark-submit --packages"
+    )

@@ -43,6 +43,10 @@ SEGMENTS_PER_BATCH_MAX: Final = 500
 """Segments in one batch: at most 4 GB of JSON, staged as compressed columns, and at most this much
 work is repeated after a crash. What is left over is taken by the next batch of the same run."""
 
+LISTED_MAX: Final = 10_000
+"""Files that a listing hands on; where more wait they are listed again behind these: a run with
+many batches lists once in twenty, and the driver keeps two megabytes of paths to look at."""
+
 SMALL_BATCH_BYTES_MAX: Final = 500_000
 """Bytes of files (compressed) of a batch for which Spark prepares as little as it can: some ten
 thousands of events, through which slower plans are before code for faster ones is generated."""

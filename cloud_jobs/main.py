@@ -9,6 +9,7 @@ calls.
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,18 +18,18 @@ from pyspark.sql import SparkSession
 
 from cloud_jobs import unchanged
 from cloud_jobs.audit.run import audited
-from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.errors import IngestError, TablesBusyError, first_line_of, jars_hint, spark_failures
 from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.landing import refused_among
 from cloud_jobs.ingest.run import ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
-from cloud_jobs.report import IngestReport, render
+from cloud_jobs.report import IngestReport
 from cloud_jobs.reporting import report_of
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables.delta_tables import Tables
 
-__all__ = ["IngestError", "audit", "ingest", "render", "run"]
+__all__ = ["IngestError", "audit", "follow", "ingest", "run"]
 
 
 def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestReport:
@@ -36,13 +37,61 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
     if settings.keys is not None:
         # A mistake in it is found before Spark starts.
         load_keys(settings.keys)
-    with spark_session(settings.cache_dir, progress) as spark:
+    with _session_of(settings, progress) as spark:
         return ingest(spark, settings, progress, lambda _: None)
+
+
+def _session_of(
+    settings: IngestSettings, progress: Callable[[str], None]
+) -> contextlib.AbstractContextManager[SparkSession]:
+    places = (settings.source, settings.tables)
+    return spark_session(settings.cache_dir, progress, places=places, jars=settings.jars)
+
+
+def follow(
+    settings: IngestSettings,
+    progress: Callable[[str], None],
+    *,
+    seconds: float,
+    stop: threading.Event,
+) -> IngestReport:
+    """Ingest what has landed, again every so many seconds, until `stop` is set.
+
+    A loop over the same ledger as a single run: what one run leaves the next one takes, whichever
+    process it is in (docs/decisions/0137). Return the report of the last run.
+    """
+    with _session_of(settings, progress) as spark:
+        report = None
+        while report is None or not stop.is_set():
+            report = _next_report(spark, settings, progress, stop) or report
+            stop.wait(seconds)
+        return report
+
+
+def _next_report(
+    spark: SparkSession,
+    settings: IngestSettings,
+    progress: Callable[[str], None],
+    stop: threading.Event,
+) -> IngestReport | None:
+    """Return the report of a run, None where another writer has the tables."""
+    report = unchanged.report_if_unchanged(settings)
+    if report is not None:
+        return report
+    try:
+        report = ingest(spark, settings, progress, lambda _: None, stop.is_set)
+    except TablesBusyError as error:
+        if stop.is_set():
+            raise
+        progress(f"{error}; trying again")
+        return None
+    progress(f"{report.segments_ingested:,} segments, {report.events_new:,} events are new")
+    return report
 
 
 def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:
     """Audit the tables below a directory or URL; the result as JSON values. Raises IngestError."""
-    with spark_session(None, progress) as spark:
+    with spark_session(None, progress, places=(tables_root,)) as spark:
         return audited(spark, tables_root, progress)
 
 
@@ -51,8 +100,12 @@ def ingest(
     settings: IngestSettings,
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
+    is_stopping: Callable[[], bool] = lambda: False,
 ) -> IngestReport:
-    """Run in the caller's Spark session; `after_step` is called when a step is committed."""
+    """Run in the caller's Spark session; `after_step` is called when a step is committed.
+
+    Where `is_stopping` it ends behind the batch that it has begun.
+    """
     began = time.monotonic()
     try:
         with only_run(settings.tables):
@@ -61,16 +114,16 @@ def ingest(
             landing = unchanged.landing_of(settings)
             tables = Tables(spark, settings.tables)
             tables.create()
-            before, ignored = ingest_batches(tables, settings, progress, after_step)
+            before, ignored = ingest_batches(tables, settings, progress, after_step, is_stopping)
             progress("counting")
             report = report_of(tables, settings, since=before, ignored=ignored, began=began)
-            if landing is not None:
+            if landing is not None and not is_stopping():
                 _remember(tables, settings, landing, report)
             return report
-    except SPARK_FAILURES as error:
+    except spark_failures() as error:
         raise IngestError(
             f"Spark failed: {first_line_of(error)} (nothing is lost: run it again; if it fails "
-            "again, Spark's log in the cache directory has the details)"
+            f"again, Spark's log in the cache directory has the details{jars_hint(error)})"
         ) from error
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.gold.run import gaps_by_day
 from cloud_jobs.gold.run import gold as gold_of
 from cloud_jobs.ingest.run_lock import only_run
@@ -55,7 +55,7 @@ def requeue(
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
     """Return what is missing now. Reads only, beside any writer."""
-    with spark_session(None, progress) as spark, _failures(root):
+    with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))
         if gateway is not None:
             found = found.where(F.col("gateway") == gateway)
@@ -78,7 +78,7 @@ def _there(spark: SparkSession, root: str) -> Tables:
 
 @contextmanager
 def _writing(root: str, progress: Progress) -> Iterator[SparkSession]:
-    with only_run(root), spark_session(None, progress) as spark, _failures(root):
+    with only_run(root), spark_session(None, progress, places=(root,)) as spark, _failures(root):
         yield spark
 
 
@@ -86,7 +86,7 @@ def _writing(root: str, progress: Progress) -> Iterator[SparkSession]:
 def _failures(root: str) -> Iterator[None]:
     try:
         yield
-    except SPARK_FAILURES as error:
+    except spark_failures() as error:
         raise IngestError(
             f"Spark failed on the tables in {root}: {first_line_of(error)} (what was committed "
             "stays, run it again; if it fails again, Spark's log in the cache directory has more)"

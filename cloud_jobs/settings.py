@@ -18,5 +18,8 @@ class IngestSettings:
     source: str
     tables: str
     cache_dir: Path | None = None
+    jars: Path | None = None
+    """A directory with the jars that Spark needs here, for machines without Maven Central; None:
+    they are fetched."""
     keys: Path | None = None
     """The file with the gateways' public keys; None: each gateway's first key is trusted."""

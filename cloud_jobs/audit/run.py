@@ -18,7 +18,7 @@ from cloud_jobs.audit import fan_out, identifiers, queues, sessions
 from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
 from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.signatures import signatures_of, unvouched
-from cloud_jobs.errors import SPARK_FAILURES, IngestError, first_line_of
+from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -36,7 +36,7 @@ def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[s
     tables = Tables(spark, tables_root)
     try:
         return _audited(tables, progress)
-    except SPARK_FAILURES as error:
+    except spark_failures() as error:
         raise IngestError(
             f"the tables in {tables_root} cannot be audited: {first_line_of(error)} (are they "
             "those that `oncegate ingest` wrote?)"

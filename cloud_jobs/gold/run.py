@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -22,6 +21,7 @@ from cloud_jobs.gold.days import ON, gateway_health, qos2_daily
 from cloud_jobs.gold.totals import boots_of, deliveries_of, merge_totals, messages_of
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import AUDIT_DAILY, GAPS, GOLD_TABLES
+from cloud_jobs.tables.merge import Merge
 
 APPLICATION: Final = "oncegate-gold"
 Progress = Callable[[str], None]
@@ -100,9 +100,9 @@ def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
 
 def _upsert(made: Tables, name: str, rows: DataFrame) -> None:
     """Put whole rows in place of those of their gateway and day: done twice it changes nothing."""
-    table = DeltaTable.forPath(made.spark, made.path(name)).alias("old")
-    contract = rows.select(*made.schemas[name].fieldNames()).alias("new")
-    table.merge(contract, ON).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    contract = rows.select(*made.schemas[name].fieldNames())
+    merge = Merge(made.path(name), contract, ON)
+    merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
 
 
 def replace(made: Tables, name: str, rows: DataFrame) -> None:

@@ -6,15 +6,14 @@ least and greatest values, so that batches may come in any order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES
+from cloud_jobs.tables.merge import Merge
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "boot"),
@@ -127,9 +126,8 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
     if name in _STATES:
         values["state"] = _STATES[name].format_map(values)
 
-    def clauses(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
-        changes: Mapping[str, str | Column] = dict(values)
-        return builder.whenMatchedUpdate(set=dict(changes)).whenNotMatchedInsertAll()
+    def clauses(builder: Merge) -> Merge:
+        return builder.whenMatchedUpdate(set=values).whenNotMatchedInsertAll()
 
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
     tables.merge(name, rows, on=on, batch=through, clauses=clauses)

@@ -19,16 +19,16 @@ finished, and goes through all steps again; those that were committed are skippe
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import TablesBusyError
 from cloud_jobs.ingest import (
     deliveries,
     events,
@@ -38,15 +38,16 @@ from cloud_jobs.ingest import (
     segment_states,
     senml,
     sessions,
+    totals,
 )
 from cloud_jobs.ingest.earlier_staging import in_the_present_layout
 from cloud_jobs.ingest.gateway_keys import StagedFiles
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.ingest.landing import Landed
+from cloud_jobs.ingest.readings import Found
 from cloud_jobs.ingest.staging import events_of, read_and_verify
 from cloud_jobs.ingest.trust import Refusal, SignedFile, new_keys, refusals_of
-from cloud_jobs.tables.delta_tables import Tables, each
-from cloud_jobs.tables.schemas import BATCHES
+from cloud_jobs.tables.delta_tables import Tables
 
 STEPS: Final = (
     "stage",
@@ -97,7 +98,7 @@ class Batch:
         except AnalysisException as error:
             if not self.is_staged():
                 raise
-            raise IngestError(
+            raise TablesBusyError(
                 f"another ingest has just begun batch {self.number} in {self.tables.root}: "
                 "wait until it has ended, then run this one again"
             ) from error
@@ -179,14 +180,16 @@ class Batch:
         delivered = deliveries.delivered_in(tables.read("events"), number)
         records = senml.records_of(delivered).persist()
         try:
-            self._commit_readings(records)
+            found = readings.found_in(records)
+            readings_new = self._commit_readings(records, found)
             self._commit_sessions()
-            self._commit_segments(staged)
-            conflicting = None
+            self._commit_segments(staged, files)
+            refused = self._refused(records, found, readings_new)
             if overlapping:
                 conflicting = events.conflicting_events(candidates, tables.read("events"), ranges)
-            self._commit_quarantine(staged, files, conflicting, records)
-            self._finish(files, records)
+                refused.append(quarantine.refused_events(conflicting, number))
+            self._commit_quarantine(staged, files, refused)
+            self._finish(files, found.good, readings_new)
         finally:
             records.unpersist()
 
@@ -195,27 +198,60 @@ class Batch:
         known = self.tables.read("segments").where(F.col("batch") != self.number)
         return events.overlapping(files.trusted, known)
 
-    def _commit_segments(self, staged: DataFrame) -> None:
+    def _commit_segments(self, staged: DataFrame, files: StagedFiles) -> None:
         self.progress(f"batch {self.number}: segments")
         known = self.tables.read("segments").where(F.col("batch") != self.number)
-        rows = segment_states.rows_of(staged, known, self.number)
-        # Not the transaction of an earlier version, which left its rows in the state `verified`.
-        self.tables.merge(
-            "segments",
-            rows,
-            on=segment_states.ON,
-            batch=self.number,
-            clauses=segment_states.merge_states,
-            step="state",
-        )
+        any_refused = files.any_refused
+        rows = segment_states.rows_of(staged, known, self.number, any_refused=any_refused)
+        names = files.names
+        there = self.tables.read("segments").where(F.col("name").between(min(names), max(names)))
+        mine = F.col("name").isin(*names)
+        # Rows of this batch: an earlier version left them in the state `verified`.
+        begun = (F.col("batch") != self.number) | (F.col("state") == "verified")
+        if there.where(mine & begun).isEmpty():
+            self.tables.append("segments", rows, batch=self.number, step="state")
+        else:
+            self.tables.merge(
+                "segments",
+                rows,
+                on=segment_states.ON,
+                batch=self.number,
+                clauses=segment_states.merge_states,
+                step="state",
+            )
         self.after_step("segments")
 
-    def _commit_readings(self, records: DataFrame) -> None:
-        self.progress(f"batch {self.number}: sensor readings")
-        known = self.tables.read("sensor_readings").where(F.col("batch") != self.number)
-        rows = readings.new_readings(readings.readings_of(records, self.number), known)
-        self.tables.append("sensor_readings", rows, batch=self.number)
+    def _commit_readings(self, records: DataFrame, found: Found) -> int:
+        """Return how many readings are new."""
+        new = 0
+        if found.good:
+            self.progress(f"batch {self.number}: sensor readings")
+            stored = self.tables.read("sensor_readings")
+            known = stored.where(F.col("batch") != self.number).where(found.near)
+            rows = readings.new_readings(readings.readings_of(records, self.number), known)
+            self.tables.append("sensor_readings", rows, batch=self.number)
+            mine = self.tables.read("sensor_readings").where(F.col("batch") == self.number)
+            new = mine.count()
         self.after_step("readings")
+        return new
+
+    def _refused(self, records: DataFrame, found: Found, readings_new: int) -> list[DataFrame]:
+        """Return the rows of `quarantine` for what delivered messages carried.
+
+        What the counts exclude is not looked for: each part costs as much as a query.
+        """
+        refused = []
+        if found.wrong:
+            refused.append(quarantine.refused_payloads(records, self.number))
+        if found.good > readings_new:
+            # Contradictions are looked for in the committed tables: the answer is then the same
+            # whether this is the first try or one after a crash.
+            contradicting = readings.conflicting_readings(
+                readings.readings_of(records, self.number),
+                self.tables.read("sensor_readings").where(found.near),
+            )
+            refused.append(quarantine.refused_readings(contradicting, self.number))
+        return refused
 
     def _commit_sessions(self) -> None:
         self.progress(f"batch {self.number}: sessions")
@@ -226,59 +262,28 @@ class Batch:
         self.after_step("sessions")
 
     def _commit_quarantine(
-        self,
-        staged: DataFrame,
-        files: StagedFiles,
-        conflicting: DataFrame | None,
-        records: DataFrame,
+        self, staged: DataFrame, files: StagedFiles, refused: list[DataFrame]
     ) -> None:
-        self.progress(f"batch {self.number}: quarantine")
-        # Contradictions are looked for in the committed tables: the answer is then the same
-        # whether this is the first try or one after a crash.
-        contradicting = readings.conflicting_readings(
-            readings.readings_of(records, self.number), self.tables.read("sensor_readings")
-        )
-        refused = quarantine.refused_payloads(records, self.number).unionByName(
-            quarantine.refused_readings(contradicting, self.number)
-        )
-        # What the files' own rows exclude is not looked for: each part costs as much as a query.
-        if conflicting is not None:
-            refused = quarantine.refused_events(conflicting, self.number).unionByName(refused)
         if files.any_malformed_lines:
-            refused = quarantine.refused_lines(staged, self.number).unionByName(refused)
-        rows = quarantine.bounded(refused)
+            refused = [*refused, quarantine.refused_lines(staged, self.number)]
+        rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if files.any_refused:
             # Every refused segment keeps its row: whether its file has changed is looked up there.
             mine = self.tables.read("segments").where(F.col("batch") == self.number)
-            rows = quarantine.refused_segments(staged, mine, self.number).unionByName(rows)
-        self.tables.append("quarantine", rows, batch=self.number)
+            rows.append(quarantine.refused_segments(staged, mine, self.number))
+        if rows:
+            self.progress(f"batch {self.number}: quarantine")
+            all_rows = reduce(DataFrame.unionByName, rows)
+            self.tables.append("quarantine", all_rows, batch=self.number)
         self.after_step("quarantine")
 
-    def _finish(self, files: StagedFiles, records: DataFrame) -> None:
-        """Count what the batch did, in its own row: the commit that ends it."""
-        mine = F.col("batch") == self.number
-        read = self.tables.read
-        segment = F.concat(F.lit("segments_"), F.col("state"))
-        found = self.tables.sums(
-            [
-                each(read("segments").where(mine), segment),
-                each(read("events").where(mine), "events_new"),
-                each(records.where("wrong IS NULL"), "records"),
-                each(read("sensor_readings").where(mine), "readings_new"),
-                each(read("sessions").where(mine), "sessions"),
-                quarantine.sums_of(read("quarantine").where(mine)),
-            ]
-        )
-        count = defaultdict(int, found)
-        count["events_duplicate"] = files.good_lines - count["events_new"] - count["refused_event"]
-        count["readings_duplicate"] = (
-            count["records"] - count["readings_new"] - count["refused_reading"]
-        )
-        count["batch"] = self.number
-        names = [field.name for field in BATCHES if field.name != "finished_at"]
-        row = self.tables.spark.range(1).select(
-            *(F.lit(count[name]).cast("long").alias(name) for name in names),
-            F.current_timestamp().alias("finished_at"),
+    def _finish(self, files: StagedFiles, records: int, readings_new: int) -> None:
+        row = totals.row_of(
+            self.tables,
+            self.number,
+            good_lines=files.good_lines,
+            records=records,
+            readings_new=readings_new,
         )
         self.tables.append("batches", row, batch=self.number)
         self.after_step("finish")

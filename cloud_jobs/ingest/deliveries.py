@@ -16,6 +16,7 @@ from cloud_jobs.limits import KEY_RANGES_MAX
 from cloud_jobs.tables.schemas import DELIVERED
 
 MESSAGE: Final = ("gateway", "store", "message")
+HALVES: Final = ("held", "released")
 _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 
 
@@ -24,16 +25,15 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
     columns = DELIVERED.fieldNames()
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
-    until_now = events.where(F.col("batch") <= batch)
-    held = until_now.where(F.col("event") == "message_held")
-    released = until_now.where(F.col("event") == "message_released")
-    # One side of the pair is of this batch; of the other, only messages as new as that are read.
-    recent = _messages_of(events.where(F.col("batch") == batch))
-    released_now = released.where(F.col("batch") == batch)
-    held_now = held.where(F.col("batch") == batch)
-    pairs = _pairs(held.where(recent), released_now).unionByName(
-        _pairs(held_now, released.where(F.col("batch") < batch).where(recent))
-    )
+    held, released = (events.where(F.col("event") == f"message_{what}") for what in HALVES)
+    is_now, is_before = F.col("batch") == batch, F.col("batch") < batch
+    held_now, released_now = held.where(is_now), released.where(is_now)
+    pairs = _pairs(held_now, released_now)
+    halved = _halved(events.where(is_now))
+    if halved is not None:
+        # Only of what is halved in this batch the other half is looked for in those before.
+        pairs = pairs.unionByName(_pairs(held.where(is_before & halved), released_now))
+        pairs = pairs.unionByName(_pairs(held_now, released.where(is_before & halved)))
     delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
     once = Window.partitionBy(*MESSAGE).orderBy("sequence", "boot")
     return delivered.withColumn("nth", F.row_number().over(once)).where("nth = 1").drop("nth")
@@ -46,18 +46,23 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
     return contents.join(deliveries, list(MESSAGE))
 
 
-def _messages_of(rows: DataFrame) -> Column:
-    """Return a filter that holds for every message held or released in `rows`.
+def _halved(rows: DataFrame) -> Column | None:
+    """Return a filter that holds for every message of which `rows` have one half, None without one.
 
     Numbers rise, so Delta skips the files of older messages.
     """
-    halves = rows.where(F.col("event").isin("message_held", "message_released"))
+    kinds = [f"message_{what}" for what in HALVES]
+    halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)
     least = (
-        halves.groupBy("gateway", "store")
+        halves.agg(F.count_distinct("event").alias("halves"))
+        .where("halves = 1")
+        .groupBy("gateway", "store")
         .agg(F.min("message").alias("least"))
         .limit(KEY_RANGES_MAX + 1)
         .collect()
     )
+    if not least:
+        return None
     if len(least) > KEY_RANGES_MAX:
         return F.lit(True)
     condition = F.lit(False)

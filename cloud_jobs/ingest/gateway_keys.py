@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -14,6 +13,7 @@ from cloud_jobs.ingest.keys_file import Pinned
 from cloud_jobs.ingest.trust import FOREIGN_KEY, WRONG_PREFIX, GatewayKey, Refusal, SignedFile
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.schemas import GATEWAY_KEYS
 
 ON: Final = "old.gateway = new.gateway AND old.public_key = new.public_key"
@@ -31,6 +31,8 @@ class StagedFiles:
     any_malformed_lines: bool
     lines: Mapping[str, int]
     """Good lines by the path of a file whose bytes are right."""
+    names: Sequence[str]
+    """Of all files."""
 
     @property
     def good_lines(self) -> int:
@@ -59,6 +61,7 @@ def files_of(staged: DataFrame) -> StagedFiles:
         any_refused=any(row["reason"] is not None for row in rows),
         any_malformed_lines=any(row["bad_lines"] != 0 for row in rows),
         lines={row["path"]: row["lines"] - row["bad_lines"] for row in rows},
+        names=sorted({row["name"] for row in rows}),
     )
 
 
@@ -83,7 +86,7 @@ def rows_of(tables: Tables, keys: Sequence[GatewayKey], batch: int) -> DataFrame
     )
 
 
-def merge_keys(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+def merge_keys(builder: Merge) -> Merge:
     """Complete a merge: a row that the keys file changes is replaced."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()
 

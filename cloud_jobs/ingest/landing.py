@@ -1,18 +1,19 @@
 """What has landed, and which of it must be looked at.
 
-Listing reads no contents. A file is looked at when its name is not settled in `segments`, and
-again when it was in quarantine and its bytes are no longer those that were refused, or the keys by
-which it was refused have changed.
+Listing reads no contents, and a local directory is listed without Spark. A file is looked at when
+its name is not settled in `segments`, and again when it was in quarantine and its bytes are no
+longer those that were refused, or the keys by which it was refused have changed.
 """
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,11 +22,15 @@ from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.gateway_keys import looked_at_again
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
 from cloud_jobs.limits import (
+    LISTED_MAX,
     REFUSED_REMEMBERED_MAX,
     SEGMENT_FILE_BYTES_MAX,
-    SEGMENTS_PER_BATCH_MAX,
 )
+from cloud_jobs.places import local_directory
 from cloud_jobs.tables.delta_tables import Tables
+
+LOCAL: Final = "file:"
+"""How Spark writes a path of this machine in the column `path`."""
 
 SETTLED: Final = ("verified", "ingested", "duplicate")
 _GLOB_CHARACTERS: Final = frozenset("{}[]*?\\")
@@ -41,10 +46,9 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The next batch's files, whether more wait, and how many files are no segments by their
-    name."""
+    """The files to look at, whether more wait, and how many files are no segments by their name."""
 
-    files: list[Landed]
+    paths: list[str]
     more: bool
     ignored: int
 
@@ -60,52 +64,108 @@ def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 
 def list_landed(tables: Tables, source: str, pinned: Mapping[str, Pinned] = NO_KEYS) -> Listing:
-    """List files that must be looked at, in order of their names, at most one batch of them."""
+    """List files that must be looked at, in order of their names, at most LISTED_MAX of them."""
+    paths = _paths_in(tables.spark, source)
+    # Uploaders write under another name first; such a file is no loss and not yet a segment.
+    segments = [path for path in paths if path.endswith(".zst")]
+    waiting = _without_settled(tables, segments) if segments else []
+    if waiting:
+        waiting = _without_refused(tables, waiting, pinned)
+    waiting.sort(key=lambda path: (_name_of(path), path))
+    return Listing(
+        waiting[:LISTED_MAX], len(waiting) > LISTED_MAX, ignored=len(paths) - len(segments)
+    )
+
+
+def sized(spark: SparkSession, paths: list[str]) -> list[Landed]:
+    """Return listed files with their bytes, which an object store is asked for one by one."""
+    if all(path.startswith(LOCAL) for path in paths):
+        return [Landed(path, os.stat(path.removeprefix(LOCAL)).st_size) for path in paths]
+    rows = binary_files(spark, paths).select("path", "length").collect()
+    # Spark lists empty files and then leaves them out.
+    found = {row["path"]: row["length"] for row in rows}
+    return [Landed(path, found.get(path, 0)) for path in paths]
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _paths_in(spark: SparkSession, source: str) -> list[str]:
+    """Return all files, as Spark names them in the column `path`. Raises IngestError."""
+    directory = local_directory(source)
+    if directory is not None:
+        if not directory.is_dir():
+            raise _nothing_at(source)
+        return _files_below(str(directory.absolute()))
     try:
-        found = binary_files(tables.spark, [source])
+        urls = binary_files(spark, [source]).inputFiles()
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        raise IngestError(
-            f"nothing to ingest: {source} does not exist; let the gateway upload something, "
-            "or name the directory that it uploads to"
-        ) from error
-    name = F.substring_index("path", "/", -1)
-    listed = found.select("path", F.col("length").alias("file_bytes"))
-    # Listed names are URLs with three slashes, the column has Hadoop's paths with one.
-    paths = [re.sub("^file:///", "file:/", unquote(url)) for url in found.inputFiles()]
-    files = listed.unionByName(_empty_files(found, paths)).withColumn("name", name)
-    # Uploaders write under another name first; such a file is no loss and not yet a segment.
-    segments = files.where(F.col("name").endswith(".zst"))
-    settled = tables.read("segments").where(F.col("state").isin(*SETTLED)).select("name")
-    open_files = segments.join(settled, "name", "left_anti")
-    open_files = _without_refused(tables, open_files, pinned)
-    chosen = open_files.orderBy("name", "path").limit(SEGMENTS_PER_BATCH_MAX + 1)
-    rows = [Landed(row["path"], row["file_bytes"]) for row in chosen.collect()]
-    ignored = sum(not path.endswith(".zst") for path in paths)
-    more = len(rows) > SEGMENTS_PER_BATCH_MAX
-    return Listing(rows[:SEGMENTS_PER_BATCH_MAX], more, ignored)
+        raise _nothing_at(source) from error
+    return [unquote(url) for url in urls]
 
 
-def _empty_files(found: DataFrame, paths: list[str]) -> DataFrame:
-    """List the empty files, which also landed: Spark lists them and then leaves them out."""
-    listed = found.sparkSession.createDataFrame([(path,) for path in paths], "path string")
-    empty = listed.join(found.select("path"), "path", "left_anti")
-    return empty.withColumn("file_bytes", F.lit(0).cast("long"))
+def _files_below(directory: str) -> list[str]:
+    """Walk a local directory: what Spark passes over is passed over, links are followed once."""
+    found: list[str] = []
+    waiting, seen = [directory], set()
+    while waiting:
+        folder = waiting.pop()
+        real = os.path.realpath(folder)
+        if real in seen:
+            continue
+        seen.add(real)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith((".", "_")):
+                    continue
+                if entry.is_dir():
+                    waiting.append(entry.path)
+                elif entry.is_file():
+                    found.append(LOCAL + entry.path)
+    return found
 
 
-def _without_refused(
-    tables: Tables, open_files: DataFrame, pinned: Mapping[str, Pinned]
-) -> DataFrame:
+def _nothing_at(source: str) -> IngestError:
+    return IngestError(
+        f"nothing to ingest: {source} does not exist; let the gateway upload something, "
+        "or name the directory that it uploads to"
+    )
+
+
+def _named(spark: SparkSession, paths: list[str]) -> DataFrame:
+    names = [_name_of(path) for path in paths]
+    return spark.createDataFrame(pa.table({"path": paths, "name": names}))
+
+
+def _without_settled(tables: Tables, paths: list[str]) -> list[str]:
+    names = sorted(map(_name_of, (min(paths, key=_name_of), max(paths, key=_name_of))))
+    settled = tables.read("segments").where(F.col("state").isin(*SETTLED))
+    # Delta skips the files of all other names.
+    near = settled.where(F.col("name").between(*names)).select("name")
+    rows = _named(tables.spark, paths).join(near, "name", "left_anti").select("path").collect()
+    return [row["path"] for row in rows]
+
+
+def _without_refused(tables: Tables, paths: list[str], pinned: Mapping[str, Pinned]) -> list[str]:
     """Leave out what was refused and would be refused again."""
     refused = _refused(tables)
-    # Most listings have none: what follows reads three tables again to find that out.
-    if open_files.join(refused, "name", "left_semi").isEmpty():
-        return open_files
+    named = _named(tables.spark, paths).join(refused, "name", "left_semi").select("path").collect()
+    if not named:
+        return paths
+    touched = {row["path"] for row in named}
+    sizes = sized(tables.spark, sorted(touched))
+    open_files = tables.spark.createDataFrame(
+        [(file.path, _name_of(file.path), file.file_bytes) for file in sizes],
+        "path string, name string, file_bytes long",
+    )
     refused = refused.join(looked_at_again(tables, open_files, pinned), "name", "left_anti")
     fresh = open_files.join(refused.select("name").distinct(), "name", "left_anti")
     again = _changed(tables.spark, open_files.join(refused, "name", "left_semi"), refused)
-    return fresh.unionByName(again)
+    rows = fresh.select("path").unionByName(again.select("path")).collect()
+    return [path for path in paths if path not in touched] + [row["path"] for row in rows]
 
 
 def _refused(tables: Tables) -> DataFrame:

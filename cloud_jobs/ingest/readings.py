@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from cloud_jobs.limits import GATEWAYS_NAMED_MAX, KEY_RANGES_MAX
 from cloud_jobs.tables.schemas import READINGS
 
 _BOARDS: Final = "board-"
@@ -16,13 +19,68 @@ _BOOT_BITS: Final = 32
 """A board's own number of its start has so many; what is above counts how often it was given."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a batch's records are, without their contents."""
+
+    good: int
+    wrong: int
+    """Records that stand for a refused payload."""
+    near: Column
+    """A filter that holds for every stored reading that one of them may repeat, and lets Delta
+    skip the files whose numbers lie elsewhere."""
+
+
+def found_in(records: DataFrame) -> Found:
+    """Count records, and find the ranges of their numbers for each gateway of the batch."""
+    numbers = ("senml_boot", "senml_sequence", "message")
+    is_good = F.col("wrong").isNull()
+    rows = (
+        records.groupBy("gateway")
+        .agg(
+            F.count_if(is_good).alias("good"),
+            F.count_if(~is_good).alias("wrong"),
+            F.count_if(is_good & ~_is_numbered()).alias("by_message"),
+            *(F.min(name).alias(f"least_{name}") for name in numbers),
+            *(F.max(name).alias(f"greatest_{name}") for name in numbers),
+        )
+        .collect()
+    )
+    good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
+    return Found(good, wrong, _near([row for row in rows if row["good"]]))
+
+
+def _near(rows: list[Row]) -> Column:
+    names = sorted({row["gateway"] for row in rows})
+    if len(names) > GATEWAYS_NAMED_MAX:
+        return F.lit(True)
+    if len(names) > KEY_RANGES_MAX:
+        return F.col("gateway").isin(*names)
+    near = F.lit(False)
+    for row in rows:
+        ranges = F.lit(False)
+        if row["by_message"] < row["good"]:
+            ranges |= _within(row, "device_boot", "senml_boot") & _within(
+                row, "device_sequence", "senml_sequence"
+            )
+        if row["by_message"]:
+            ranges |= _within(row, "message", "message")
+        near |= (F.col("gateway") == row["gateway"]) & ranges
+    return near
+
+
+def _within(row: Row, column: str, name: str) -> Column:
+    return F.col(column).between(row[f"least_{name}"], row[f"greatest_{name}"])
+
+
+def _is_numbered() -> Column:
+    names = ("senml_device", "senml_boot", "senml_sequence")
+    return reduce(Column.__and__, (F.col(name).isNotNull() for name in names))
+
+
 def _identity() -> Column:
     """Return the deduplication key of a reading: the sensor's numbers where it gave all."""
-    numbered = (
-        F.col("senml_device").isNotNull()
-        & F.col("senml_boot").isNotNull()
-        & F.col("senml_sequence").isNotNull()
-    )
+    numbered = _is_numbered()
     # Two records of one payload may have one name (and two times): the position distinguishes them.
     by_sensor = F.to_json(
         F.array(

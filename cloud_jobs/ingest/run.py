@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
 
 from cloud_jobs.ingest.batch import Batch, last_finished
 from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
-from cloud_jobs.ingest.landing import Landed, list_landed
-from cloud_jobs.limits import SMALL_BATCH_BYTES_MAX
+from cloud_jobs.ingest.landing import Landed, Listing, list_landed, sized
+from cloud_jobs.ingest.pace import Pace
+from cloud_jobs.limits import SEGMENTS_PER_BATCH_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.tables.delta_tables import Tables
@@ -18,29 +21,41 @@ def ingest_batches(
     settings: IngestSettings,
     progress: Callable[[str], None],
     after_step: Callable[[str], None],
+    is_stopping: Callable[[], bool] = lambda: False,
 ) -> tuple[int, int]:
-    """Ingest all batches; return the last batch finished before and how many files were ignored."""
+    """Ingest all batches; return the last batch finished before and how many files were ignored.
+
+    Between two batches the run ends where `is_stopping`.
+    """
     pinned = load_keys(settings.keys) if settings.keys is not None else NO_KEYS
     before = finished = last_finished(tables)
     Batch(tables, finished, progress, after_step).sweep()
+    pace = Pace(time.monotonic())
+    listing: Listing | None = None
+    waiting: deque[str] = deque()
     while True:
         batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned)
+        files = None
         if batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
-            more, ignored, files = True, 0, None
         else:
-            listing = list_landed(tables, settings.source, pinned)
-            more, ignored, files = listing.more, listing.ignored, listing.files
-            if not files:
-                return before, ignored
+            if listing is None or (listing.more and not waiting):
+                listing = list_landed(tables, settings.source, pinned)
+                waiting.extend(listing.paths)
+            if not waiting or is_stopping():
+                return before, listing.ignored
+            taken = [waiting.popleft() for _ in range(min(len(waiting), SEGMENTS_PER_BATCH_MAX))]
+            files = sized(tables.spark, taken)
         with small_effort(tables.spark, is_small=files is not None and _is_small(files)):
             if files is not None:
                 progress(f"batch {batch.number}: verifying {len(files)} segments")
                 batch.stage(files)
             batch.complete()
         finished += 1
-        if not more:
-            return before, ignored
+        if files is not None:
+            size = sum(file.file_bytes for file in files)
+            now, left = time.monotonic(), len(waiting)
+            progress(pace.line(now, segments=len(files), file_bytes=size, waiting=left))
 
 
 def _is_small(files: list[Landed]) -> bool:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import IngestError, TablesBusyError
 from cloud_jobs.places import local_directory
 
 
@@ -40,7 +40,7 @@ def only_run(tables: str) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "unknown"
-            raise IngestError(
+            raise TablesBusyError(
                 f"another ingest (process {holder}) is writing to {directory}: wait until it ends"
             ) from error
         os.ftruncate(descriptor, 0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest.landing import SETTLED
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.schemas import SEGMENTS
 
 ON: Final = "old.name = new.name"
@@ -16,17 +16,23 @@ _OF_THE_BATCH: Final = frozenset({"name", "state", "reason", "detail", "batch", 
 """Columns that are not staged as they are."""
 
 
-def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
+def rows_of(staged: DataFrame, segments: DataFrame, batch: int, *, any_refused: bool) -> DataFrame:
     """Return one row for each file name. Of two files with one name (in two directories) the
     trusted one counts; a refused file with the bytes of a trusted segment is its duplicate."""
     best = Window.partitionBy("name").orderBy(F.col("reason").isNotNull(), "path")
     one = staged.withColumn("nth", F.row_number().over(best)).where("nth = 1")
+    if not any_refused:
+        # None is a duplicate: no other segment's bytes are asked for.
+        return _rows(one.withColumn("owner", F.lit(None).cast("string")), batch)
     known = segments.where(F.col("state").isin("verified", "ingested")).select(
         "file_sha256", "name"
     )
     trusted = one.where("reason IS NULL").select("file_sha256", "name")
     owners = known.unionByName(trusted).groupBy("file_sha256").agg(F.min("name").alias("owner"))
-    judged = one.join(owners, "file_sha256", "left")
+    return _rows(one.join(owners, "file_sha256", "left"), batch)
+
+
+def _rows(judged: DataFrame, batch: int) -> DataFrame:
     is_duplicate = F.col("reason").isNotNull() & F.col("owner").isNotNull()
     state = (
         F.when(is_duplicate, "duplicate")
@@ -45,7 +51,7 @@ def rows_of(staged: DataFrame, segments: DataFrame, batch: int) -> DataFrame:
     )
 
 
-def merge_states(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+def merge_states(builder: Merge) -> Merge:
     """Complete a merge: a settled segment is kept, one in quarantine gets the new verdict, and one
     that an earlier version left `verified` in this batch is ingested now."""
     settled = ", ".join(f"'{state}'" for state in SETTLED)

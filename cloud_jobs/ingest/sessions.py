@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from delta.tables import DeltaMergeBuilder
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from cloud_jobs.tables.merge import Merge
 from cloud_jobs.tables.schemas import SESSIONS
 
 ON: Final = "old.gateway = new.gateway AND old.store = new.store AND old.session = new.session"
@@ -101,7 +101,7 @@ def _state(connect: str, close: str, end: str) -> str:
     )
 
 
-def merge_sessions(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
+def merge_sessions(builder: Merge) -> Merge:
     """Complete a merge: combine a batch's rows with those of the table."""
     values = {
         "opened": "least(old.opened, new.opened)",
@@ -117,5 +117,4 @@ def merge_sessions(builder: DeltaMergeBuilder) -> DeltaMergeBuilder:
         values |= {n: f"CASE WHEN {newer} THEN new.{n} ELSE old.{n} END" for n in columns}
         values[sequence] = f"greatest(old.{sequence}, new.{sequence})"
     values["state"] = _state(*(values[sequence] for sequence in _LATEST))
-    changes: dict[str, str | Column] = dict(values)
-    return builder.whenMatchedUpdate(set=changes).whenNotMatchedInsertAll()
+    return builder.whenMatchedUpdate(set=values).whenNotMatchedInsertAll()

@@ -6,15 +6,17 @@ is over is written once more and then never again, however often this runs.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.limits import COMPACT_FILE_BYTES, COMPACT_FILES_MIN
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import PARTITIONS
+from cloud_jobs.tables.merge import quoted
 
 ORDER: Final[dict[str, tuple[str, ...]]] = {
     "events": ("gateway", "sequence"),
@@ -34,6 +36,9 @@ ORDER: Final[dict[str, tuple[str, ...]]] = {
 """Tables that grow, and the columns by which their rows are clustered. `gaps` and `audit_daily`
 are written as a whole by each run, and need none."""
 
+_DAY: Final = re.compile(r"/day=([0-9]{4}-[0-9]{2}-[0-9]{2})/[^/]+$")
+"""A partition, in the path of one of its files."""
+
 
 def compact(tables: Tables, progress: Callable[[str], None]) -> dict[str, Any]:
     """Compact each table that has need; return files before and after by table."""
@@ -46,7 +51,7 @@ def compact(tables: Tables, progress: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _compact(tables: Tables, name: str, order: tuple[str, ...]) -> dict[str, int]:
-    path = tables.path(name).replace("`", "``")
+    path = quoted(tables.path(name))
     removed = added = size = 0
     days = _days_in_need(tables, name)
     for day in days:
@@ -67,19 +72,22 @@ def _compact(tables: Tables, name: str, order: tuple[str, ...]) -> dict[str, int
 
 def _days_in_need(tables: Tables, name: str) -> list[str | None]:
     """Return the partitions with many small files; None stands for a table without partitions."""
-    found: list[Row] = _small_files(tables, name)
-    return [row["day"] for row in found if row["files"] >= COMPACT_FILES_MIN]
+    rows = tables.read(name)
+    # From the table's log alone: a day that was compacted has few files, and none of them is read.
+    files = Counter(_day_in(path) for path in rows.inputFiles())
+    many = [day for day, count in files.items() if count >= COMPACT_FILES_MIN]
+    return sorted(
+        (day for day in many if _small_files(rows, day) >= COMPACT_FILES_MIN), key=lambda d: d or ""
+    )
 
 
-def _small_files(tables: Tables, name: str) -> list[Row]:
-    """Return how many small files each partition has, from the table's log alone."""
-    spark = tables.spark
-    # Reading brings the log's snapshot up to date.
-    is_partitioned = "day" in PARTITIONS.get(name, ()) and "day" in tables.read(name).columns
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, tables.path(name))
-    files = DataFrame(log.unsafeVolatileSnapshot().allFiles().toDF(), spark)
-    day = F.col("partitionValues")["day"] if is_partitioned else F.lit(None).cast("string")
-    small = files.where(F.col("size") < COMPACT_FILE_BYTES).groupBy(day.alias("day"))
-    return small.agg(F.count("*").alias("files")).collect()
+def _day_in(path: str) -> str | None:
+    found = _DAY.search(path)
+    return found[1] if found else None
+
+
+def _small_files(rows: DataFrame, day: str | None) -> int:
+    """Count the small files of a partition that have rows."""
+    mine = rows if day is None else rows.where(F.col("day") == day)
+    files = mine.where(F.col("_metadata.file_size") < COMPACT_FILE_BYTES)
+    return files.select("_metadata.file_path").distinct().count()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import literal, quoted
 
 
 def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[str, Any]:
@@ -27,7 +27,11 @@ def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[
         where &= F.col("gateway") == gateway
     found = tables.read("quarantine").where(where).groupBy("reason").count().collect()
     if found:
-        table = DeltaTable.forPath(tables.spark, tables.path("quarantine"))
-        table.update(where, {"kind": F.lit("requeued")})
+        chosen = {"reason": reason, "gateway": gateway}
+        wanted = [f"{key} = {literal(one)}" for key, one in chosen.items() if one is not None]
+        condition = " AND ".join(["kind = 'segment'", *wanted])
+        table = f"delta.`{quoted(tables.path('quarantine'))}`"
+        # Parameters are of queries only; these are literals.
+        tables.spark.sql(f"UPDATE {table} SET kind = 'requeued' WHERE {condition}")  # noqa: S608
     counts = {row["reason"]: row["count"] for row in found}
     return {"tables_root": tables.root, "segments": sum(counts.values()), "reasons": counts}

@@ -1,4 +1,4 @@
-"""Delta Lake's jars: which ones, that they are the right bytes, and that they are fetched once.
+"""The jars of Delta Lake and of object stores: which ones, their right bytes, and fetched once.
 
 The first start asks Spark's own resolver for them (Maven Central); what it fetched is checked
 against the hashes here, as the Python requirement files do it for wheels, and every later start
@@ -11,10 +11,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.spark import s3_jars
+
+S3_SCHEMES: Final = frozenset({"s3", "s3a"})
 
 PACKAGE: Final = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
@@ -70,26 +77,59 @@ def cache_directory(chosen: Path | None) -> Path:
     return (Path(home) if home else Path.home() / ".cache") / "oncegate" / "spark"
 
 
-def fetched_jars(cache: Path) -> list[Path] | None:
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The jars of a run, and how Spark's resolver finds them."""
+
+    packages: tuple[str, ...]
+    excludes: str
+    files: Mapping[str, str]
+    """File name and sha256."""
+
+    @property
+    def megabytes(self) -> int:
+        """What is downloaded the first time."""
+        return 13 if len(self.packages) == 1 else 26
+
+
+def needed_for(places: Iterable[str]) -> Needed:
+    """Return the jars for tables and segments at these places."""
+    if any(urlsplit(place).scheme in S3_SCHEMES for place in places):
+        return Needed((PACKAGE, *s3_jars.PACKAGES), ",".join(s3_jars.EXCLUDES), JARS | s3_jars.JARS)
+    return Needed((PACKAGE,), EXCLUDES, JARS)
+
+
+def fetched_jars(folder: Path, files: Mapping[str, str]) -> list[Path] | None:
     """Return the jars if all are there with the right SHA-256, else None: no part is used."""
-    paths = [cache / "jars" / name for name in JARS]
-    for path, sha256 in zip(paths, JARS.values(), strict=True):
+    paths = [folder / name for name in files]
+    for path, sha256 in zip(paths, files.values(), strict=True):
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
             return None
     return paths
 
 
+def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
+    """Return all jars of a directory of the caller's; raises IngestError where one lacks."""
+    missing = [name for name in files if fetched_jars(directory, {name: files[name]}) is None]
+    if missing:
+        raise IngestError(
+            f"{directory} lacks these jars, or they are other ones: {', '.join(missing)}; they are "
+            "on Maven Central under these groups, names and versions"
+        )
+    return sorted(directory.glob("*.jar"))
+
+
 @contextmanager
-def jars_or_the_fetching(cache: Path) -> Iterator[list[Path] | None]:
+def jars_or_the_fetching(cache: Path, files: Mapping[str, str]) -> Iterator[list[Path] | None]:
     """Yield the jars, or None to the one process that may fetch them while the block lasts.
 
     That right is a lock, which the kernel releases when the process ends, however it ends.
     """
-    jars = fetched_jars(cache)
+    jars = fetched_jars(cache / "jars", files)
     if jars is not None:
         yield jars
         return
     with (cache / "fetch.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # The process that had the lock before has fetched them, unless that failed.
-        yield fetched_jars(cache)
+        yield fetched_jars(cache / "jars", files)

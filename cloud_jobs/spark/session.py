@@ -1,7 +1,7 @@
 """A Spark session that has Delta Lake, keeps quiet, and starts without a network the second time.
 
-Under spark-submit the session is the cluster's: only Delta's settings are added. Otherwise it
-runs in this process's own JVM on all cores.
+Master, memory and cores are set by who starts this: spark-submit, the environment, Spark's own
+files, a session that is there. Where nothing is set, Spark takes this machine and all its cores.
 """
 
 from __future__ import annotations
@@ -10,33 +10,46 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs import distribution
+from cloud_jobs.errors import IngestError, spark_failures
 from cloud_jobs.limits import PYTHON_BATCH_BYTES_MAX
 from cloud_jobs.spark.jars import (
-    EXCLUDES,
+    JARS,
     PACKAGE,
+    Needed,
     cache_directory,
     fetched_jars,
+    jars_in,
     jars_or_the_fetching,
+    needed_for,
 )
 from cloud_jobs.spark.java import JAVA_NEEDED
+from cloud_jobs.spark.outside import is_local, set_outside
 
-_NEEDED: Final = {
+_RUNTIME: Final = {
     # Spark's own form of times, 96 bits wide, overflows in other engines after the year 2262, which
     # is where a broken clock may be.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     # A row is a whole segment: without this a worker would get 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
+}
+"""What every session gets, also one that is not ours."""
+
+_SNAPSHOT_TASKS: Final = "spark.databricks.delta.snapshotPartitions"
+_EXTENSIONS: Final = "spark.sql.extensions"
+_DELTA: Final = {
+    _EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _LOCAL: Final = {
     "spark.app.name": "oncegate ingest",
@@ -46,7 +59,7 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     # One machine: hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-    "spark.databricks.delta.snapshotPartitions": "1",
+    _SNAPSHOT_TASKS: "1",
     # Both describe a query to who looks at it: the line of Python of each expression, and its plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
@@ -59,21 +72,111 @@ def spark_session(
     cache_dir: Path | None,
     progress: Callable[[str], None],
     settings: Mapping[str, str] | None = None,
+    *,
+    places: Sequence[str] = (),
+    jars: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """Yield the active session, or start one and stop it at the end. Raises IngestError."""
+    """Yield the active session, or start one and stop it at the end. Raises IngestError.
+
+    Args:
+        cache_dir: where jars and logs are kept; None: in the user's cache directory.
+        progress: gets a line at each step.
+        settings: of a session that is started.
+        places: paths and URLs that it will read and write.
+        jars: a directory that has the jars for them; None: they are fetched.
+    """
     active = SparkSession.getActiveSession()
     if active is not None:
-        yield active
+        with _as_needed(active):
+            yield active
         return
-    started = _start(cache_dir, progress, settings or {})
+    started = _started(cache_dir, progress, settings or {}, needed_for(places), jars)
     try:
-        yield started
+        with _as_needed(started):
+            yield started
     finally:
         started.stop()
 
 
+@contextlib.contextmanager
+def _as_needed(spark: SparkSession) -> Iterator[None]:
+    """Set what the job needs while the block lasts; a caller's session has its own again then."""
+    before = {name: spark.conf.get(name, None) for name in _RUNTIME}
+    for name, value in _RUNTIME.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        # A server of Spark Connect may be gone by then: the failure that ended the block counts.
+        with contextlib.suppress(*spark_failures()):
+            for name, was in before.items():
+                if was is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, was)
+
+
+def _started(
+    cache_dir: Path | None,
+    progress: Callable[[str], None],
+    settings: Mapping[str, str],
+    needed: Needed,
+    own_jars: Path | None,
+) -> SparkSession:
+    """Start a session: a server's, the one of spark-submit, or one in a JVM of this process."""
+    if "SPARK_REMOTE" in os.environ:
+        progress("connecting to Spark")
+        return _connected()
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        progress("starting Spark")
+        return _submitted()
+    return _start(cache_dir, progress, settings, needed, own_jars)
+
+
+def _connected() -> SparkSession:
+    """Connect to the server of SPARK_REMOTE; its Python workers get this package."""
+    session = SparkSession.builder.getOrCreate()
+    with tempfile.TemporaryDirectory() as directory:
+        package, _ = distribution.write(Path(directory))
+        session.addArtifacts(str(package), pyfile=True)
+    return session
+
+
+def _submitted() -> SparkSession:
+    """Start the session that spark-submit has prepared: Delta is added to what is set."""
+    builder = SparkSession.builder
+    there = dict(SparkConf().getAll())
+    # Delta's own default of 50 tasks for each state of each table is for larger logs than these.
+    few = {} if _SNAPSHOT_TASKS in there else {_SNAPSHOT_TASKS: "4"}
+    for key, value in (_with_delta(there) | few).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    try:
+        session.read.format("delta").load("file:/")
+    except spark_failures() as error:
+        if "DATA_SOURCE_NOT_FOUND" in str(error) or "ClassNotFound" in str(error):
+            session.stop()
+            raise IngestError(
+                "Spark has no Delta Lake: start the job with spark-submit --packages "
+                f"{PACKAGE}, or where there is no Maven Central with its files behind --jars: "
+                f"{', '.join(JARS)}"
+            ) from error
+    return session
+
+
+def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
+    """Return Delta's settings beside what is there: a session has several extensions."""
+    others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
+    added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
+    return _DELTA | {_EXTENSIONS: ",".join(added)}
+
+
 def _start(
-    cache_dir: Path | None, progress: Callable[[str], None], settings: Mapping[str, str]
+    cache_dir: Path | None,
+    progress: Callable[[str], None],
+    settings: Mapping[str, str],
+    needed: Needed,
+    own_jars: Path | None,
 ) -> SparkSession:
     cache = cache_directory(cache_dir)
     try:
@@ -82,18 +185,18 @@ def _start(
         raise IngestError(
             f"cannot make the cache directory {cache} ({error.strerror}): name another one"
         ) from error
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted:
-        _check_java()
+    _check_java()
+    outside = set_outside()
+    if is_local(outside):
         # Workers must be this very Python: another one has neither zstd nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    with contextlib.nullcontext() if submitted else jars_or_the_fetching(cache) as jars:
-        is_fetching = jars is None and not submitted
+    with _jars_from(cache, needed, own_jars) as jars:
+        is_fetching = jars is None
         if is_fetching:
-            progress("fetching Delta Lake for Spark, once (13 MB)")
+            progress(f"fetching jars for Spark, once ({needed.megabytes} MB)")
         progress("starting Spark")
         builder = SparkSession.builder
-        for key, value in (_settings(cache, jars, submitted=submitted) | dict(settings)).items():
+        for key, value in (_settings(cache, jars, outside, needed) | dict(settings)).items():
             builder = builder.config(key, value)
         log = cache / "spark-start.log"
         try:
@@ -101,19 +204,22 @@ def _start(
                 session = builder.getOrCreate()
         except PySparkRuntimeError as error:
             raise IngestError(_why_spark_did_not_start(log, fetching=is_fetching)) from error
-        if is_fetching and fetched_jars(cache) is None:
+        if is_fetching and fetched_jars(cache / "jars", needed.files) is None:
             session.stop()
             raise IngestError(
-                f"the Delta Lake jars in {cache / 'jars'} are not the ones that this version was "
+                f"the jars in {cache / 'jars'} are not the ones that this version was "
                 "tested with: remove that directory and run this again"
             )
     return session
 
 
-def _settings(cache: Path, jars: list[Path] | None, *, submitted: bool) -> dict[str, str]:
-    if submitted:
-        return dict(_NEEDED)
-    chosen = _NEEDED | _LOCAL | {"spark.master": "local[*]"}
+def _settings(
+    cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
+) -> dict[str, str]:
+    """Return what a JVM of this process starts with: nothing that was set outside is changed."""
+    chosen = dict(_RUNTIME)
+    if is_local(outside):
+        chosen |= _LOCAL
     logging = Path(__file__).with_name("log4j2.properties")
     chosen["spark.driver.extraJavaOptions"] = (
         f"'-Dlog4j2.configurationFile={logging.as_uri()}' "
@@ -121,12 +227,27 @@ def _settings(cache: Path, jars: list[Path] | None, *, submitted: bool) -> dict[
     )
     chosen["spark.sql.warehouse.dir"] = (cache / "warehouse").as_uri()
     if jars is None:
-        chosen["spark.jars.packages"] = PACKAGE
-        chosen["spark.jars.excludes"] = EXCLUDES
         chosen["spark.jars.ivy"] = str(cache)
-    else:
-        chosen["spark.jars"] = ",".join(path.as_uri() for path in jars)
+    chosen = {name: value for name, value in chosen.items() if name not in outside}
+    chosen |= _with_delta(outside)
+    for name, more in _jars_settings(jars, needed).items():
+        chosen[name] = ",".join(filter(None, (outside.get(name), more)))
     return chosen
+
+
+def _jars_settings(jars: list[Path] | None, needed: Needed) -> dict[str, str]:
+    if jars is None:
+        packages = ",".join(needed.packages)
+        return {"spark.jars.packages": packages, "spark.jars.excludes": needed.excludes}
+    return {"spark.jars": ",".join(path.as_uri() for path in jars)}
+
+
+def _jars_from(
+    cache: Path, needed: Needed, own_jars: Path | None
+) -> contextlib.AbstractContextManager[list[Path] | None]:
+    if own_jars is not None:
+        return contextlib.nullcontext(jars_in(own_jars, needed.files))
+    return jars_or_the_fetching(cache, needed.files)
 
 
 def _check_java() -> None:
@@ -138,8 +259,9 @@ def _check_java() -> None:
 def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
     if fetching:
         return (
-            "Spark did not start. It had to fetch Delta Lake from Maven Central: is there a "
-            f"network? It is needed the first time only. Details: {log}"
+            "Spark did not start. It had to fetch jars from Maven Central: is there a "
+            f"network? It is needed the first time only; without one name a "
+            f"directory with them: --jars DIR. Details: {log}"
         )
     return f"Spark did not start. {JAVA_NEEDED}. Details: {log}"
 

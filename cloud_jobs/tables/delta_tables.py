@@ -16,21 +16,26 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
-from delta.exceptions import DeltaConcurrentModificationException
-from delta.tables import DeltaMergeBuilder, DeltaTable
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructType
 
-from cloud_jobs.errors import IngestError
+from cloud_jobs.errors import IngestError, TablesBusyError, spark_failures
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import local_directory
+from cloud_jobs.tables.merge import Merge, quoted
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
 _FORMAT_CHECK_CONF: Final = "spark.databricks.delta.formatCheck.enabled"
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
+_NO_TABLE: Final = frozenset(
+    {"PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"}
+)
+_CONFLICT: Final = "[DELTA_CONCURRENT"
+"""What the text of each conflict of two writers begins with, whichever class PySpark gives it."""
 
 
 def each(rows: DataFrame, name: str | Column) -> DataFrame:
@@ -56,11 +61,11 @@ class Tables:
         """Make the tables that are not there, and add the columns that came later to those of an
         earlier version, behind their own. Raises IngestError when one has other columns."""
         for name, schema in self.schemas.items():
-            if not self.has(name):
-                builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name))
-                builder = builder.addColumns(schema).partitionedBy(*PARTITIONS.get(name, ()))
-                builder.execute()
-            found = [(field.name, field.dataType) for field in self.read(name).schema]
+            there = self._schema_of(name)
+            if there is None:
+                self._make(name, schema)
+                there = schema
+            found = [(field.name, field.dataType) for field in there]
             expected = [(field.name, field.dataType) for field in schema]
             if found and found == expected[: len(found)]:
                 self._add_columns(name, expected[len(found) :])
@@ -74,12 +79,28 @@ class Tables:
         """Add columns; rows that are there have null in them."""
         if columns:
             added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
-            path = self.path(name).replace("`", "``")
-            self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+            self.spark.sql(f"ALTER TABLE delta.`{quoted(self.path(name))}` ADD COLUMNS ({added})")
 
     def has(self, name: str) -> bool:
         """Return whether a table is there: tables of an earlier version have fewer."""
-        return DeltaTable.isDeltaTable(self.spark, self.path(name))
+        return self._schema_of(name) is not None
+
+    def _schema_of(self, name: str) -> StructType | None:
+        """Return the columns of a table as it is, None where there is none."""
+        try:
+            return self.read(name).schema
+        except AnalysisException as error:
+            if error.getCondition() not in _NO_TABLE:
+                raise
+            return None
+
+    def _make(self, name: str, schema: StructType) -> None:
+        columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
+        partitions = ", ".join(PARTITIONS.get(name, ()))
+        self.spark.sql(
+            f"CREATE TABLE IF NOT EXISTS delta.`{quoted(self.path(name))}` ({columns}) USING DELTA"
+            + (f" PARTITIONED BY ({partitions})" if partitions else "")
+        )
 
     def remove(self, name: str) -> None:
         """Remove a table and its files; nothing happens when there is none."""
@@ -110,13 +131,17 @@ class Tables:
         found = reduce(DataFrame.unionByName, labelled).groupBy("name").agg(F.sum("number"))
         return {row[0]: row[1] for row in found.collect()}
 
-    def append(self, name: str, rows: DataFrame, *, batch: int) -> None:
-        """Add a batch's rows to a table, once however often this is called."""
+    def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
+        """Add a batch's rows to a table, once however often this is called.
+
+        With a `step` it is the transaction of a `merge` of that step: one of the two is done.
+        """
+        application = f"{self.application}/{name}/{step}".rstrip("/")
         contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
             writer = contract.write.format("delta").mode("append")
-            writer = writer.option("txnAppId", f"{self.application}/{name}")
+            writer = writer.option("txnAppId", application)
             writer = writer.option("userMetadata", self._of_batch(batch))
             writer.option("txnVersion", batch).save(self.path(name))
 
@@ -128,7 +153,8 @@ class Tables:
         Batches come one behind the other, so it is among the last commits; those that an operator
         makes in between (OPTIMIZE, VACUUM) are passed over.
         """
-        commits = DeltaTable.forPath(self.spark, self.path(name)).history(COMMITS_LOOKED_AT_MAX)
+        path = quoted(self.path(name))
+        commits = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
         return not commits.where(F.col("userMetadata") == self._of_batch(batch)).isEmpty()
 
     def _of_batch(self, batch: int) -> str:
@@ -142,16 +168,15 @@ class Tables:
         *,
         on: str,
         batch: int,
-        clauses: Callable[[DeltaMergeBuilder], DeltaMergeBuilder],
+        clauses: Callable[[Merge], Merge],
         step: str = "merge",
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`), once however often this is called."""
         contract = rows.select(*self.schemas[name].fieldNames())
 
         def write() -> None:
-            table = DeltaTable.forPath(self.spark, self.path(name))
             with self._transaction(name, step, batch):
-                clauses(table.alias("old").merge(contract.alias("new"), on)).execute()
+                clauses(Merge(self.path(name), contract, on)).execute()
 
         self._commit(name, write)
 
@@ -170,10 +195,12 @@ class Tables:
         for attempt in range(1, CONFLICT_RETRIES_MAX + 1):
             try:
                 return write()
-            except DeltaConcurrentModificationException as error:
+            except spark_failures() as error:
+                if _CONFLICT not in str(error):
+                    raise
                 # The other writer may have committed this very batch: then the next try is skipped.
                 if attempt == CONFLICT_RETRIES_MAX:
-                    raise IngestError(
+                    raise TablesBusyError(
                         f"another writer keeps changing the table {self.path(name)}: "
                         "wait until the other ingest has ended, then run this one again"
                     ) from error

@@ -19,7 +19,7 @@ from gateway.access.passwords import PasswordFile
 from gateway.access.turns import Busy
 from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
+from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Exchange(Protocol):

@@ -16,7 +16,7 @@ from gateway.access.password_worker import PasswordHash
 from gateway.access.password_workers import PasswordWorkers
 from gateway.access.turns import Turns
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
+from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 PASSWORD_CHECKS_MAX = 2
 """Passwords checked at a time, and processes for them: each takes a core and tens of MiB for as

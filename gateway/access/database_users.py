@@ -17,7 +17,7 @@ from gateway.access.passwords import decoy_hash
 from gateway.access.proven import NotKnown, Proven, digest_of
 from gateway.access.turns import Abandoned, Busy, Turns
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
+from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
 REMEMBERED_MAX: Final = 4_096
 """Rows that are used again, some 500 bytes each; the one goes that was read the longest ago."""

@@ -22,11 +22,7 @@ from collections.abc import Callable
 from gateway.access.saslprep import Unprepared, prepared_of
 from gateway.access.scram_keys import KEY_BYTES, ScramKeys, bytes_of
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import (
-    BAD_USER_NAME_OR_PASSWORD,
-    CONTINUE_AUTHENTICATION,
-    NOT_AUTHORIZED,
-)
+from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD, CONTINUE_AUTHENTICATION, NOT_AUTHORIZED
 
 METHOD = "SCRAM-SHA-256"
 """The authentication method's name in CONNECT and AUTH (5.0 section 4.12.1)."""

@@ -26,7 +26,7 @@ from gateway.access.tokens import (
     token_of,
 )
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import NOT_AUTHORIZED, SERVER_UNAVAILABLE
+from gateway.wire.codes import NOT_AUTHORIZED, SERVER_UNAVAILABLE
 
 METHOD = "OAUTHBEARER"
 """The authentication method's name in CONNECT and AUTH."""

@@ -11,7 +11,7 @@ from gateway.access.proven import Proven
 from gateway.access.scram import METHOD, ScramExchange
 from gateway.access.scram_keys import ScramKeys
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import BAD_USER_NAME_OR_PASSWORD
+from gateway.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 
 class FileUsers:

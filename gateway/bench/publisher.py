@@ -20,11 +20,11 @@ from gateway.bench.frames import (
 )
 from gateway.bench.latency import Departures, Plan, Samples
 from gateway.bench.sequences import Sequences
+from gateway.wire.codes import FIRST_ERROR
 from gateway.wire.encoder import pubrel
 from gateway.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.wire.packets import Acknowledgement, Pingresp
 
-REFUSED: Final = 0x80
 """Reason codes from here on mean that the message was not taken. [MQTT5-2.4]"""
 
 RUN_BYTES: Final = 4 * 4_096
@@ -232,7 +232,7 @@ class Publisher(Client):
         return size_bytes
 
     def _receive_acknowledgement(self, packet: Acknowledgement, seconds: float) -> None:
-        refused = packet.reason_code >= REFUSED
+        refused = packet.reason_code >= FIRST_ERROR
         self.refused += refused
         if packet.kind == PUBREC and self.qos == 2:
             self._received.receive(packet.packet_id, self.sent)

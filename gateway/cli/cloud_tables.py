@@ -6,7 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.failures import EXIT_INCONCLUSIVE, EXIT_OK, CommandFailed, line_of
+from gateway.cli.failures import (
+    EXIT_BUSY,
+    EXIT_FAILED,
+    EXIT_INCONCLUSIVE,
+    EXIT_OK,
+    CommandFailed,
+    line_of,
+)
 from gateway.cli.ingest import set_up_spark
 from gateway.cli.options import TablesOptions, with_sets
 from gateway.cli.output import show
@@ -149,9 +156,10 @@ def _done(
     set_up_spark()
 
     from cloud_jobs import operations
-    from cloud_jobs.errors import IngestError
+    from cloud_jobs.errors import IngestError, TablesBusyError
 
     try:
         return work(operations, lambda line: print(line, file=sys.stderr))
     except IngestError as error:
-        raise CommandFailed(f"oncegate {verb}: {line_of(error)}") from error
+        code = EXIT_BUSY if isinstance(error, TablesBusyError) else EXIT_FAILED
+        raise CommandFailed(f"oncegate {verb}: {line_of(error)}", exit_code=code) from error

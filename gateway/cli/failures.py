@@ -12,12 +12,14 @@ EXIT_VIOLATION = 3
 """The work was done and found a violation: a message was lost, doubled or changed."""
 EXIT_INCONCLUSIVE = 4
 """The work was done and found no violation, but something is missing."""
+EXIT_BUSY = 5
+"""Another writer has what the verb would write: later it can."""
 EXIT_INTERRUPTED = 130
 
 EXIT_CODES_TEXT = (
     f"Exit codes: {EXIT_OK} ok, {EXIT_FAILED} failure, {EXIT_USAGE} wrong usage or configuration, "
     f"{EXIT_VIOLATION} a violation was found, {EXIT_INCONCLUSIVE} inconclusive or gaps, "
-    f"{EXIT_INTERRUPTED} interrupted."
+    f"{EXIT_BUSY} tables are busy, {EXIT_INTERRUPTED} interrupted."
 )
 """For `oncegate --help`; docs/commands.md has the same as a table."""
 

@@ -1,8 +1,10 @@
 """`oncegate ingest`: the Spark job over what was uploaded, with its own set-up the first time."""
 
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli.failures import (
+    EXIT_BUSY,
     EXIT_FAILED,
     EXIT_INCONCLUSIVE,
     EXIT_OK,
@@ -30,7 +33,17 @@ STANDARD_ERROR = 2
 
 SourceOption = Annotated[
     str | None,
-    typer.Option("--source", metavar="DIR", help="Uploaded segments: DATA_DIR/uploaded"),
+    typer.Option("--source", metavar="URI", help="Uploaded segments: DATA_DIR/uploaded"),
+]
+JarsOption = Annotated[
+    Path | None,
+    typer.Option("--jars", metavar="DIR", help="Spark's jars, where there is no Maven Central."),
+]
+FollowOption = Annotated[
+    float | None,
+    typer.Option(
+        "--follow", metavar="SECONDS", min=1, help="Go on: look again so often, until SIGTERM."
+    ),
 ]
 KeysOption = Annotated[
     Path | None,
@@ -44,6 +57,8 @@ def ingest(
     source: SourceOption = None,
     tables: TablesOption = None,
     keys: KeysOption = None,
+    jars: JarsOption = None,
+    follow: FollowOption = None,
     gateway: GatewayOptions,
 ) -> int:
     """Turn uploaded session logs into tables, and print what was found.
@@ -58,9 +73,9 @@ def ingest(
 
         oncegate ingest --source /srv/landing --tables /srv/tables --keys /srv/keys
 
-        oncegate ingest --json
+        oncegate ingest --source s3a://landing/fleet --tables s3a://lake/oncegate --follow 60
     """
-    from cloud_jobs.report import render
+    from cloud_jobs.report_text import render
     from cloud_jobs.settings import IngestSettings
 
     configuration = gateway.configuration()
@@ -69,14 +84,15 @@ def ingest(
         tables=tables or tables_of(configuration),
         cache_dir=None,
         keys=keys,
+        jars=jars,
     )
-    report = _report_of(settings)
+    report = _report_of(settings, follow)
     show(report.as_json(), lambda _: render(report), as_json=gateway.as_json)
     return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
 
 
-def _report_of(settings: "IngestSettings") -> "IngestReport":
-    """Return what the run found. Raises CommandFailed."""
+def _report_of(settings: "IngestSettings", follow: float | None = None) -> "IngestReport":
+    """Return what the run found, of several the last one. Raises CommandFailed."""
     from rich.console import Console
 
     from cloud_jobs.unchanged import report_if_unchanged
@@ -86,19 +102,24 @@ def _report_of(settings: "IngestSettings") -> "IngestReport":
     def progress(line: str) -> None:
         console.print(line, style="dim", markup=False)
 
-    report = report_if_unchanged(settings)
+    report = report_if_unchanged(settings) if follow is None else None
     if report is not None:
         progress("nothing has landed since the last run: Spark is not started")
         return report
     set_up_spark()
 
-    from cloud_jobs.errors import IngestError, KeysFileError
-    from cloud_jobs.main import run
+    from cloud_jobs import main as jobs
+    from cloud_jobs.errors import IngestError, KeysFileError, TablesBusyError
 
     try:
-        return run(settings, progress)
+        if follow is None:
+            return jobs.run(settings, progress)
+        stop = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: stop.set())
+        return jobs.follow(settings, progress, seconds=follow, stop=stop)
     except IngestError as error:
-        code = EXIT_USAGE if isinstance(error, KeysFileError) else EXIT_FAILED
+        codes = {KeysFileError: EXIT_USAGE, TablesBusyError: EXIT_BUSY}
+        code = codes.get(type(error), EXIT_FAILED)
         raise CommandFailed(f"oncegate ingest: {line_of(error)}", exit_code=code) from error
 
 

@@ -53,7 +53,7 @@ JsonOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")]
 TablesOption = Annotated[
-    str | None, typer.Option("--tables", metavar="DIR", help="Delta tables: DATA_DIR/tables")
+    str | None, typer.Option("--tables", metavar="URI", help="Delta tables: DATA_DIR/tables")
 ]
 
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from gateway.core.memory import text_bytes_of
 from gateway.core.sessions.connection import Connection, ConnectionState
-from gateway.core.violation import QUOTA_EXCEEDED, Violation
+from gateway.core.violation import Violation
+from gateway.wire.codes import QUOTA_EXCEEDED
 
 # Not Final: tests make them small enough to be reached.
 PARTS_BYTES_MAX: int = 64 * 1024 * 1024

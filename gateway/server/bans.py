@@ -14,10 +14,11 @@ from gateway.configuration import Configuration
 from gateway.configuration.quotas import Flapping
 from gateway.core.bans import BANNED_REASON
 from gateway.core.sessions.connection import Connection
-from gateway.core.violation import ADMINISTRATIVE_ACTION, Violation
+from gateway.core.violation import Violation
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits, address_in
 from gateway.server.listeners.banned_networks import BannedNetworks, network_of
+from gateway.wire.codes import ADMINISTRATIVE_ACTION
 
 logger = logging.getLogger(__name__)
 

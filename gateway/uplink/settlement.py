@@ -12,13 +12,13 @@ from gateway.uplink.lane import Lane, Outlet
 from gateway.uplink.message import Message
 from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.routes import Side
+from gateway.wire import codes
 from gateway.wire.encoder import pubcomp, pubrec, pubrel
 from gateway.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
 
-_ERROR: Final = 0x80
-_PASSING: Final = frozenset({0x91, 0x97})
+_PASSING: Final = frozenset({codes.PACKET_ID_IN_USE, codes.QUOTA_EXCEEDED})
 """Refusals that say nothing about the message: an identifier in use, quota exceeded."""
-_UNCLEAR: Final = frozenset({0x80, 0x83})
+_UNCLEAR: Final = frozenset({codes.UNSPECIFIED_ERROR, codes.IMPLEMENTATION_SPECIFIC_ERROR})
 """Refusals that may be either: unspecified, the implementation's own. [MQTT5-2.4] table 2-6"""
 UNCLEAR_REFUSALS_MAX: Final = 12
 """Of one message, a minute of attempts: one that is never taken must not slow the others."""
@@ -158,7 +158,7 @@ class Settlement:
                     changes.freed.add(packet_id)
                 # One that is not known is answered too, so that the broker can free it.
                 changes.answers.append(pubcomp(packet_id))
-            case Pubrec(reason_code=code) if code >= _ERROR:
+            case Pubrec(reason_code=code) if code >= codes.FIRST_ERROR:
                 self._refuse(side, lane, lane.exchanges.receive_refusal(packet_id), code)
             case Pubrec():
                 exchange, first = lane.exchanges.receive_pubrec(packet_id)
@@ -167,7 +167,7 @@ class Settlement:
                 changes.answers.append(pubrel(packet_id))
             case Puback(reason_code=code):
                 exchange = lane.exchanges.receive_puback(packet_id)
-                if code >= _ERROR:
+                if code >= codes.FIRST_ERROR:
                     self._refuse(side, lane, exchange, code)
                 else:
                     _finish(lane, exchange)

@@ -2,6 +2,7 @@
 properties exist in MQTT 5.0 only. Raises Malformed."""
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR
 from gateway.wire.connect_decoder import check_authentication
 from gateway.wire.kinds import (
     AUTH,
@@ -20,7 +21,7 @@ from gateway.wire.kinds import (
     UNSUBACK,
     UNSUBSCRIBE,
 )
-from gateway.wire.malformed import PROTOCOL_ERROR, Malformed
+from gateway.wire.malformed import Malformed
 from gateway.wire.packets import (
     Acknowledgement,
     Auth,

@@ -10,8 +10,9 @@ flags: user name | password | will retain | will QoS u2 | will | clean start | r
 from typing import Final
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR, UNSUPPORTED_PROTOCOL_VERSION
 from gateway.wire.kinds import CONNECT, MQTT_3_1, MQTT_3_1_1, MQTT_5_0
-from gateway.wire.malformed import PROTOCOL_ERROR, UNSUPPORTED_PROTOCOL_VERSION, Malformed
+from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Connect, Will
 from gateway.wire.properties import Properties
 from gateway.wire.property_decoder import read_properties

@@ -15,11 +15,12 @@ from typing import Literal
 
 from gateway.wire import malformed as wrong
 from gateway.wire.body_decoder import acknowledgement_of, decode_body
+from gateway.wire.codes import PACKET_TOO_LARGE
 from gateway.wire.connect_decoder import decode_connect
 from gateway.wire.fixed_header import check_first_byte, long_remaining_length, not_minimal
 from gateway.wire.kinds import KIND_NAMES, MQTT_5_0, PUBACK, PUBCOMP, PUBLISH
 from gateway.wire.limits import CONNECT_PACKET_BYTES_MAX
-from gateway.wire.malformed import PACKET_TOO_LARGE_CODE, Malformed
+from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Packet
 from gateway.wire.publish_decoder import decode_publish, zero_packet_id
 from gateway.wire.reading import Reader
@@ -170,7 +171,7 @@ class Decoder:
             wrong.PACKET_TOO_LARGE,
             f"{KIND_NAMES[first >> 4]} of {size_bytes} bytes: expected at most "
             f"{self._packet_bytes_max}",
-            PACKET_TOO_LARGE_CODE,
+            PACKET_TOO_LARGE,
         )
 
     def _keep(self, data: bytes, position: int) -> None:

@@ -9,6 +9,7 @@ before anything that follows is waited for.
 from typing import Final
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR
 from gateway.wire.kinds import (
     AUTH,
     CONNACK,
@@ -27,7 +28,7 @@ from gateway.wire.kinds import (
     UNSUBACK,
     UNSUBSCRIBE,
 )
-from gateway.wire.malformed import PROTOCOL_ERROR, Malformed
+from gateway.wire.malformed import Malformed
 
 _DUP: Final = 0x08
 _QOS_1: Final = 0x02

@@ -8,6 +8,8 @@ MQTT 5.0 answers.
 
 from typing import Final
 
+from gateway.wire.codes import MALFORMED_PACKET
+
 # Reasons, a closed list.
 UNSUPPORTED_PROTOCOL: Final = "unsupported_protocol"  # a protocol name or level unknown here
 UNEXPECTED_PACKET: Final = "unexpected_packet"  # a packet that this peer may not send, or not now
@@ -62,14 +64,6 @@ REASONS: Final = (
     PROPERTY_VALUE,
     PROPERTY_MISSING,
 )
-
-# The reason codes of MQTT 5.0 that a malformed packet is answered with. [MQTT5-2.4]
-MALFORMED_PACKET: Final = 0x81  # cannot be parsed as the standard requires
-PROTOCOL_ERROR: Final = 0x82  # can be parsed, but has what is not allowed
-UNSUPPORTED_PROTOCOL_VERSION: Final = 0x84
-TOPIC_ALIAS_INVALID: Final = 0x94
-PACKET_TOO_LARGE_CODE: Final = 0x95
-QUOTA_EXCEEDED: Final = 0x97
 
 
 class Malformed(Exception):

@@ -10,16 +10,12 @@ from typing import Final
 
 from gateway.wire import malformed as wrong
 from gateway.wire import properties as p
+from gateway.wire.codes import PROTOCOL_ERROR, QUOTA_EXCEEDED, TOPIC_ALIAS_INVALID
 from gateway.wire.limits import (
     SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX,
     USER_PROPERTIES_PER_PACKET_MAX,
 )
-from gateway.wire.malformed import (
-    PROTOCOL_ERROR,
-    QUOTA_EXCEEDED,
-    TOPIC_ALIAS_INVALID,
-    Malformed,
-)
+from gateway.wire.malformed import Malformed
 from gateway.wire.properties import Properties
 from gateway.wire.property_tables import PROPERTY_NAMES, REPEATABLE, bits_of
 from gateway.wire.reading import Reader

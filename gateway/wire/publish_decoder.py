@@ -9,9 +9,10 @@ The packet that most bytes are in, so it is read without a Reader where it is we
 from typing import Final
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR
 from gateway.wire.fixed_header import check_publish_flags
 from gateway.wire.kinds import MQTT_5_0, PUBLISH
-from gateway.wire.malformed import PROTOCOL_ERROR, Malformed
+from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Publish
 from gateway.wire.properties import Properties
 from gateway.wire.property_decoder import read_properties

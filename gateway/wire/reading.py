@@ -6,6 +6,7 @@ small PUBLISH packets and acknowledgements is read with it.
 """
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR
 from gateway.wire.malformed import Malformed
 
 
@@ -109,7 +110,7 @@ class Reader:
             raise Malformed(
                 wrong.PACKET_ID_ZERO,
                 f"{self.packet_name} has packet identifier 0: expected 1 to 65535",
-                wrong.PROTOCOL_ERROR,
+                PROTOCOL_ERROR,
             )
         return packet_id
 

@@ -3,6 +3,7 @@ it."""
 
 from typing import Final
 
+from gateway.wire import codes
 from gateway.wire import malformed as wrong
 from gateway.wire.kinds import (
     AUTH,
@@ -22,38 +23,145 @@ from gateway.wire.malformed import Malformed
 CONNACK_MQTT_3: Final = frozenset((0, 1, 2, 3, 4, 5))
 # [MQTT-3.9.3-2]. MQTT 3.1 has no 0x80, but its clients have met it for as long as brokers have
 # sent it.
-SUBACK_MQTT_3: Final = frozenset((0, 1, 2, 0x80))
+SUBACK_MQTT_3: Final = frozenset((0, 1, 2, codes.UNSPECIFIED_ERROR))
 
 # [MQTT5-3.4.2-1] [MQTT5-3.5.2-1]
-_PUBLISH_ANSWER: Final = frozenset((0, 0x10, 0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99))
+_PUBLISH_ANSWER: Final = frozenset(
+    (
+        codes.NORMAL,
+        codes.NO_MATCHING_SUBSCRIBERS,
+        codes.UNSPECIFIED_ERROR,
+        codes.IMPLEMENTATION_SPECIFIC_ERROR,
+        codes.NOT_AUTHORIZED,
+        codes.TOPIC_NAME_INVALID,
+        codes.PACKET_ID_IN_USE,
+        codes.QUOTA_EXCEEDED,
+        codes.PAYLOAD_FORMAT_INVALID,
+    )
+)
 # [MQTT5-3.6.2-1] [MQTT5-3.7.2-1]
-_RELEASE: Final = frozenset((0, 0x92))
+_RELEASE: Final = frozenset(
+    (
+        codes.NORMAL,
+        codes.PACKET_ID_NOT_FOUND,
+    )
+)
 
 # [MQTT5-3.14.2-1] table 3-10. A DISCONNECT without a reason code means 0, so either side may send
 # 0.
 _DISCONNECT_FROM_EITHER: Final = frozenset(
-    (0, 0x80, 0x81, 0x82, 0x83, 0x90, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99)
+    (
+        codes.NORMAL,
+        codes.UNSPECIFIED_ERROR,
+        codes.MALFORMED_PACKET,
+        codes.PROTOCOL_ERROR,
+        codes.IMPLEMENTATION_SPECIFIC_ERROR,
+        codes.TOPIC_NAME_INVALID,
+        codes.RECEIVE_MAXIMUM_EXCEEDED,
+        codes.TOPIC_ALIAS_INVALID,
+        codes.PACKET_TOO_LARGE,
+        codes.MESSAGE_RATE_TOO_HIGH,
+        codes.QUOTA_EXCEEDED,
+        codes.ADMINISTRATIVE_ACTION,
+        codes.PAYLOAD_FORMAT_INVALID,
+    )
 )
-_DISCONNECT_FROM_CLIENT: Final = _DISCONNECT_FROM_EITHER | frozenset((0x04,))
+_DISCONNECT_FROM_CLIENT: Final = _DISCONNECT_FROM_EITHER | frozenset((codes.DISCONNECT_WITH_WILL,))
 _DISCONNECT_FROM_SERVER: Final = _DISCONNECT_FROM_EITHER | frozenset(
-    (0x87, 0x89, 0x8B, 0x8D, 0x8E, 0x8F, 0x9A, 0x9B, 0x9C, 0x9D, 0x9E, 0x9F, 0xA0, 0xA1, 0xA2)
+    (
+        codes.NOT_AUTHORIZED,
+        codes.SERVER_BUSY,
+        codes.SERVER_SHUTTING_DOWN,
+        codes.KEEP_ALIVE_TIMEOUT,
+        codes.SESSION_TAKEN_OVER,
+        codes.TOPIC_FILTER_INVALID,
+        codes.RETAIN_NOT_SUPPORTED,
+        codes.QOS_NOT_SUPPORTED,
+        codes.USE_ANOTHER_SERVER,
+        codes.SERVER_MOVED,
+        codes.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED,
+        codes.CONNECTION_RATE_EXCEEDED,
+        codes.MAXIMUM_CONNECT_TIME,
+        codes.SUBSCRIPTION_IDS_NOT_SUPPORTED,
+        codes.WILDCARDS_NOT_SUPPORTED,
+    )
 )
 
 # [MQTT5-3.15.2-1] table 3-11
-_AUTH_FROM_CLIENT: Final = frozenset((0x18, 0x19))
-_AUTH_FROM_SERVER: Final = frozenset((0, 0x18))
+_AUTH_FROM_CLIENT: Final = frozenset(
+    (
+        codes.CONTINUE_AUTHENTICATION,
+        codes.REAUTHENTICATE,
+    )
+)
+_AUTH_FROM_SERVER: Final = frozenset(
+    (
+        codes.NORMAL,
+        codes.CONTINUE_AUTHENTICATION,
+    )
+)
 
 _MQTT_5: Final = {
     # [MQTT5-3.2.2-8] table 3-1
-    CONNACK: frozenset([0, *range(0x80, 0x8B), 0x8C, 0x90, 0x95, 0x97, *range(0x99, 0x9E), 0x9F]),
+    CONNACK: frozenset(
+        (
+            codes.NORMAL,
+            codes.UNSPECIFIED_ERROR,
+            codes.MALFORMED_PACKET,
+            codes.PROTOCOL_ERROR,
+            codes.IMPLEMENTATION_SPECIFIC_ERROR,
+            codes.UNSUPPORTED_PROTOCOL_VERSION,
+            codes.CLIENT_IDENTIFIER_NOT_VALID,
+            codes.BAD_USER_NAME_OR_PASSWORD,
+            codes.NOT_AUTHORIZED,
+            codes.SERVER_UNAVAILABLE,
+            codes.SERVER_BUSY,
+            codes.BANNED,
+            codes.BAD_AUTHENTICATION_METHOD,
+            codes.TOPIC_NAME_INVALID,
+            codes.PACKET_TOO_LARGE,
+            codes.QUOTA_EXCEEDED,
+            codes.PAYLOAD_FORMAT_INVALID,
+            codes.RETAIN_NOT_SUPPORTED,
+            codes.QOS_NOT_SUPPORTED,
+            codes.USE_ANOTHER_SERVER,
+            codes.SERVER_MOVED,
+            codes.CONNECTION_RATE_EXCEEDED,
+        )
+    ),
     PUBACK: _PUBLISH_ANSWER,
     PUBREC: _PUBLISH_ANSWER,
     PUBREL: _RELEASE,
     PUBCOMP: _RELEASE,
     # [MQTT5-3.9.3-2] table 3-8
-    SUBACK: frozenset((0, 1, 2, 0x80, 0x83, 0x87, 0x8F, 0x91, 0x97, 0x9E, 0xA1, 0xA2)),
+    SUBACK: frozenset(
+        (
+            0,
+            1,
+            2,
+            codes.UNSPECIFIED_ERROR,
+            codes.IMPLEMENTATION_SPECIFIC_ERROR,
+            codes.NOT_AUTHORIZED,
+            codes.TOPIC_FILTER_INVALID,
+            codes.PACKET_ID_IN_USE,
+            codes.QUOTA_EXCEEDED,
+            codes.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED,
+            codes.SUBSCRIPTION_IDS_NOT_SUPPORTED,
+            codes.WILDCARDS_NOT_SUPPORTED,
+        )
+    ),
     # [MQTT5-3.11.3-2] table 3-9
-    UNSUBACK: frozenset((0, 0x11, 0x80, 0x83, 0x87, 0x8F, 0x91)),
+    UNSUBACK: frozenset(
+        (
+            codes.NORMAL,
+            codes.NO_SUBSCRIPTION_EXISTED,
+            codes.UNSPECIFIED_ERROR,
+            codes.IMPLEMENTATION_SPECIFIC_ERROR,
+            codes.NOT_AUTHORIZED,
+            codes.TOPIC_FILTER_INVALID,
+            codes.PACKET_ID_IN_USE,
+        )
+    ),
 }
 
 

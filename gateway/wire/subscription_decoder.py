@@ -8,9 +8,10 @@ options: reserved u2 | retain handling u2 | retain as published u1 | no local u1
 """
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR, QUOTA_EXCEEDED
 from gateway.wire.kinds import MQTT_5_0, SUBSCRIBE, UNSUBSCRIBE
 from gateway.wire.limits import FILTERS_PER_PACKET_MAX
-from gateway.wire.malformed import PROTOCOL_ERROR, QUOTA_EXCEEDED, Malformed
+from gateway.wire.malformed import Malformed
 from gateway.wire.packets import Subscribe, Subscription, Unsubscribe
 from gateway.wire.property_decoder import read_properties
 from gateway.wire.property_tables import FROM_CLIENT

@@ -9,12 +9,13 @@ one message each.
 from typing import Final
 
 from gateway.wire import malformed as wrong
+from gateway.wire.codes import PROTOCOL_ERROR
 from gateway.wire.limits import (
     TOPIC_CACHE_BYTES_MAX,
     TOPIC_CACHE_COUNT_MAX,
     TOPIC_CACHE_FIELD_BYTES_MAX,
 )
-from gateway.wire.malformed import PROTOCOL_ERROR, Malformed
+from gateway.wire.malformed import Malformed
 from gateway.wire.reading import text_of
 from gateway.wire.topics import has_control_character, validate_topic_name
 

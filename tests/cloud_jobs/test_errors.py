@@ -7,7 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cloud_jobs.errors import LINE_CHARACTERS_MAX, SPARK_FAILURES, first_line_of
+from cloud_jobs.errors import LINE_CHARACTERS_MAX, first_line_of, spark_failures
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_the_first_line_of_a_failure_is_bounded_and_never_empty(text: str, line:
 def test_a_failure_of_the_jvm_is_named_without_its_stack(spark: SparkSession) -> None:
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    with pytest.raises(SPARK_FAILURES) as caught:
+    with pytest.raises(spark_failures()) as caught:
         jvm.java.util.ArrayList().get(5)
     failure = caught.value
     assert isinstance(failure, Py4JJavaError)

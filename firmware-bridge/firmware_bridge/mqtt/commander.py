@@ -24,6 +24,7 @@ from gateway.connecting.client import (
     sentence_of,
     target_of,
 )
+from gateway.wire.codes import FIRST_ERROR
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Publish, Subscribe, Subscription
 from gateway.wire.properties import Properties
@@ -34,7 +35,6 @@ COMMANDS: Final = "commands/+/+"
 ANSWERS: Final = "answers/"
 _VERSION: Final = 5
 _PACKET_ID: Final = 1
-_REFUSED: Final = 0x80
 _NO_RETAINED: Final = 2  # [MQTT5-3.8.3.1] Retain Handling: an old command is not sent
 
 CarryOut = Callable[[str, str, bytes, Callable[[dict[str, str]], None]], None]
@@ -70,7 +70,7 @@ class Commander:
             return 0
 
         def on_subscribe(_: Any, mid: int, codes: tuple[int, ...], properties: Any) -> None:
-            if not codes or codes[0] >= _REFUSED:
+            if not codes or codes[0] >= FIRST_ERROR:
                 refused.set()
                 lost.set()
             else:

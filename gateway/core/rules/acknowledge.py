@@ -11,7 +11,8 @@ from gateway.core.rules.deliver import Deliverer
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import STATE_NAMES, Delivery, DeliveryState
 from gateway.core.sessions.session import Session
-from gateway.core.violation import PACKET_ID_NOT_FOUND, Violation, protocol_violation
+from gateway.core.violation import Violation, protocol_violation
+from gateway.wire.codes import FIRST_ERROR, PACKET_ID_NOT_FOUND
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBREL
 from gateway.wire.packets import Pubrel
@@ -65,14 +66,14 @@ class Acknowledging:
         if delivery is None:
             # For the client an exchange is open that is finished here: let it finish there as well.
             self.statistics.count_error(UNKNOWN_PACKET_ID)
-            if reason_code < 0x80:
+            if reason_code < FIRST_ERROR:
                 unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
                 self.output.send(connection, unknown)
             return None
         if delivery.qos != 2:
             return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")
         self._forget_unsent(session, delivery)
-        if reason_code >= 0x80:
+        if reason_code >= FIRST_ERROR:
             # The receiver refuses the message: the exchange is over (5.0 section 4.3.3).
             topic = None if delivery.message is None else delivery.message.topic
             self.statistics.drop(session, topic, REFUSED)

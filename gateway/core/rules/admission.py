@@ -13,7 +13,8 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Route
-from gateway.core.violation import (
+from gateway.core.violation import Violation
+from gateway.wire.codes import (
     NOT_AUTHORIZED,
     PAYLOAD_FORMAT_INVALID,
     PROTOCOL_ERROR,
@@ -23,7 +24,6 @@ from gateway.core.violation import (
     RETAIN_NOT_SUPPORTED,
     TOPIC_ALIAS_INVALID,
     TOPIC_NAME_INVALID,
-    Violation,
 )
 from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Publish

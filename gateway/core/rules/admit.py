@@ -19,14 +19,8 @@ from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.message import Will
 from gateway.core.sessions.session import EXPIRY_NEVER, Session
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.violation import (
-    BANNED,
-    CONNECTION_RATE_EXCEEDED,
-    NOT_AUTHORIZED,
-    QUOTA_EXCEEDED,
-    Violation,
-    too_large,
-)
+from gateway.core.violation import Violation, too_large
+from gateway.wire.codes import BANNED, CONNECTION_RATE_EXCEEDED, NOT_AUTHORIZED, QUOTA_EXCEEDED
 from gateway.wire.encoder import encode
 from gateway.wire.message_properties import forwarded_of
 from gateway.wire.packets import Connack, Connect, Properties

@@ -11,18 +11,17 @@ from gateway.core.rules.admit import Admitting
 from gateway.core.rules.refuse import Refusing
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.violation import (
+from gateway.core.violation import Violation, protocol_violation, too_large
+from gateway.wire.codes import (
     BAD_AUTHENTICATION_METHOD,
     BAD_USER_NAME_OR_PASSWORD,
     CONNECTION_RATE_EXCEEDED,
     CONTINUE_AUTHENTICATION,
+    FIRST_ERROR,
     NOT_AUTHORIZED,
     REAUTHENTICATE,
     SERVER_BUSY,
     SERVER_UNAVAILABLE,
-    Violation,
-    protocol_violation,
-    too_large,
 )
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Auth, Connect, Properties
@@ -114,7 +113,10 @@ class Authenticating:
         packet = connection.connect
         if packet is None or not (
             connection.state is ConnectionState.AUTHENTICATING
-            or (connection.state is ConnectionState.AWAITING_AUTH and answer.reason_code >= 0x80)
+            or (
+                connection.state is ConnectionState.AWAITING_AUTH
+                and answer.reason_code >= FIRST_ERROR
+            )
         ):
             return None
         if answer.reason_code == CONTINUE_AUTHENTICATION:

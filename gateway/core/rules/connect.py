@@ -11,7 +11,8 @@ from gateway.core.rules.authenticate import Authenticating
 from gateway.core.rules.refuse import Refusing
 from gateway.core.sessions.connection import Connection
 from gateway.core.topics.route import is_system_topic
-from gateway.core.violation import (
+from gateway.core.violation import Violation
+from gateway.wire.codes import (
     BAD_USER_NAME_OR_PASSWORD,
     BANNED,
     CLIENT_IDENTIFIER_NOT_VALID,
@@ -21,7 +22,6 @@ from gateway.core.violation import (
     RETAIN_NOT_SUPPORTED,
     TOPIC_NAME_INVALID,
     UNSUPPORTED_PROTOCOL_VERSION,
-    Violation,
 )
 from gateway.wire.packets import Connect, Properties
 from gateway.wire.packets import Will as WillOfConnect

@@ -17,7 +17,9 @@ from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import EXPIRY_NEVER, NO_TIMER, Session
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.violation import (
+from gateway.core.violation import Violation, protocol_violation
+from gateway.core.work import FILTER_UNITS
+from gateway.wire.codes import (
     ADMINISTRATIVE_ACTION,
     KEEP_ALIVE_TIMEOUT,
     NORMAL,
@@ -25,10 +27,7 @@ from gateway.core.violation import (
     SERVER_SHUTTING_DOWN,
     SESSION_TAKEN_OVER,
     UNSPECIFIED_ERROR,
-    Violation,
-    protocol_violation,
 )
-from gateway.core.work import FILTER_UNITS
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Disconnect, Properties
 

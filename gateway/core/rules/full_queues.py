@@ -19,7 +19,8 @@ from gateway.core.sessions.session import Session
 from gateway.core.sessions.when_full import WhenFull
 from gateway.core.timers import Timer, TimerKind
 from gateway.core.topics.route import Group, Route
-from gateway.core.violation import QUOTA_EXCEEDED, Violation
+from gateway.core.violation import Violation
+from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.packets import Publish
 
 QUEUE_REFUSES: Final = "queue_refuses"

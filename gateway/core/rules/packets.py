@@ -15,8 +15,9 @@ from gateway.core.rules.refuse import Refusing
 from gateway.core.rules.subscribe import Subscribing
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
-from gateway.core.violation import SERVER_UNAVAILABLE, Violation, protocol_violation
+from gateway.core.violation import Violation, protocol_violation
 from gateway.wire import kinds
+from gateway.wire.codes import SERVER_UNAVAILABLE
 from gateway.wire.encoder import PINGRESP
 from gateway.wire.packets import (
     Auth,

@@ -16,7 +16,8 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Message, Will
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import Route
-from gateway.core.violation import NO_MATCHING_SUBSCRIBERS, Violation
+from gateway.core.violation import Violation
+from gateway.wire.codes import NO_MATCHING_SUBSCRIBERS
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBACK
 from gateway.wire.packets import Puback, Publish

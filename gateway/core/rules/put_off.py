@@ -10,7 +10,7 @@ from gateway.core.core import Core
 from gateway.core.limits import PUT_OFF_BYTES_MAX, PUT_OFF_CONNECTIONS_MAX
 from gateway.core.sessions.connection import Connection, PutOff
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.violation import QUOTA_EXCEEDED
+from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Puback, Publish, Pubrec
 

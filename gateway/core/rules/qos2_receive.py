@@ -14,12 +14,8 @@ from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.message import Held, Message
 from gateway.core.sessions.session import Session
 from gateway.core.topics.route import is_system_topic
-from gateway.core.violation import (
-    NO_MATCHING_SUBSCRIBERS,
-    PACKET_ID_NOT_FOUND,
-    QUOTA_EXCEEDED,
-    Violation,
-)
+from gateway.core.violation import Violation
+from gateway.wire.codes import NO_MATCHING_SUBSCRIBERS, PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
 from gateway.wire.encoder import encode
 from gateway.wire.kinds import PUBCOMP, PUBREC
 from gateway.wire.packets import Pubcomp, Publish, Pubrec

@@ -18,8 +18,9 @@ from gateway.core.rules.subscribe import Subscribing
 from gateway.core.sessions.connection import Connection, ConnectionShare, ConnectionState
 from gateway.core.sessions.meter import Meter
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.violation import QUOTA_EXCEEDED, UNSUPPORTED_PROTOCOL_VERSION, Violation
+from gateway.core.violation import Violation
 from gateway.core.work import SLICE_UNITS
+from gateway.wire.codes import QUOTA_EXCEEDED, UNSUPPORTED_PROTOCOL_VERSION
 from gateway.wire.decoder import Decoder
 from gateway.wire.malformed import UNSUPPORTED_PROTOCOL
 from gateway.wire.packets import Packet

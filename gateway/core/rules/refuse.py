@@ -5,7 +5,7 @@ from typing import Final
 from gateway.core.core import Core
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.sessions.connection import Connection
-from gateway.core.violation import (
+from gateway.wire.codes import (
     BAD_USER_NAME_OR_PASSWORD,
     CLIENT_IDENTIFIER_NOT_VALID,
     CONNECTION_RATE_EXCEEDED,

@@ -9,7 +9,8 @@ from gateway.core.records.kinds import CloseReason
 from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.rules.permissions import CONNECT_REFUSED, AccessRules
 from gateway.core.sessions.session import Session
-from gateway.core.violation import NOT_AUTHORIZED, Violation
+from gateway.core.violation import Violation
+from gateway.wire.codes import NOT_AUTHORIZED
 
 CREDENTIALS_CHANGED = "the credentials of its user have changed"
 CONNECT_FORBIDDEN = "its client may not connect any more"

@@ -11,7 +11,7 @@ from gateway.core.rules.disconnect import Disconnecting
 from gateway.core.sessions.connection import Connection
 from gateway.core.sessions.owner import Owner
 from gateway.core.sessions.session import Session
-from gateway.core.violation import QUOTA_EXCEEDED, SERVER_UNAVAILABLE
+from gateway.wire.codes import QUOTA_EXCEEDED, SERVER_UNAVAILABLE
 
 GIVEN_BACK = "unused_sessions_given_back"
 """How they are counted in the status's `errors`."""

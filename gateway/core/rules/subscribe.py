@@ -15,21 +15,20 @@ from gateway.core.sessions.session import Session
 from gateway.core.sessions.subscription import Subscription
 from gateway.core.topics.route import is_system_topic
 from gateway.core.topics.tree import split_shared
-from gateway.core.violation import (
+from gateway.core.violation import Violation, too_large
+from gateway.core.work import DELIVERY_UNITS, FILTER_UNITS, SLICE_UNITS
+from gateway.wire.codes import (
     NO_SUBSCRIPTION_EXISTED,
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
     TOPIC_FILTER_INVALID,
-    Violation,
-    too_large,
+    UNSPECIFIED_ERROR,
 )
-from gateway.core.work import DELIVERY_UNITS, FILTER_UNITS, SLICE_UNITS
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Suback, Subscribe, Unsuback, Unsubscribe
 from gateway.wire.packets import Subscription as WantedSubscription
 from gateway.wire.topics import has_control_character
 
-FAILURE: Final = 0x80
 AT_SUBSCRIBE: Final = 0
 IF_NEW: Final = 1
 """Retain handling (5.0 section 3.8.3.1); 2: never."""
@@ -218,7 +217,7 @@ def options_of(wanted: WantedSubscription) -> int:
 
 def _code_of(refusal: str, version: int) -> int:
     if version < 5:
-        return FAILURE
+        return UNSPECIFIED_ERROR
     if refusal in ("max_topic_levels", "control_character"):
         return TOPIC_FILTER_INVALID
     if refusal == SUBSCRIBE_REFUSED:

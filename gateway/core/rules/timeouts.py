@@ -14,7 +14,8 @@ from gateway.core.rules.retained import RetainedReplay
 from gateway.core.sessions.connection import Connection, ConnectionState
 from gateway.core.sessions.session import Session
 from gateway.core.timers import Timer, TimerKind
-from gateway.core.violation import MAXIMUM_CONNECT_TIME, Violation
+from gateway.core.violation import Violation
+from gateway.wire.codes import MAXIMUM_CONNECT_TIME
 
 CREDENTIALS_EXPIRED: Final = "credentials_expired"
 

@@ -11,9 +11,9 @@ from gateway.access.password_lines import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
 from gateway.access.proven import NotKnown, Proven, version_of
 from gateway.access.users import FileUsers
 from gateway.core.effects import AuthenticationAnswer
-from gateway.core.violation import SERVER_BUSY, SERVER_UNAVAILABLE
 from gateway.server.control.refused import Refused, text_of
 from gateway.server.event_loop.authentication import Authentications
+from gateway.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 
 PAGE_CHECKS_MAX = 8
 """Passwords of people that are checked or wait at a time: clients wait in the same line, and one

@@ -14,9 +14,10 @@ from gateway.access.turns import Abandoned, Busy
 from gateway.core.broker import Broker
 from gateway.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.core.sessions.connection import Connection, ConnectionState
-from gateway.core.violation import NOT_AUTHORIZED, SERVER_BUSY, Violation
+from gateway.core.violation import Violation
 from gateway.server.event_loop.exchanges import Exchanges
 from gateway.server.event_loop.proofs import Proofs
+from gateway.wire.codes import FIRST_ERROR, NOT_AUTHORIZED, SERVER_BUSY
 
 CREDENTIALS_REVOKED: Final = "credentials_revoked"
 """How connections are counted that end because their source does not prove their user any more."""
@@ -197,7 +198,7 @@ class Authentications:
         self._counted = now
 
     def _settle(self, connection: Connection, answer: AuthenticationAnswer) -> None:
-        if answer.reason_code == 0 or answer.reason_code >= 0x80:
+        if answer.reason_code == 0 or answer.reason_code >= FIRST_ERROR:
             self.forget(connection)
         self._broker.authenticated(connection, answer, self._loop.time())
         self._answered(connection)

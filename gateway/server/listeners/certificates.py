@@ -14,9 +14,9 @@ from typing import Any, Final
 from gateway.access.certificates import CertificateError, Loaded, TlsFiles, load
 from gateway.access.peer_certificates import Peer
 from gateway.core.rules.timeouts import CREDENTIALS_EXPIRED
-from gateway.core.violation import MAXIMUM_CONNECT_TIME, NOT_AUTHORIZED
 from gateway.files.file_state import FileState, states_of
 from gateway.server.listeners.stream import MqttProtocol
+from gateway.wire.codes import MAXIMUM_CONNECT_TIME, NOT_AUTHORIZED
 
 logger = logging.getLogger(__name__)
 

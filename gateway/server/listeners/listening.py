@@ -17,7 +17,7 @@ from gateway.configuration import Listener
 from gateway.configuration.listener import ends_connections, paired
 from gateway.core.quota import NO_LIMIT
 from gateway.core.sessions.connection import ConnectionShare
-from gateway.core.violation import ADMINISTRATIVE_ACTION, Violation
+from gateway.core.violation import Violation
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits, AddressSettings
 from gateway.server.listeners.bound import BACKLOG, Bound, bind
@@ -27,6 +27,7 @@ from gateway.server.listeners.handshake_turns import HandshakeTurns
 from gateway.server.listeners.making import Factory, factory_of, policy_of, tls_files_of
 from gateway.server.listeners.policy import AdmissionPolicy
 from gateway.server.listeners.stream import MqttProtocol
+from gateway.wire.codes import ADMINISTRATIVE_ACTION
 
 logger = logging.getLogger(__name__)
 

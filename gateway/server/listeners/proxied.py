@@ -8,11 +8,11 @@ import asyncio
 from typing import cast
 
 from gateway.access.peer_names import NoUser, checked_user
-from gateway.core.violation import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
 from gateway.server.listeners.address_limits import AddressLimits, address_in
 from gateway.server.listeners.proxy_header import ProxyHeaderError, header_of
 from gateway.server.listeners.stream import MqttProtocol
 from gateway.server.listeners.tls import TlsLayer
+from gateway.wire.codes import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
 
 
 class ProxiedProtocol(asyncio.Protocol):

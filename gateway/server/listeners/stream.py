@@ -8,11 +8,12 @@ import asyncio
 from typing import cast
 
 from gateway.core.sessions.connection import ConnectionState
-from gateway.core.violation import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR, Violation
+from gateway.core.violation import Violation
 from gateway.server.event_loop.channel import Channel
 from gateway.server.event_loop.event_loop import EventLoop
 from gateway.server.listeners.address_limits import AddressLimits
 from gateway.server.listeners.policy import AdmissionPolicy
+from gateway.wire.codes import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR
 
 CLOSE_SECONDS = 5.0
 """How long a closed connection may take to drain what was written to it before it is cut."""

@@ -9,37 +9,57 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs.spark import jars as delta_jars
-from cloud_jobs.spark.jars import JARS, cache_directory, fetched_jars, jars_or_the_fetching
+from cloud_jobs.errors import IngestError
+from cloud_jobs.spark import s3_jars
+from cloud_jobs.spark.jars import (
+    JARS,
+    cache_directory,
+    fetched_jars,
+    jars_in,
+    jars_or_the_fetching,
+    needed_for,
+)
 
 
 def test_jars_are_used_only_when_all_are_there_with_the_right_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     contents = {"a.jar": b"a", "b.jar": b"b"}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    monkeypatch.setattr(delta_jars, "JARS", hashes)
-    (tmp_path / "jars").mkdir()
-    assert fetched_jars(tmp_path) is None
+    assert fetched_jars(tmp_path, hashes) is None
     for name, content in contents.items():
-        (tmp_path / "jars" / name).write_bytes(content)
-    assert fetched_jars(tmp_path) == [tmp_path / "jars" / name for name in contents]
-    (tmp_path / "jars" / "b.jar").write_bytes(b"half")
-    assert fetched_jars(tmp_path) is None
+        (tmp_path / name).write_bytes(content)
+    assert fetched_jars(tmp_path, hashes) == [tmp_path / name for name in contents]
+    (tmp_path / "other.jar").touch()
+    assert jars_in(tmp_path, hashes) == [
+        tmp_path / name for name in ("a.jar", "b.jar", "other.jar")
+    ]
+    (tmp_path / "b.jar").write_bytes(b"half")
+    assert fetched_jars(tmp_path, hashes) is None
+    with pytest.raises(IngestError, match=r"lacks these jars, or they are other ones: b\.jar;"):
+        jars_in(tmp_path, hashes)
+
+
+def test_an_object_store_s_jars_are_needed_only_where_its_url_is_used() -> None:
+    assert needed_for(["/srv/landing", "file:///srv/tables"]).files == JARS
+    needed = needed_for(["/srv/landing", "s3a://bucket/tables"])
+    assert needed.files == JARS | s3_jars.JARS
+    assert "org.apache.hadoop:hadoop-aws:3.5.0" in needed.packages
+    assert "software.amazon.awssdk:bundle" in needed.excludes
 
 
 def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_jars(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(delta_jars, "JARS", {"a.jar": hashlib.sha256(b"a").hexdigest()})
+    files = {"a.jar": hashlib.sha256(b"a").hexdigest()}
     jar = tmp_path / "jars" / "a.jar"
     found: queue.SimpleQueue[list[Path] | None] = queue.SimpleQueue()
 
     def start() -> None:
-        with jars_or_the_fetching(tmp_path) as jars:
+        with jars_or_the_fetching(tmp_path, files) as jars:
             found.put(jars)
 
-    with jars_or_the_fetching(tmp_path) as jars:
+    with jars_or_the_fetching(tmp_path, files) as jars:
         assert jars is None
         second = threading.Thread(target=start)
         second.start()
@@ -55,8 +75,9 @@ def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_ja
 
 
 def test_where_fetching_failed_the_next_start_may_try(tmp_path: Path) -> None:
+    files = {"a.jar": "0" * 64}
     for _ in range(2):
-        with jars_or_the_fetching(tmp_path) as jars:
+        with jars_or_the_fetching(tmp_path, files) as jars:
             assert jars is None
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.core.violation import QUOTA_EXCEEDED
+from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.packets import (
     Connack,
     Properties,

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.core.limits import PUT_OFF_BYTES_MAX, Limits
 from gateway.core.sessions.when_full import WhenFull
-from gateway.core.violation import QUOTA_EXCEEDED
+from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.packets import (
     Packet,
     Puback,

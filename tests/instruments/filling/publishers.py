@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gateway.core.violation import QUOTA_EXCEEDED
+from gateway.wire.codes import QUOTA_EXCEEDED
 from gateway.wire.packets import Connack, Puback, Publish
 from tests.peers.byte_client import ByteClient
 from tests.peers.packet_client import PacketClient

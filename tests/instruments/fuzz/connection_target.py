@@ -16,7 +16,7 @@ from typing import Final
 
 from gateway.core.effects import AuthenticationAnswer
 from gateway.core.sessions.connection import ConnectionState
-from gateway.core.violation import CONTINUE_AUTHENTICATION
+from gateway.wire.codes import CONTINUE_AUTHENTICATION
 from gateway.wire.encoder import encode
 from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec, Pubrel
 from tests.instruments.fuzz.byte_program import ByteProgram, records_of

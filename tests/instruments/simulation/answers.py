@@ -1,6 +1,6 @@
 """What an acknowledgement with an error means to a client."""
 
-from gateway.core.violation import PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
+from gateway.wire.codes import PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
 from gateway.wire.packets import Packet, Puback, Pubcomp, Pubrec
 
 

@@ -1,0 +1,35 @@
+"""How far a run is: a rate, and how long the rest will take at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Pace:
+    """Segments and bytes of a run that began at a time in seconds."""
+
+    began: float
+    segments: int = 0
+    file_bytes: int = 0
+
+    def line(self, now: float, *, segments: int, file_bytes: int, waiting: int) -> str:
+        """Return the line after a batch: what is done, at which rate, and when the rest will be.
+
+        `waiting` is how many listed segments are left.
+        """
+        self.segments += segments
+        self.file_bytes += file_bytes
+        seconds = max(now - self.began, 0.001)
+        rate = self.segments / seconds
+        done = f"{self.segments:,} segments, {self.file_bytes / 1e6:,.1f} MB in {seconds:,.0f} s"
+        speed = f"{rate:,.1f} segments/s, {self.file_bytes / 1e6 / seconds:,.1f} MB/s"
+        if not waiting:
+            return f"{done} ({speed})"
+        return f"{done} ({speed}); {waiting:,} wait, about {_duration(waiting / rate)}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

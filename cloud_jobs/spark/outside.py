@@ -1,0 +1,60 @@
+"""What was set for Spark before this program began: it goes before all that is set here.
+
+On one machine Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only
+when its JVM starts; what this program passes along then would win over them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+
+
+def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return Spark's settings as the environment and its files have them."""
+    variables = os.environ if environment is None else environment
+    home = variables.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    folder = Path(variables.get("SPARK_CONF_DIR") or Path(home, "conf"))
+    found = _in_file(folder / "spark-defaults.conf")
+    if "MASTER" in variables:
+        found.setdefault("spark.master", variables["MASTER"])
+    return found | _in_arguments(variables.get("PYSPARK_SUBMIT_ARGS", ""))
+
+
+def is_local(settings: Mapping[str, str]) -> bool:
+    """Return whether Spark runs on this machine alone: its own default is `local[*]`."""
+    return settings.get("spark.master", "local").startswith("local")
+
+
+def _in_file(path: Path) -> dict[str, str]:
+    """Return a properties file's settings; one that is unreadable Spark's own start reports."""
+    found: dict[str, str] = {}
+    try:
+        lines = path.read_text(errors="replace").splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        key, _, value = line.strip().replace("=", " ", 1).partition(" ")
+        if key.startswith("spark."):
+            found[key] = value.strip()
+    return found
+
+
+_OPTIONS = {"--driver-memory": "spark.driver.memory", "--master": "spark.master"}
+
+
+def _in_arguments(line: str) -> dict[str, str]:
+    """Return what the arguments of spark-submit set, of those that are set here too."""
+    found: dict[str, str] = {}
+    words = iter(shlex.split(line))
+    for word in words:
+        option, has_value, value = word.partition("=")
+        if option in {*_OPTIONS, "--conf", "-c"}:
+            value = value if has_value else next(words, "")
+            key, _, of_key = value.partition("=")
+            found[_OPTIONS.get(option, key)] = value if option in _OPTIONS else of_key
+    return found

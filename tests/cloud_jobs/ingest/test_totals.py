@@ -1,0 +1,23 @@
+"""What batches counted is what stands in the tables."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from cloud_jobs.ingest import totals
+from cloud_jobs.tables.delta_tables import Tables
+from tests.cloud_jobs.conftest import Ingested
+
+
+def test_the_batches_counts_add_up_to_the_rows_of_the_tables(ingested: Ingested) -> None:
+    batches = ingested.place.rows("batches")
+    assert sum(row.events_new for row in batches) == len(ingested.place.rows("events"))
+    assert sum(row.readings_new for row in batches) == len(ingested.place.rows("sensor_readings"))
+    tables = Tables(ingested.place.spark, ingested.place.settings.tables)
+    newest = max(batches, key=lambda row: row.batch)
+    assert newest.quarantined == tables.read("quarantine").where(F.col("batch") == 2).count()
+    row = totals.row_of(
+        tables, newest.batch, good_lines=newest.events_new, records=9, readings_new=4
+    ).first()
+    assert row is not None
+    assert (row.events_new, row.readings_new) == (newest.events_new, 4)

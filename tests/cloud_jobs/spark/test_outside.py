@@ -1,0 +1,51 @@
+"""What was set before the program began is found, and only that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cloud_jobs.spark.jars import needed_for
+from cloud_jobs.spark.outside import is_local, set_outside
+from cloud_jobs.spark.session import _settings
+
+DEFAULTS = "# a comment\nspark.master  spark://head:7077\nspark.driver.memory=3g\nother 1\n"
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    (tmp_path / "spark-defaults.conf").write_text(DEFAULTS)
+    return tmp_path
+
+
+def test_a_machine_where_nothing_is_set_is_its_own_master(tmp_path: Path) -> None:
+    found = set_outside({"SPARK_CONF_DIR": str(tmp_path)})
+    assert found == {}
+    assert is_local(found)
+    assert "spark.master" not in _settings(tmp_path, [], found, needed_for([]))
+
+
+def test_the_file_of_defaults_and_the_arguments_are_read(conf: Path) -> None:
+    of_file = set_outside({"SPARK_CONF_DIR": str(conf)})
+    assert of_file == {"spark.master": "spark://head:7077", "spark.driver.memory": "3g"}
+    assert not is_local(of_file)
+    line = "--master=local[3] --conf spark.sql.shuffle.partitions=9 -c spark.a=b=c pyspark-shell"
+    found = set_outside({"SPARK_CONF_DIR": str(conf), "PYSPARK_SUBMIT_ARGS": line})
+    assert found["spark.master"] == "local[3]"
+    assert found["spark.sql.shuffle.partitions"] == "9"
+    assert found["spark.a"] == "b=c"
+
+
+def test_what_was_set_is_not_set_again_and_extensions_are_added_to(tmp_path: Path) -> None:
+    outside = {
+        "spark.sql.shuffle.partitions": "9",
+        "spark.sql.extensions": "org.example.Other",
+        "spark.jars": "/other.jar",
+    }
+    found = _settings(tmp_path, [tmp_path / "delta.jar"], outside, needed_for([]))
+    assert "spark.sql.shuffle.partitions" not in found
+    assert found["spark.sql.extensions"].startswith("org.example.Other,io.delta.")
+    assert found["spark.jars"] == f"/other.jar,file://{tmp_path}/delta.jar"
+    of_cluster = _settings(tmp_path, [], {"spark.master": "spark://head:7077"}, needed_for([]))
+    assert "spark.driver.host" not in of_cluster

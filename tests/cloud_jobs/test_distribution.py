@@ -1,0 +1,27 @@
+"""The .zip has all of the package, and is the same for the same sources."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from cloud_jobs.distribution import PACKAGE, write
+
+
+def test_the_zip_is_a_whole_package_beside_its_script(tmp_path: Path) -> None:
+    archive, script = write(tmp_path / "one")
+    assert script.read_bytes() == (PACKAGE / "oncegate_job.py").read_bytes()
+    again, _ = write(tmp_path / "two")
+    assert archive.read_bytes() == again.read_bytes()
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import cloud_jobs.limits, cloud_jobs.places;"
+        "import zipfile; print(cloud_jobs.__file__, len(zipfile.ZipFile(sys.argv[1]).namelist()))"
+    )
+    # -S: the package of this checkout is not importable there.
+    found = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, str(archive)],
+        check=True, capture_output=True, text=True,
+    ).stdout.split()  # fmt: skip
+    assert found[0] == f"{archive}/cloud_jobs/__init__.py"
+    assert int(found[1]) == len([*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.properties")])

@@ -1,0 +1,65 @@
+"""A verb of `oncegate` from these sources as a process of its own: start it, stop it, kill it, read
+its log.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STOP_SECONDS_MAX = 15.0
+
+
+class VerbProcess:
+    """The verb with the configuration `settings`, which is TOML; its files are `directory`'s."""
+
+    def __init__(self, verb: str, directory: Path, settings: str) -> None:
+        self._verb = verb
+        self._log = directory / f"{verb}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._configuration = directory / f"{verb}.toml"
+        self._configuration.write_text(settings)
+
+    def start(self) -> None:
+        """Start it and wait for nothing."""
+        assert not self.is_running, f"the {self._verb} of this test runs already"
+        options = ["--config", str(self._configuration)]
+        path = os.pathsep.join(str(each) for each in (ROOT, ROOT / "firmware-bridge"))
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "gateway.cli.main", self._verb, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONPATH": path},
+            )
+
+    @property
+    def process_id(self) -> int:
+        """Of the process that runs."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    def log(self) -> str:
+        """What it has logged in all its lives."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def stop(self) -> int:
+        """Stop it with SIGTERM; its exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(STOP_SECONDS_MAX)
+
+    def kill(self) -> None:
+        """End it with SIGKILL: nothing is tidied up."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(STOP_SECONDS_MAX)
+            self._process = None
