@@ -6,17 +6,15 @@ has to be counted as damage, and everything that it can has to arrive, once and 
 """
 
 import re
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dsmr_parser import telegram_specifications
-from dsmr_parser.parsers import TelegramParser
 from smllib.errors import CrcError
 from smllib.reader import SmlStreamReader
 
 from tests.bridge.broker import Subscriber
+from tests.bridge.dsmr_oracle import objects_of, value_of
 from tests.bridge.running import port_of, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 
@@ -98,12 +96,6 @@ async def test_sml_recordings_give_what_smllib_finds(
             assert record["v"] == pytest.approx(value, rel=1e-12)
 
 
-def dsmr_numbers_of(text: str, version: str) -> set[Decimal]:
-    parsed = TelegramParser(getattr(telegram_specifications, version)).parse(text, throw_ex=True)
-    values = [getattr(item, "value", None) for _, item in parsed]
-    return {value for value in values if isinstance(value, Decimal)}
-
-
 @pytest.mark.parametrize("name", DSMR)
 async def test_dsmr_recordings_give_what_dsmr_parser_finds(
     name: str, captures: Path, subscriber: Subscriber, terminal: Terminal, tmp_path: Path
@@ -121,9 +113,24 @@ async def test_dsmr_recordings_give_what_dsmr_parser_finds(
         "dsmr", before + recorded * REPEATS, count * REPEATS, damaged,
         subscriber=subscriber, terminal=terminal, tmp_path=tmp_path, crc=with_crc,
     )  # fmt: skip
-    numbers = {Decimal(str(record["v"])) for record in records if "v" in record}
-    assert dsmr_numbers_of(text, DSMR[name]) <= numbers
+    expected = objects_of(text, DSMR[name])
     assert sorted({record["sequence"] for record in records}) == [*range(1, REPEATS + 1)]
+    for repeat in range(1, REPEATS + 1):
+        telegram = {
+            record["n"].partition("/")[2]: record
+            for record in records
+            if record["sequence"] == repeat
+        }
+        assert len(telegram) == count, "no object comes twice"
+        assert telegram.keys() == expected.keys()
+        for quantity, (value, unit, seconds) in expected.items():
+            record = telegram[quantity]
+            assert value_of(quantity, record.get("v", record.get("vs"))) == value, quantity
+            assert record.get("u") == unit, quantity
+            # Times of DSMR 2.2 have no S or W, so that they are not used: the arrival's is.
+            if with_crc:
+                own = expected["meter_time"][0] if seconds is None else seconds
+                assert record["t"] == own, quantity
 
 
 def test_the_recordings_of_the_folders_are_all_replayed(captures: Path) -> None:

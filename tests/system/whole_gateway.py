@@ -9,13 +9,14 @@ import subprocess
 import tempfile
 import time
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.short_jvm import SHORT_JVM
 from tests.system.broker_process import free_port, oncegate_command
 
-START_DEADLINE_SECONDS = 30.0
+START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 30.0
 # Spark fetches its Delta connector the first time.
 INGEST_DEADLINE_SECONDS = 240.0
@@ -38,7 +39,7 @@ class WholeGateway:
         self._configuration = self.directory / "gateway.toml"
         self._configuration.write_text(settings)
 
-    def start(self, *options: str) -> None:
+    def start(self, *options: str, environment: Mapping[str, str] | None = None) -> None:
         """Start everything and wait until it says where to look."""
         command = [*oncegate_command(), "up", *self._options(), *options]
         said = len(self.output())
@@ -49,7 +50,12 @@ class WholeGateway:
                 stdout=output,
                 stderr=output,
                 cwd=self.directory,
-                env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "NO_COLOR": "1"},
+                env={
+                    "PATH": os.environ["PATH"],
+                    "LANG": "C.UTF-8",
+                    "NO_COLOR": "1",
+                    **(environment or {}),
+                },
             )
         deadline = time.monotonic() + START_DEADLINE_SECONDS
         while "Ctrl-C stops it" not in self.output()[said:]:
