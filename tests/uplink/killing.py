@@ -1,7 +1,7 @@
 """SIGKILL of the uplink and of both brokers, and a link that is cut, under load, counted.
 
-Numbered messages go both ways at once. Publishers and subscribers come back as the standard asks;
-each subscriber counts what is lost, doubled or out of order.
+Numbered messages go both ways simultaneously. Publishers and subscribers come back as the standard
+asks; each subscriber counts what is lost, doubled or out of order.
 """
 
 import asyncio
