@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final
 
 SEGMENT_BYTES_MAX: Final = 8_000_000
@@ -87,6 +88,14 @@ KEYS_PER_GATEWAY_MAX: Final = 16
 TIME_MILLISECONDS_MAX: Final = 253_402_300_799_999
 """The end of the year 9999, in milliseconds since 1970-01-01 UTC: the last time that Spark's
 timestamps and everyone else's can show."""
+
+DAY_MIN: Final = date(2020, 1, 1)
+"""The first day that makes a partition: no gateway is older, and a clock without a battery shows
+1970. The last one is the day after that on which a segment is ingested."""
+
+CLOCK_LOOK_MILLISECONDS: Final = 5_000
+"""Within so long of a step of the clock the gateway has recorded it: it looks once a second, and is
+given a few more where it is busy."""
 
 CONFLICT_RETRIES_MAX: Final = 3
 """Times that a step is tried again when another writer committed beside it. A second run of the job

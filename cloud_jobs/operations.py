@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.gold.run import gaps_by_day
 from cloud_jobs.gold.run import gold as gold_of
+from cloud_jobs.gold.sensor_gaps import KIND as SENSOR
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.limits import GAPS_LISTED_MAX
 from cloud_jobs.maintenance.compact import compact as compact_of
@@ -60,13 +61,21 @@ def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any
         if gateway is not None:
             found = found.where(F.col("gateway") == gateway)
         found = found.persist()
-        total = found.agg(F.count("*"), F.coalesce(F.sum("missing"), F.lit(0))).first()
+        is_sensor = F.col("kind") == SENSOR
+        total = found.agg(
+            F.count("*").alias("gaps_count"),
+            *(F.coalesce(F.sum(F.when(of, F.col("missing"))), F.lit(0)).alias(name)
+              for name, of in (("missing", ~is_sensor), ("readings_missing", is_sensor))),
+        ).first()  # fmt: skip
         assert total is not None
-        ordered = found.orderBy(F.col("missing").desc_nulls_last(), "gateway", "segment")
+        ordered = found.orderBy(
+            F.col("missing").desc_nulls_last(), "gateway", "segment", "device", "device_boot",
+            "from_sequence",
+        )  # fmt: skip
         rows = [row.asDict() for row in ordered.limit(GAPS_LISTED_MAX).collect()]
         found.unpersist()
     listed = [row | {"day": row["day"].isoformat() if row["day"] else None} for row in rows]
-    return {"tables_root": root, "gaps_count": total[0], "missing": total[1], "gaps": listed}
+    return {"tables_root": root, **total.asDict(), "gaps": listed}
 
 
 def _there(spark: SparkSession, root: str) -> Tables:

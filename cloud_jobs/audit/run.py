@@ -24,11 +24,12 @@ from cloud_jobs.tables.delta_tables import Tables
 
 Progress = Callable[[str], None]
 
-_COLUMNS: Final = (
+AUDITED: Final = (
     *STORE, "sequence", "time", "event", "session", "client_id", "message", "packet_id", "topic",
     "qos", "matched", "origin", "position", "packet", "reason", "filter", "protocol", "detail",
     "segment_name",
 )  # fmt: skip
+"""Columns of `events` that the laws look at."""
 
 
 def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[s
 
 
 def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
-    events = tables.read("events").select(*_COLUMNS).persist()
+    events = tables.read("events").select(*AUDITED).persist()
     try:
         progress("looking for what is missing")
         lacks = lacks_of(tables, events).persist()

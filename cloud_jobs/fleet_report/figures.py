@@ -23,15 +23,19 @@ _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots"
 _SUMS: Final = (
     "events", "starts", "unclean_starts", "sessions_opened", "sessions_resumed", "sessions_lost",
     "offline_seconds", "messages", "released", "abandoned", "duplicates", "deliveries",
-    "completed", "dropped", "resent", "missing", "violations", "inconclusive",
+    "completed", "dropped", "resent", "missing", "readings_missing",
+    "violations", "inconclusive",
 )  # fmt: skip
 _CELLS: Final = """
 WITH missing AS (
-  SELECT gateway, day, sum(coalesce(missing, 1)) AS missing FROM gaps GROUP BY gateway, day
+  SELECT gateway, day,
+         sum(CASE WHEN kind = 'sensor' THEN 0 ELSE coalesce(missing, 1) END) AS missing,
+         sum(CASE WHEN kind = 'sensor' THEN missing ELSE 0 END) AS readings_missing
+  FROM gaps GROUP BY gateway, day
 ), cells AS (
   SELECT h.*, q.messages, q.released, q.abandoned, q.duplicates, q.deliveries, q.completed,
          q.dropped, q.resent, q.hold_p50_ms, q.hold_p99_ms, q.delivery_p50_ms, q.delivery_p99_ms,
-         m.missing, a.verdict, a.violations, a.inconclusive
+         m.missing, m.readings_missing, a.verdict, a.violations, a.inconclusive
   FROM gateway_health h
   LEFT JOIN qos2_daily q ON q.gateway = h.gateway AND q.day = h.day
   LEFT JOIN audit_daily a ON a.gateway = h.gateway AND a.day = h.day

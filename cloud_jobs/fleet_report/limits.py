@@ -23,3 +23,7 @@ REASONS_MAX: Final = 40
 
 NAME_CHARACTERS_MAX: Final = 80
 """Of a text that a gateway chose, as it is shown."""
+
+NAME_CHARACTERS_WIDE: Final = 24
+"""Of a name in the first column of a table: a longer one is cut off there and whole when pointed
+at, so that it does not push the other columns out of sight."""

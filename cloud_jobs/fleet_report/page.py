@@ -134,7 +134,8 @@ def _charts(figures: Figures) -> str:
         + bars("Offline, all gateways", series("offline", "c3", "offline_seconds"), unit="s")
         + chart("Upload lag", (series("worst gateway", "c3", "lag_max_seconds_worst"),
                                series("median gateway", "c1", "lag_p50_seconds")), labels, unit="s")
-        + bars("Events missing", series("missing", "c3", "missing"))
+        + bars("Missing", series("events of gateways", "c3", "missing"),
+               series("readings of sensors", "c2", "readings_missing"))
         + bars("Audit, gateways", series("ok", "c1", "ok"),
                series("inconclusive", "c2", "doubtful"), series("violation", "c3", "violating"))
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from cloud_jobs.fleet_report.charts import duration, number
 from cloud_jobs.fleet_report.figures import Figures
-from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX
+from cloud_jobs.fleet_report.limits import NAME_CHARACTERS_MAX, NAME_CHARACTERS_WIDE
 
 Row = Mapping[str, Any]
 
@@ -38,7 +38,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, object]]], na
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{_sort(value)}>{text}</td>" if index else f'<th scope="row">{text}</th>'
+            f"<td{_sort(value)}>{text}</td>"
+            if index
+            else f'<th scope="row"{_whole(text)}>{text}</th>'
             for index, (text, value) in enumerate(row)
         )
         + "</tr>"
@@ -48,6 +50,11 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, object]]], na
         f'<div class="wide"><table id="{name}"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _whole(name: str) -> str:
+    """Return what shows the whole of a name that its column cuts off."""
+    return f' title="{name}"' if len(name) > NAME_CHARACTERS_WIDE else ""
 
 
 def _sort(value: object) -> str:
@@ -105,17 +112,22 @@ def gaps_table(figures: Figures) -> str:
         (
             (text(row["gateway"]), None),
             (text(row["kind"]), None),
-            (f"{row['segment']:,}", row["segment"]),
+            _segment(row["segment"]),
             (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
             (text(row["day"]), None),
             (escape(str(row["detail"])[:300]), None),
         )
         for row in figures.gaps
     ]
-    head = ("Gateway", "Kind", "Before segment", "Events", "Day", "Why")
+    head = ("Gateway", "Kind", "Before segment", "Missing", "Day", "Why")
     more = f"; the largest {len(rows):,} are here" if figures.gaps_count > len(rows) else ""
     note = f"<p>{counted(figures.gaps_count, 'gap')} now{more}.</p>"
     return f"<section><h2>Gaps</h2>{note}{_table(head, rows, 'gaps')}</section>"
+
+
+def _segment(segment: int | None) -> tuple[str, object]:
+    """Return the segment behind a gap; a gap in a sensor's own numbers has none."""
+    return ("-", -1) if segment is None else (f"{segment:,}", segment)
 
 
 def quarantine_table(figures: Figures) -> str:

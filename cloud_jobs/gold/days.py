@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs.limits import OFFLINE_DAYS_MAX, PERCENTILE_ACCURACY
+from cloud_jobs.gold.times import worst_quality
+from cloud_jobs.limits import PERCENTILE_ACCURACY
 from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH, QOS2_DAILY
 
-ON: Final = "old.gateway = new.gateway AND old.day = new.day"
 _LOST: Final = ("network", "keep_alive", "protocol_error", "slow")
 """Reasons of `session_closed` for which neither the client nor an operator asked."""
 
@@ -61,8 +61,8 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame) -> DataFrame:
     return rows.fillna(0, list(counts)).select(*QOS2_DAILY.fieldNames())
 
 
-def gateway_health(events: DataFrame, segments: DataFrame, boots: DataFrame) -> DataFrame:
-    """Return rows of `gateway_health` of the events of whole days, and of all starts."""
+def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
+    """Return rows of `gateway_health` of the events of whole days, without the time offline."""
 
     def number(*kinds: str) -> Column:
         return F.count_if(F.col("event").isin(*kinds))
@@ -90,22 +90,21 @@ def gateway_health(events: DataFrame, segments: DataFrame, boots: DataFrame) -> 
         F.min("time").alias("first_time"),
         F.max("time").alias("last_time"),
         F.max("batch").alias("batch"),
+        worst_quality("time_quality").alias("time_quality"),
     )
-    rows = found.join(_lags(events, segments), ["gateway", "day"], "left").join(
-        _offline(boots), ["gateway", "day"], "left"
-    )
-    rows = rows.fillna(0, ["offline_seconds", "segments"])
+    rows = found.join(_lags(events, segments), ["gateway", "day"], "left")
+    rows = rows.fillna(0, ["segments"]).withColumn("offline_seconds", F.lit(0.0))
     return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in GATEWAY_HEALTH))
 
 
 def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Time from the last event of a segment until it was ingested, where the clock was right."""
+    """Time from the last event of a segment until it was ingested, where that time is known."""
     last = events.groupBy("gateway", "day", "segment_name").agg(
-        F.max("time").alias("last"), F.max("clock").alias("clock_then")
+        F.max("time").alias("last"), worst_quality("time_quality").alias("quality_then")
     )
     known = segments.select(F.col("name").alias("segment_name"), "verified_at")
     lag = (F.unix_millis("verified_at") - F.unix_millis("last")) / 1000
-    right = F.when(F.col("clock_then") == "synchronised", F.greatest(lag, F.lit(0.0)))
+    right = F.when(F.col("quality_then") != "unknown", F.greatest(lag, F.lit(0.0)))
     return (
         last.join(known, "segment_name", "left")
         .withColumn("lag", right)
@@ -115,27 +114,4 @@ def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
             F.percentile_approx("lag", 0.5, PERCENTILE_ACCURACY).alias("lag_p50_seconds"),
             F.max("lag").alias("lag_max_seconds"),
         )
-    )
-
-
-def _offline(boots: DataFrame) -> DataFrame:
-    """Seconds of each day between the last event of a start and the first of the next one.
-
-    More than OFFLINE_DAYS_MAX days, or less than none, is a clock that was set, and not counted.
-    """
-    in_order = Window.partitionBy("gateway").orderBy("first_sequence")
-    off = boots.withColumn("since", F.lag("last_time").over(in_order)).where(
-        (F.col("first_time") > F.col("since"))
-        & (F.datediff("first_time", "since") <= OFFLINE_DAYS_MAX)
-    )
-    days = off.withColumn("day", F.explode(F.sequence(F.to_date("since"), F.to_date("first_time"))))
-    begin = F.greatest(F.unix_millis("since"), F.unix_millis(F.col("day").cast("timestamp")))
-    end = F.least(
-        F.unix_millis("first_time"), F.unix_millis(F.date_add("day", 1).cast("timestamp"))
-    )
-    seconds = ((end - begin) / 1000).alias("seconds")
-    return (
-        days.select("gateway", "day", seconds)
-        .groupBy("gateway", "day")
-        .agg(F.sum("seconds").alias("offline_seconds"))
     )

@@ -8,101 +8,214 @@ added twice. All other tables are functions of those, made again for the days th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
-from cloud_jobs.audit.run import _COLUMNS as AUDITED
-from cloud_jobs.audit.run import findings_of, judged, lacks_of
 from cloud_jobs.errors import IngestError
-from cloud_jobs.gold.days import ON, gateway_health, qos2_daily
-from cloud_jobs.gold.totals import boots_of, deliveries_of, merge_totals, messages_of
+from cloud_jobs.gold.days import gateway_health, qos2_daily
+from cloud_jobs.gold.offline import ON, merge_offline
+from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
+from cloud_jobs.gold.times import BOOT, merge_corrections, timed
+from cloud_jobs.gold.totals import ROWS, merge_totals, remake
+from cloud_jobs.gold.verdicts import audit_of, daily_verdicts, merge_verdicts
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.gold_schemas import AUDIT_DAILY, GAPS, GOLD_TABLES
+from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
 from cloud_jobs.tables.merge import Merge
+from cloud_jobs.tables.versions import newest_of
 
-APPLICATION: Final = "oncegate-gold"
+STEPS: Final = {0: Tables.remake}
+"""From each version of these tables to the next. All is made of the ingested tables, and so made
+again where rows would have to have what an earlier version did not write."""
+APPLICATION: Final = f"oncegate-gold/{newest_of(STEPS)}"
+"""Of the writes' transactions: tables that are made again begin with batch 1."""
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and its batches, `first` to `through`; less than the first: none."""
+
+    number: int
+    first: int
+    through: int
+    audited_through: int
+    """The last batch that the verdicts cover when the run begins."""
+
+    @property
+    def has_batches(self) -> bool:
+        return self.through >= self.first
+
+
 def gold(
-    spark: SparkSession, root: str, progress: Progress, *, is_audited: bool = True
+    spark: SparkSession,
+    root: str,
+    progress: Progress,
+    *,
+    is_audited: bool = True,
+    after_step: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """Bring the gold tables to the last ingested batch; the result as JSON values."""
-    silver, made = Tables(spark, root), Tables(spark, root, GOLD_TABLES, APPLICATION)
+    """Bring the gold tables to the last ingested batch; the result as JSON values.
+
+    `after_step` is called with each step that is committed.
+    """
+    silver, made = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
     made.create()
-    number, first, through = _begun(silver, made)
-    if through >= first:
-        _take(silver, made, first, through, progress)
+    run = _begun(silver, made)
+    after_step("begin")
+    audits = is_audited and run.audited_through < run.through
+    if run.has_batches:
+        _take(silver, made, run, progress, after_step)
         progress("gaps")
-        replace(made, "gaps", gaps_by_day(silver))
-        if is_audited:
-            progress("audit")
-            replace(made, "audit_daily", _verdicts(silver, through))
-        _note(made, number, first, through, is_done=True)
+        replace(made, "gaps", gaps_by_day(silver, made.read("clock_corrections")))
+        after_step("gaps")
+    if audits:
+        progress("audit")
+        _judge(silver, made, run)
+        after_step("audit")
+    audited_through = run.through if audits else run.audited_through
+    if run.has_batches or audits:
+        _note(made, run, is_done=True, audited_through=audited_through)
     rows = {name: made.read(name).count() for name in GOLD_TABLES if name != "gold_runs"}
-    return {"tables_root": root, "batches": max(through - first + 1, 0), "through_batch": through,
-            "is_audited": is_audited, "tables": rows}  # fmt: skip
+    return {"tables_root": root, "batches": max(run.through - run.first + 1, 0),
+            "through_batch": run.through, "is_audited": audited_through >= run.through,
+            "audited_through": audited_through, "tables": rows}  # fmt: skip
 
 
-def _begun(silver: Tables, made: Tables) -> tuple[int, int, int]:
-    """Return the run's number, its first batch and its last one; less than the first: nothing."""
-    runs = made.read("gold_runs").orderBy(F.col("run").desc(), F.col("is_done").desc()).limit(1)
-    last = next(iter(runs.collect()), None)
+def gold_tables(spark: SparkSession, root: str) -> Tables:
+    """Return the gold tables below a root."""
+    return Tables(spark, root, GOLD_TABLES, APPLICATION, marker="gold_runs", steps=STEPS)
+
+
+def _begun(silver: Tables, made: Tables) -> Run:
+    """Return the run that died, or else the next one, whose batches are committed."""
+    runs = made.read("gold_runs")
+    audited = runs.where("is_done").agg(F.max("audited_through")).first()
+    audited_through = (audited[0] if audited is not None else None) or 0
+    newest = runs.orderBy(F.col("run").desc(), F.col("is_done").desc()).limit(1).collect()
+    last = newest[0] if newest else None
     if last is not None and not last["is_done"]:
-        return last["run"], last["from_batch"], last["through_batch"]
+        return Run(last["run"], last["from_batch"], last["through_batch"], audited_through)
     row = silver.read("batches").agg(F.max("batch")).first()
     through = (row[0] if row is not None else None) or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
-    if through >= first:
-        _note(made, number, first, through, is_done=False)
-    return number, first, through
+    run = Run(number, first, through, audited_through)
+    if run.has_batches:
+        _note(made, run, is_done=False, audited_through=None)
+    return run
 
 
-def _note(made: Tables, number: int, first: int, through: int, *, is_done: bool) -> None:
+def _note(made: Tables, run: Run, *, is_done: bool, audited_through: int | None) -> None:
     row = made.spark.range(1).select(
         *(F.lit(v).cast("long").alias(n) for n, v in
-          (("run", number), ("from_batch", first), ("through_batch", through))),
+          (("run", run.number), ("from_batch", run.first), ("through_batch", run.through))),
         F.lit(is_done).alias("is_done"),
         F.current_timestamp().alias("at"),
+        F.lit(audited_through).cast("long").alias("audited_through"),
     )  # fmt: skip
-    made.append("gold_runs", row, batch=2 * number + is_done)
+    made.append("gold_runs", row, batch=2 * run.number + is_done)
 
 
-def _take(silver: Tables, made: Tables, first: int, through: int, progress: Progress) -> None:
-    new = F.col("batch").between(first, through)
-    fresh = silver.read("events").where(new)
-    for name, rows_of in (
-        ("boots", boots_of),
-        ("qos2_messages", messages_of),
-        ("qos2_deliveries", deliveries_of),
-    ):
+def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step: Progress) -> None:
+    new = F.col("batch").between(run.first, run.through)
+    written = silver.read("events").where(F.col("batch") <= run.through)
+    progress("clocks")
+    merge_corrections(silver, made, written.where(new), run.through)
+    after_step("clock_corrections")
+    corrections = made.read("clock_corrections")
+    fresh, every = timed(written.where(new), corrections), timed(written, corrections)
+    changed = corrections.where(new)
+    # What an earlier run made of these events has other times now.
+    earlier = F.col("batch") < run.first
+    moved = written.where(earlier).join(F.broadcast(changed), [*BOOT, "segment_name"], "left_semi")
+    has_moved = not changed.isEmpty() and not moved.isEmpty()
+    for name, rows_of in ROWS.items():
         progress(name.replace("_", " "))
-        merge_totals(made, name, rows_of(fresh), through)
+        merge_totals(made, name, rows_of(fresh), run.through)
+        if has_moved:
+            remake(made, name, every, moved, run.through)
+        after_step(name)
     progress("days")
-    days = fresh.select("day").distinct()
+    _make_daily(made, run)
+    after_step("qos2_daily")
+    _make_health(silver, made, fresh, changed, written)
+    after_step("gateway_health")
+
+
+def _make_health(
+    silver: Tables, made: Tables, fresh: DataFrame, changed: DataFrame, written: DataFrame
+) -> None:
+    """Make the days again that `fresh` events are of, and those that `changed` times are of now and
+    were of before."""
+    corrections = made.read("clock_corrections")
+    days = (
+        fresh.select("gateway", "day")
+        .unionByName(changed.select("gateway", "day"))
+        .unionByName(changed.select("gateway", F.col("day_before").alias("day")))
+        .distinct()
+        .persist()
+    )
+    try:
+        elsewhere = _of_days(corrections, days).select("gateway", F.col("written_day").alias("day"))
+        partitions = days.unionByName(elsewhere).distinct()
+        whole = _of_days(timed(_of_days(written, partitions), corrections), days)
+        rows = days.join(gateway_health(whole, silver.read("segments")), ["gateway", "day"], "left")
+        _put_days(made, "gateway_health", rows)
+        merge_offline(made, days.select("gateway").distinct())
+    finally:
+        days.unpersist()
+
+
+def _make_daily(made: Tables, run: Run) -> None:
+    """Make the days again on which what has changed begins now, and those on which it did before.
+
+    A day of which nothing is left loses its row.
+    """
+    new = F.col("batch").between(run.first, run.through)
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
-    touched = messages.where(new).select("day").union(deliveries.where(new).select("day"))
-    daily = qos2_daily(_of_days(messages, touched), _of_days(deliveries, touched))
-    _upsert(made, "qos2_daily", daily)
-    whole = _of_days(silver.read("events").where(F.col("batch") <= through), days)
-    _upsert(made, "gateway_health", gateway_health(whole, silver.read("segments"),
-                                                   made.read("boots")))  # fmt: skip
+    touched = [
+        rows.where(new).select("gateway", F.col(day).alias("day"))
+        for rows in (messages, deliveries)
+        for day in ("day", "day_before")
+    ]
+    days = reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct()
+    rows = qos2_daily(_of_days(messages, days), _of_days(deliveries, days))
+    _put_days(made, "qos2_daily", days.join(rows, ["gateway", "day"], "left"))
+
+
+def _put_days(made: Tables, name: str, rows: DataFrame) -> None:
+    """Put whole rows in place of those of their gateway and day: done twice it changes nothing.
+
+    A row without a batch stands for a day of which nothing is left.
+    """
+    (
+        Merge(made.path(name), rows.select(*made.schemas[name].fieldNames()), ON)
+        .whenMatchedDelete("new.batch IS NULL")
+        .whenMatchedUpdateAll()
+        .whenNotMatchedInsertAll("new.batch IS NOT NULL")
+        .execute()
+    )
+
+
+def _judge(silver: Tables, made: Tables, run: Run) -> None:
+    audit = audit_of(silver)
+    try:
+        events = timed(silver.read("events"), made.read("clock_corrections"))
+        replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
+        merge_verdicts(made, audit)
+    finally:
+        audit.release()
 
 
 def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
-    return rows.join(F.broadcast(days.distinct()), "day", "left_semi")
-
-
-def _upsert(made: Tables, name: str, rows: DataFrame) -> None:
-    """Put whole rows in place of those of their gateway and day: done twice it changes nothing."""
-    contract = rows.select(*made.schemas[name].fieldNames())
-    merge = Merge(made.path(name), contract, ON)
-    merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    """Select the rows of these gateways and days."""
+    return rows.join(F.broadcast(days), ["gateway", "day"], "left_semi")
 
 
 def replace(made: Tables, name: str, rows: DataFrame) -> None:
@@ -113,35 +226,19 @@ def replace(made: Tables, name: str, rows: DataFrame) -> None:
     contract.write.format("delta").mode("overwrite").save(made.path(name))
 
 
-def gaps_by_day(silver: Tables) -> DataFrame:
+def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
     """Return the gaps that stand now, as rows of `gaps`."""
     events = silver.read("events")
+    if corrections is not None:
+        events = timed(events, corrections)
     found = gaps_of(silver.read("segments"), events.where("event = 'log_truncated'"))
     days = events.groupBy("gateway", "segment").agg(F.min("day").alias("day"))
-    missing = F.col("to_sequence") - F.col("from_sequence") + 1
-    rows = found.select(*GAP_COLUMNS).withColumn("missing", missing)
-    return rows.join(days, ["gateway", "segment"], "left").select(*GAPS.fieldNames())
-
-
-def _verdicts(silver: Tables, through: int) -> DataFrame:
-    """Return rows of `audit_daily`: each gateway and day that has events has a verdict."""
-    events = silver.read("events").select(*AUDITED)
-    lacks = lacks_of(silver, events)
-    places = silver.read("events").select("gateway", "store", "sequence", "day")
-    found = judged(findings_of(events, lacks), lacks).select(
-        "gateway", "store", "sequence", "verdict"
+    rows = found.select(*GAP_COLUMNS).withColumns(
+        {
+            "missing": F.col("to_sequence") - F.col("from_sequence") + 1,
+            "device": F.lit(None).cast("string"),
+            "device_boot": F.lit(None).cast("long"),
+        }
     )
-    counted = (
-        found.join(places, ["gateway", "store", "sequence"])
-        .groupBy("gateway", "day")
-        .agg(*(F.count_if(F.col("verdict") == kind).alias(name)
-               for kind, name in (("violation", "violations"), ("inconclusive", "inconclusive"))))
-    )  # fmt: skip
-    rows = places.select("gateway", "day").distinct().join(counted, ["gateway", "day"], "left")
-    rows = rows.fillna(0, ["violations", "inconclusive"]).withColumn("batch", F.lit(through))
-    verdict = (
-        F.when(F.col("violations") > 0, "violation")
-        .when(F.col("inconclusive") > 0, "inconclusive")
-        .otherwise("ok")
-    )
-    return rows.withColumn("verdict", verdict).select(*AUDIT_DAILY.fieldNames())
+    of_the_log = rows.join(days, ["gateway", "segment"], "left").select(*GAPS.fieldNames())
+    return of_the_log.unionByName(sensor_gaps_of(silver.read("sensor_readings")))

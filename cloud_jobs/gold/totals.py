@@ -6,11 +6,15 @@ least and greatest values, so that batches may come in any order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
+from cloud_jobs.gold.clock_steps import CORRECTED, UNKNOWN
+from cloud_jobs.gold.times import worst_quality
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES
 from cloud_jobs.tables.merge import Merge
@@ -21,6 +25,16 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "qos2_deliveries": ("gateway", "store", "session", "message"),
 }
 _LEAST: Final = frozenset({"day", "first_sequence", "first_time", "queued", "started", "held"})
+_KEPT: Final = {
+    "day_before": "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END",
+    "verdict": "old.verdict",
+}
+"""What a batch's own rows do not have: the row's day before the run, and the last verdict."""
+_WORST_QUALITY: Final = (
+    f"CASE WHEN '{UNKNOWN}' IN (old.time_quality, new.time_quality) THEN '{UNKNOWN}' "
+    f"WHEN '{CORRECTED}' IN (old.time_quality, new.time_quality) THEN '{CORRECTED}' "
+    "ELSE new.time_quality END"
+)
 _SUMS: Final = frozenset({"events", "duplicates", "resent"})
 _GREATEST: Final = frozenset(
     {"batch", "last_sequence", "last_time", "released", "abandoned", "received", "completed",
@@ -60,6 +74,7 @@ def boots_of(events: DataFrame) -> DataFrame:
             F.count("*").alias("events"),
             F.min("time").alias("first_time"),
             F.max("time").alias("last_time"),
+            worst_quality("time_quality").alias("time_quality"),
         )
         .select(*BOOTS.fieldNames())
     )
@@ -76,13 +91,14 @@ def messages_of(events: DataFrame) -> DataFrame:
         *(_of(name, "message_held").alias(name) for name in ("topic", "payload_bytes")),
         F.count_if(F.col("event") == "duplicate_suppressed").alias("duplicates"),
         F.max("matched").alias("matched"),
+        worst_quality("time_quality").alias("time_quality"),
         *(
             _of(column, f"message_{state}").alias(f"{state}{suffix}")
             for state in ("held", "released", "abandoned")
             for column, suffix in (("sequence", "_sequence"), ("time", ""))
         ),
     )
-    return _with_state(rows, "qos2_messages").select(*QOS2_MESSAGES.fieldNames())
+    return _with_state(rows, "qos2_messages").select(*_columns(QOS2_MESSAGES))
 
 
 def deliveries_of(events: DataFrame) -> DataFrame:
@@ -105,9 +121,30 @@ def deliveries_of(events: DataFrame) -> DataFrame:
             _of("time", "delivery_completed").alias("completed"),
             _of("time", "message_dropped").alias("dropped"),
             _of("reason", "message_dropped").alias("drop_reason"),
+            F.min("sequence").alias("first_sequence"),
+            F.max("sequence").alias("last_sequence"),
+            worst_quality("time_quality").alias("time_quality"),
         )
     )
-    return _with_state(rows, "qos2_deliveries").select(*QOS2_DELIVERIES.fieldNames())
+    return _with_state(rows, "qos2_deliveries").select(*_columns(QOS2_DELIVERIES))
+
+
+ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
+    "boots": boots_of,
+    "qos2_messages": messages_of,
+    "qos2_deliveries": deliveries_of,
+}
+"""What makes rows of these tables of events with corrected times."""
+
+
+def _columns(schema: StructType) -> list[Column]:
+    """Return a table's columns; those that the table keeps by itself are null."""
+    return [
+        F.lit(None).cast(field.dataType).alias(field.name)
+        if field.name in _KEPT
+        else F.col(field.name)
+        for field in schema
+    ]
 
 
 def _with_state(rows: DataFrame, name: str) -> DataFrame:
@@ -133,7 +170,29 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
     tables.merge(name, rows, on=on, batch=through, clauses=clauses)
 
 
+def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
+    """Make the rows again that have events among `changed`, from all their events.
+
+    They bear the batch `through`, which changed them. Done twice it changes nothing.
+    """
+    keys, rows_of = KEYS[name], ROWS[name]
+    mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")
+    made = rows_of(mine).withColumn("batch", F.lit(through).cast("long"))
+    values = {
+        field: _KEPT.get(field, f"new.{field}")
+        for field in tables.schemas[name].fieldNames()
+        if field not in keys
+    }
+    on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
+    rows = made.select(*tables.schemas[name].fieldNames())
+    Merge(tables.path(name), rows, on).whenMatchedUpdate(set=values).execute()
+
+
 def _combined(column: str) -> str:
+    if column in _KEPT:
+        return _KEPT[column]
+    if column == "time_quality":
+        return _WORST_QUALITY
     if column in _SUMS:
         return f"old.{column} + new.{column}"
     if column in _LEAST:

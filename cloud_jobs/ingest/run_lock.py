@@ -1,8 +1,8 @@
 """At most one run at a time on a local tables directory; a second one is refused immediately.
 
-This is a courtesy: what keeps two runs from harming each other is the application transaction of
-each write (cloud_jobs.tables.delta_tables), which also holds on object stores, where this lock does
-nothing.
+What keeps two runs from doing a step twice is the application transaction of each write
+(cloud_jobs.tables.delta_tables). On an object store this lock does nothing, and on S3 Delta keeps
+apart only the writers of one driver: one job at a time there (docs/decisions/0136).
 """
 
 from __future__ import annotations

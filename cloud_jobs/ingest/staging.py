@@ -8,7 +8,7 @@ time, parses its lines as a whole and keeps them as columns; nothing parses them
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -20,12 +20,13 @@ from cloud_jobs.ingest.landing import Landed, binary_files
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.ingest.segment_file import MORE, Line
 from cloud_jobs.ingest.trust import folder_of
-from cloud_jobs.limits import SEGMENT_FILE_BYTES_MAX
+from cloud_jobs.limits import DAY_MIN, SEGMENT_FILE_BYTES_MAX
 from cloud_jobs.tables.schemas import EVENTS, STAGED
 
 ARROW_STAGED: Final = to_arrow_schema(STAGED, timezone="UTC")
 _EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
 _EPOCH: Final = date(1970, 1, 1)
+_DAY_MILLISECONDS: Final = 86_400_000
 _CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
 """Columns of an event that its file has too, under the same name."""
 
@@ -114,7 +115,15 @@ def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
     """Return good lines as the columns `began` and `events` of a file."""
     if events is None or events.num_rows == 0:
         return {"began": None, "events": None}
-    return {"began": pc.min(events.column("time")).as_py(), "events": _stream_of(events)}
+    began = pc.min(events.column("time")).as_py()
+    return {"began": _within_days(began), "events": _stream_of(events)}
+
+
+def _within_days(milliseconds: int) -> int:
+    """Return a time within the days that make partitions: a clock may show any year."""
+    today = datetime.now(UTC).date()
+    first, last = ((day - _EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))
+    return min(max(milliseconds, first * _DAY_MILLISECONDS), last * _DAY_MILLISECONDS)
 
 
 def _refusals_of(line: Line) -> int:

@@ -26,6 +26,7 @@ ORDER: Final[dict[str, tuple[str, ...]]] = {
     "quarantine": ("gateway", "sequence"),
     "batches": (),
     "gateway_keys": (),
+    "clock_corrections": ("gateway", "from_sequence"),
     "boots": ("gateway", "first_sequence"),
     "qos2_messages": ("gateway", "message"),
     "qos2_deliveries": ("gateway", "message"),

@@ -26,6 +26,7 @@ from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.tables.merge import Merge, quoted
 from cloud_jobs.tables.schemas import PARTITIONS, TABLES
+from cloud_jobs.tables.versions import PROPERTY, Step, migrate, newest_of
 
 APPLICATION: Final = "oncegate-ingest"
 _APP_CONF: Final = "spark.databricks.delta.write.txnAppId"
@@ -53,33 +54,58 @@ class Tables:
     schemas: Mapping[str, StructType] = field(default_factory=lambda: TABLES)
     application: str = APPLICATION
     """Of the writes' transactions."""
+    marker: str = "segments"
+    """The table whose properties have the version."""
+    steps: Mapping[int, Step] = field(default_factory=lambda: STEPS)
+    """From each version to the next."""
 
     def path(self, name: str) -> str:
         return f"{self.root.rstrip('/')}/{name}"
 
     def create(self) -> None:
-        """Make the tables that are not there, and add the columns that came later to those of an
-        earlier version, behind their own. Raises IngestError when one has other columns."""
-        for name, schema in self.schemas.items():
-            there = self._schema_of(name)
-            if there is None:
-                self._make(name, schema)
-                there = schema
-            found = [(field.name, field.dataType) for field in there]
-            expected = [(field.name, field.dataType) for field in schema]
-            if found and found == expected[: len(found)]:
-                self._add_columns(name, expected[len(found) :])
-            else:
-                raise IngestError(
-                    f"the table {self.path(name)} was written by another version of this job: "
-                    "give another tables directory (everything is ingested again into it)"
-                )
+        """Make the tables that are not there, and bring those of an earlier version up to date.
 
-    def _add_columns(self, name: str, columns: list[tuple[str, DataType]]) -> None:
-        """Add columns; rows that are there have null in them."""
-        if columns:
-            added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
-            self.spark.sql(f"ALTER TABLE delta.`{quoted(self.path(name))}` ADD COLUMNS ({added})")
+        Raises IngestError when they are of a later version, or have other columns.
+        """
+        for name, schema in self.schemas.items():
+            if self._schema_of(name) is None:
+                self._make(name, schema)
+        migrate(self, self.marker, self.steps)
+        for name in self.schemas:
+            if self._missing_columns(name):
+                raise self._of_another_version(name)
+
+    def add_columns(self) -> None:
+        """Add the columns that came later, behind those that are there; rows have null in them."""
+        for name in self.schemas:
+            columns = self._missing_columns(name)
+            if columns:
+                added = ", ".join(f"{column} {kind.simpleString()}" for column, kind in columns)
+                path = quoted(self.path(name))
+                self.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({added})")
+
+    def _missing_columns(self, name: str) -> list[tuple[str, DataType]]:
+        """Return what a table lacks. Raises IngestError where it has something else."""
+        found = [(field.name, field.dataType) for field in self.read(name).schema]
+        expected = [(field.name, field.dataType) for field in self.schemas[name]]
+        if not found or found != expected[: len(found)]:
+            raise self._of_another_version(name)
+        return expected[len(found) :]
+
+    def _of_another_version(self, name: str) -> IngestError:
+        return IngestError(
+            f"the table {self.path(name)} was written by another version of this job: "
+            "give another tables directory (everything is ingested again into it)"
+        )
+
+    def remake(self) -> None:
+        """Leave all tables without rows, and with today's columns: they are made again of others.
+
+        Their transactions have to be of another application then.
+        """
+        for name, schema in self.schemas.items():
+            writer = self.spark.createDataFrame([], schema).write.format("delta")
+            writer.mode("overwrite").option("overwriteSchema", "true").save(self.path(name))
 
     def has(self, name: str) -> bool:
         """Return whether a table is there: tables of an earlier version have fewer."""
@@ -96,10 +122,11 @@ class Tables:
 
     def _make(self, name: str, schema: StructType) -> None:
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
-        partitions = ", ".join(PARTITIONS.get(name, ()))
+        partitions, version = ", ".join(PARTITIONS.get(name, ())), newest_of(self.steps)
         self.spark.sql(
             f"CREATE TABLE IF NOT EXISTS delta.`{quoted(self.path(name))}` ({columns}) USING DELTA"
             + (f" PARTITIONED BY ({partitions})" if partitions else "")
+            + (f" TBLPROPERTIES ('{PROPERTY}' = '{version}')" if name == self.marker else "")
         )
 
     def remove(self, name: str) -> None:
@@ -205,3 +232,7 @@ class Tables:
                         "wait until the other ingest has ended, then run this one again"
                     ) from error
         return None
+
+
+STEPS: Final[Mapping[int, Step]] = {0: Tables.add_columns}
+"""Of the ingested tables. Version 0 is of the time before versions: it has fewer columns."""

@@ -19,9 +19,12 @@ BOOTS: Final = schema_of(
     string  store version recovery clock
     integer first_sequence last_sequence events
     time    first_time last_time
+    string  time_quality
     """
 )
-"""One row a start of a gateway's broker, with its first and last event that have landed."""
+"""One row a start of a gateway's broker, with its first and last event that have landed.
+`time_quality`, here and below: the worst of the row's times (`synchronised`, `corrected`,
+`unknown`; CLOCK_CORRECTIONS)."""
 
 QOS2_MESSAGES: Final = schema_of(
     """
@@ -32,10 +35,13 @@ QOS2_MESSAGES: Final = schema_of(
     integer session packet_id payload_bytes duplicates matched
     integer held_sequence released_sequence abandoned_sequence
     time    held released abandoned
+    date    day_before
+    string  verdict time_quality
     """
 )
 """One row a message that was received at QoS 2. `state` is `held`, `released`, `abandoned` or
-`unknown` (its `message_held` has not landed); `day` that of its first event."""
+`unknown` (its `message_held` has not landed); `day` that of its first event, `day_before` what it
+was before the row's last batch; `verdict` the audit's (null: not audited yet)."""
 
 QOS2_DELIVERIES: Final = schema_of(
     """
@@ -46,10 +52,14 @@ QOS2_DELIVERIES: Final = schema_of(
     integer qos position resent
     time    queued started received completed dropped
     string  drop_reason
+    integer first_sequence last_sequence
+    date    day_before
+    string  verdict time_quality
     """
 )
 """One row a message on its way to a session. `qos` is the granted one, 1 or 2, null while the
-start of the delivery has not landed; `state` is `waiting`, `in_flight`, `completed`, `dropped`."""
+start of the delivery has not landed; `state` is `waiting`, `in_flight`, `completed`, `dropped`.
+`day_before` and `verdict` as in QOS2_MESSAGES."""
 
 QOS2_DAILY: Final = schema_of(
     """
@@ -74,9 +84,10 @@ GATEWAY_HEALTH: Final = schema_of(
     double  offline_seconds lag_p50_seconds lag_max_seconds
     time    first_time last_time
     integer batch
+    string  time_quality
     """
 )
-"""One row a gateway and day. `day` is that of its segments (as in `events`)."""
+"""One row a gateway and day. `day` is that of its segments (as in `events`, corrected)."""
 
 GAPS: Final = schema_of(
     """
@@ -84,9 +95,13 @@ GAPS: Final = schema_of(
     integer segment from_sequence to_sequence missing
     string  detail
     date    day
+    string  device
+    integer device_boot
     """
 )
-"""One row a gap that stands now; `day` is that of the segment behind it, null where none is."""
+"""One row a gap that stands now; `day` is that of the segment behind it, null where none is. Of
+kind `sensor` (numbers of a sensor's own), the sequences are the sensor's, `segment` is null and
+`day` that of the reading behind the gap."""
 
 AUDIT_DAILY: Final = schema_of(
     """
@@ -103,11 +118,28 @@ GOLD_RUNS: Final = schema_of(
     integer run from_batch through_batch
     boolean is_done
     time    at
+    integer audited_through
     """
 )
-"""Two rows a run of `oncegate gold`: which batches it takes, and that it has taken them."""
+"""Two rows a run of `oncegate gold`: which batches it takes, and that it has taken them.
+`audited_through` is the last batch that the verdicts cover, null where the run did not audit."""
+
+CLOCK_CORRECTIONS: Final = schema_of(
+    """
+    string  gateway boot segment_name
+    integer from_sequence to_sequence offset_ms
+    string  time_quality
+    date    day written_day day_before
+    integer batch
+    """
+)
+"""One row a segment that was written by a clock that was not synchronised; more where the clock was
+set within it. `offset_ms` has to be added to the times of these events, null: not known
+(`time_quality` is `unknown`, else `corrected`). `day` is the UTC day of the segment's first event
+then, `written_day` that in `events`, `day_before` the one before `batch` changed the row."""
 
 GOLD_TABLES: Final[dict[str, StructType]] = {
+    "clock_corrections": CLOCK_CORRECTIONS,
     "boots": BOOTS,
     "qos2_messages": QOS2_MESSAGES,
     "qos2_deliveries": QOS2_DELIVERIES,

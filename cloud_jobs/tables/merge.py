@@ -20,21 +20,32 @@ class Merge:
         self._rows = rows
         self._clauses = [f"MERGE INTO delta.`{quoted(path)}` AS old USING {_VIEW} AS new ON {on}"]
 
-    def whenMatchedUpdate(self, set: Mapping[str, str]) -> Self:
+    def whenMatchedUpdate(self, set: Mapping[str, str], condition: str | None = None) -> Self:
         """Set these columns of a row that is there to SQL expressions."""
         changes = ", ".join(f"old.{name} = {value}" for name, value in set.items())
-        self._clauses.append(f"WHEN MATCHED THEN UPDATE SET {changes}")
-        return self
+        return self._when("MATCHED", condition, f"UPDATE SET {changes}")
 
     def whenMatchedUpdateAll(self, condition: str | None = None) -> Self:
         """Replace a row that is there."""
-        where = f" AND ({condition})" if condition else ""
-        self._clauses.append(f"WHEN MATCHED{where} THEN UPDATE SET *")
-        return self
+        return self._when("MATCHED", condition, "UPDATE SET *")
 
-    def whenNotMatchedInsertAll(self) -> Self:
+    def whenMatchedDelete(self, condition: str | None = None) -> Self:
+        """Remove a row that is there."""
+        return self._when("MATCHED", condition, "DELETE")
+
+    def whenNotMatchedInsert(self, values: Mapping[str, str], condition: str | None = None) -> Self:
+        """Add a row that is not there, of SQL expressions; null where there is none."""
+        names, of = ", ".join(values), ", ".join(values.values())
+        # Columns and expressions are of this code.
+        return self._when("NOT MATCHED", condition, f"INSERT ({names}) VALUES ({of})")  # noqa: S608
+
+    def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
         """Add a row that is not there."""
-        self._clauses.append("WHEN NOT MATCHED THEN INSERT *")
+        return self._when("NOT MATCHED", condition, "INSERT *")
+
+    def _when(self, which: str, condition: str | None, action: str) -> Self:
+        where = f" AND ({condition})" if condition else ""
+        self._clauses.append(f"WHEN {which}{where} THEN {action}")
         return self
 
     def execute(self) -> None:

@@ -57,7 +57,7 @@ def gaps(
     gateway: GatewayOption = None,
     tables: TablesOptions,
 ) -> int:
-    """List the events that are missing between those that landed. Ends with 0, or 4 for gaps.
+    """List the events and readings missing between those that landed. Ends with 0, or 4 for gaps.
 
     Examples:
 
@@ -70,10 +70,12 @@ def gaps(
 
 
 def _gaps_text(result: dict[str, Any]) -> str:
-    lines = [f"{result['gaps_count']:,} gaps, {result['missing']:,} events missing"]
+    missing = f"{result['missing']:,} events and {result['readings_missing']:,} readings missing"
+    lines = [f"{result['gaps_count']:,} gaps, {missing}"]
     for row in result["gaps"]:
         where = f"{row['from_sequence']}-{row['to_sequence']}" if row["missing"] else row["kind"]
-        lines.append(f"{row['gateway']}  {where}  before segment {row['segment']}: {row['detail']}")
+        segment = f"  before segment {row['segment']}" if row["segment"] is not None else ""
+        lines.append(f"{row['gateway']}  {where}{segment}: {row['detail']}")
     return "\n".join(lines)
 
 

@@ -55,7 +55,6 @@ WITHOUT_TESTS = {
     "cloud_jobs/fleet_report/limits.py",
     "cloud_jobs/limits.py",
     "cloud_jobs/settings.py",
-    "cloud_jobs/tables/gold_schemas.py",
     "gateway/access/errors.py",
     "gateway/cli/bench_options.py",
     "gateway/core/core.py",

@@ -153,6 +153,7 @@ class LogWriter:
     segment: int = 1
     previous_sha256: str | None = None
     time_ms: int = TIME_MS
+    clock: str = "synchronised"
     seed: bytes | None = None
     """Of the private key that signs; None: the log is unsigned, as of earlier versions."""
     segments: list[Segment] = field(default_factory=list)
@@ -166,6 +167,7 @@ class LogWriter:
             boot=self.boot,
             store=self.store,
             segment=self.segment,
+            clock=self.clock,
             previous_sha256=self.previous_sha256,
             seed=self.seed,
         )

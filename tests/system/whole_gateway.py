@@ -16,7 +16,7 @@ from typing import Any
 from tests.short_jvm import SHORT_JVM
 from tests.system.broker_process import free_port, oncegate_command
 
-START_DEADLINE_SECONDS = 30.0
+START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 30.0
 # Spark fetches its Delta connector the first time.
 INGEST_DEADLINE_SECONDS = 240.0

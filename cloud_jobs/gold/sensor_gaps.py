@@ -1,0 +1,44 @@
+"""Gaps in the sensors' own numbering, from the readings that have landed.
+
+A sensor numbers what it sends within each of its starts, from the wire to the table: a number that
+is missing between two that are here was lost before the gateway's log, or is in one of its gaps.
+What is missing before the first and after the last number cannot be seen from here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from cloud_jobs.tables.gold_schemas import GAPS
+
+KIND: Final = "sensor"
+_START: Final = ("gateway", "device", "device_boot")
+
+
+def sensor_gaps_of(readings: DataFrame) -> DataFrame:
+    """Return one row of `gaps` for each hole between the numbers of a sensor's start."""
+    numbered = readings.where(
+        "device IS NOT NULL AND device_boot IS NOT NULL AND device_sequence IS NOT NULL"
+    )
+    # A frame carries many records under one number.
+    frames = numbered.groupBy(*_START, "device_sequence").agg(F.min("day").alias("day"))
+    before = F.lag("device_sequence").over(Window.partitionBy(*_START).orderBy("device_sequence"))
+    holes = frames.withColumn("before", before).where("device_sequence > before + 1")
+    detail = F.concat(
+        F.lit("readings of "), "device", F.lit(" in its start "), "device_boot",
+        F.lit(": lost before the gateway recorded them, refused, or in a gap of its log"),
+    )  # fmt: skip
+    found = holes.withColumns(
+        {
+            "kind": F.lit(KIND),
+            "segment": F.lit(None),
+            "from_sequence": F.col("before") + 1,
+            "to_sequence": F.col("device_sequence") - 1,
+            "missing": F.col("device_sequence") - F.col("before") - 1,
+            "detail": detail,
+        }
+    )
+    return found.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in GAPS))

@@ -1,0 +1,131 @@
+"""The audit's verdicts as columns: of each gateway and day, QoS 2 message and delivery.
+
+`violation` where a law is broken; `inconclusive` where the audit cannot say, or where a gap of the
+log lies within the life of the message; else `ok`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from cloud_jobs.audit.findings import SESSION, STORE
+from cloud_jobs.audit.run import AUDITED, findings_of, judged, lacks_of
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.gold_schemas import AUDIT_DAILY
+from cloud_jobs.tables.merge import Merge
+
+_OF_MESSAGES: Final = ("held_once", "duplicate", "released_once", "fan_out")
+_OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What the audit finds, and where the log has gaps."""
+
+    found: DataFrame
+    lacks: DataFrame
+
+    def release(self) -> None:
+        """Give back the memory of both."""
+        self.found.unpersist()
+        self.lacks.unpersist()
+
+
+def audit_of(silver: Tables) -> Audit:
+    """Audit the ingested tables; both results are kept until `release`."""
+    events = silver.read("events").select(*AUDITED)
+    lacks = lacks_of(silver, events).persist()
+    return Audit(judged(findings_of(events, lacks), lacks).persist(), lacks)
+
+
+def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:
+    """Return rows of `audit_daily`: each gateway and day that has `events` has a verdict.
+
+    A finding is of the day of its event. Behind the last event that landed, or where the event is
+    missing, it is of the nearest day with events before it; of a gateway without any, of the day on
+    which a file of its was last looked at.
+    """
+    days = events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins"))
+    places = events.select(*STORE, "sequence", F.col("day").alias("own_day"))
+    placed = found.join(places, [*STORE, "sequence"], "left").withColumn(
+        "finding", F.monotonically_increasing_id()
+    )
+    looked_at = silver.read("segments").groupBy("gateway").agg(
+        F.to_date(F.max("verified_at")).alias("looked_at")
+    )  # fmt: skip
+    is_before = F.col("begins") <= F.col("sequence")
+    nearest = F.coalesce(
+        "own_day", F.max_by("day", F.when(is_before, F.col("begins"))), F.min("day"), "looked_at"
+    )
+    dated = (
+        placed.join(days, "gateway", "left")
+        .join(looked_at, "gateway", "left")
+        .groupBy("finding", "gateway", "verdict", "own_day", "looked_at")
+        .agg(nearest.alias("day"))
+    )
+    counted = dated.groupBy("gateway", "day").agg(
+        *(F.count_if(F.col("verdict") == kind).alias(name)
+          for kind, name in (("violation", "violations"), ("inconclusive", "inconclusive")))
+    )  # fmt: skip
+    rows = days.select("gateway", "day").join(counted, ["gateway", "day"], "full")
+    rows = rows.fillna(0, ["violations", "inconclusive"]).withColumn("batch", F.lit(through))
+    verdict = _worst(F.col("violations") > 0, F.col("inconclusive") > 0)
+    return rows.withColumn("verdict", verdict).select(*AUDIT_DAILY.fieldNames())
+
+
+def _worst(is_violation: Column, is_doubtful: Column) -> Column:
+    return F.when(is_violation, "violation").when(is_doubtful, "inconclusive").otherwise("ok")
+
+
+def merge_verdicts(made: Tables, audit: Audit) -> None:
+    """Write the verdicts into `qos2_messages` and `qos2_deliveries`, where they have changed."""
+    messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
+    held = F.coalesce("held_sequence", F.lit(0))
+    over = F.coalesce("released_sequence", "abandoned_sequence")
+    key: tuple[str, ...] = (*STORE, "message")
+    lives = messages.select(*key, held.alias("began"), over.alias("ended"))
+    _merge(made, "qos2_messages", key, _judged(lives, audit, key, _OF_MESSAGES))
+    is_over = F.col("completed").isNotNull() | F.col("dropped").isNotNull()
+    over = F.when(is_over, F.col("last_sequence"))
+    key = (*SESSION, "message")
+    lives = deliveries.select(*key, F.col("first_sequence").alias("began"), over.alias("ended"))
+    _merge(made, "qos2_deliveries", key, _judged(lives, audit, key, _OF_DELIVERIES))
+
+
+def _judged(
+    lives: DataFrame, audit: Audit, key: tuple[str, ...], laws: tuple[str, ...]
+) -> DataFrame:
+    """Return the verdict of each life, from `began` to `ended` (null: not yet).
+
+    A gap without a store is a file in quarantine: of which store it is only its contents say.
+    """
+    of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
+    found = of_these.agg(
+        F.bool_or(F.col("verdict") == "violation").alias("is_violation"),
+        F.lit(True).alias("is_found"),
+    )
+    lacks = audit.lacks.select("at", *(F.col(name).alias(f"of_{name}") for name in STORE))
+    within = (
+        (F.col("gateway") == F.col("of_gateway"))
+        & ((F.col("store") == F.col("of_store")) | (F.col("of_store") == ""))
+        & (F.col("at") > F.col("began"))
+        & (F.col("at") <= F.coalesce("ended", F.lit(2**62)))
+    )
+    cut = lives.join(F.broadcast(lacks), within, "left_semi").select(*key)
+    no = F.lit(False)
+    rows = lives.join(found, list(key), "left").join(
+        cut.withColumn("is_cut", F.lit(True)), list(key), "left"
+    )
+    verdict = _worst(F.coalesce("is_violation", no), F.coalesce("is_found", "is_cut", no))
+    return rows.select(*key, verdict.alias("verdict"))
+
+
+def _merge(made: Tables, name: str, key: tuple[str, ...], rows: DataFrame) -> None:
+    same = " AND ".join(f"old.{column} = new.{column}" for column in key)
+    changed = "NOT (old.verdict <=> new.verdict)"
+    merge = Merge(made.path(name), rows, same)
+    merge.whenMatchedUpdate({"verdict": "new.verdict"}, changed).execute()

@@ -1,0 +1,146 @@
+"""An object store with the S3 protocol on the loopback, with faults: moto in a process of its own.
+
+A proxy stands before it, so that answers can be late or failures: every n-th request is answered
+with 503, which clients of S3 have to try again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+PYTHON = Path(sys.prefix) / "object-store" / "bin" / "moto_server"
+START_SECONDS_MAX = 60
+BUCKET = "fleet"
+
+
+class Store:
+    """The server's address, and its faults, which may be changed at any time."""
+
+    def __init__(self, port: int) -> None:
+        self.moto_port = port
+        self.fail_every = 0
+        """Every so manieth request fails; 0: none."""
+        self.delay_seconds = 0.0
+        self.failures = 0
+        self._requests = itertools.count(1)
+        handler = type("Handler", (_Handler,), {"store": self})
+        self.proxy = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.endpoint = f"http://127.0.0.1:{self.proxy.server_address[1]}"
+
+    def is_failing(self) -> bool:
+        """Return whether the request that is here now fails."""
+        number = next(self._requests)
+        time.sleep(self.delay_seconds)
+        fails = bool(self.fail_every) and number % self.fail_every == 0
+        self.failures += fails
+        return fails
+
+    def put(self, key: str, content: bytes) -> None:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.moto_port}/{BUCKET}/{key}", data=content, method="PUT",
+            headers={"Content-Type": "application/octet-stream"},
+        )  # fmt: skip
+        urllib.request.urlopen(request, timeout=120).close()  # noqa: S310
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """The settings of Hadoop's file system."""
+        return {
+            f"spark.hadoop.fs.s3a.{key}": value
+            for key, value in {
+                "endpoint": self.endpoint,
+                "endpoint.region": "us-east-1",
+                "path.style.access": "true",
+                "access.key": "test",
+                "secret.key": "test",
+                "connection.ssl.enabled": "false",
+            }.items()
+        }
+
+    @property
+    def deltalake_options(self) -> dict[str, str]:
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": "us-east-1",
+        }
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    store: Store
+
+    def _forward(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length) if length else None
+        if self.store.is_failing():
+            self.send_response(503, "Slow Down")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        connection = http.client.HTTPConnection("127.0.0.1", self.store.moto_port, timeout=60)
+        connection.request(self.command, self.path, body, dict(self.headers))
+        answer = connection.getresponse()
+        content = answer.read()
+        self.send_response_only(answer.status, answer.reason)
+        for name, value in answer.getheaders():
+            if name.lower() not in {"transfer-encoding", "connection", "content-length"}:
+                self.send_header(name, value)
+        size = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(content))
+        self.send_header("Content-Length", size or "0")
+        self.end_headers()
+        self.wfile.write(content)
+        connection.close()
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _forward
+
+    def log_message(self, *_: object) -> None:
+        """Requests are not printed."""
+
+
+@contextmanager
+def object_store() -> Iterator[Store]:
+    """Yield a server with an empty bucket."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [PYTHON, "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    store = Store(port)
+    thread = threading.Thread(target=store.proxy.serve_forever, daemon=True)
+    thread.start()
+    try:
+        _make_bucket(store)
+        yield store
+    finally:
+        store.proxy.shutdown()
+        store.proxy.server_close()
+        process.terminate()
+        process.wait()
+
+
+def _make_bucket(store: Store) -> None:
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while True:
+        try:
+            return store.put("", b"")
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)

@@ -1,0 +1,88 @@
+"""Tables of an earlier version, made by the job of its time.
+
+`golden/0.tar.xz` holds what had landed, and the tables of the last job that did not count versions.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cloud_jobs.errors import IngestError
+from cloud_jobs.gold.run import gold
+from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.schemas import GATEWAY_KEYS, SEGMENTS
+from cloud_jobs.tables.versions import version_of, write_version
+from tests.cloud_jobs.conftest import Place
+
+GOLDEN = Path(__file__).parent / "golden" / "0.tar.xz"
+
+
+@pytest.fixture
+def earlier(spark: SparkSession, tmp_path: Path) -> Place:
+    """The place as the job of that time left it."""
+    place = Place(spark, tmp_path / "place")
+    with tarfile.open(GOLDEN) as archive:
+        archive.extractall(place.landing.parent, filter="data")
+    return place
+
+
+@pytest.mark.long
+def test_tables_of_the_time_before_versions_are_brought_up_to_date(earlier: Place) -> None:
+    tables = Tables(earlier.spark, earlier.settings.tables)
+    before = earlier.rows("events")
+    assert version_of(tables, "segments") == 0
+    assert earlier.run().batches == 0
+    assert earlier.rows("events") == before
+    result = gold(earlier.spark, earlier.settings.tables, lambda _: None)
+    assert (result["batches"], result["is_audited"]) == (1, True)
+    assert [version_of(tables, name) for name in ("segments", "gold_runs")] == [1, 1]
+    messages = earlier.rows("qos2_messages")
+    assert {(row["state"], row["time_quality"], row["verdict"]) for row in messages} == {
+        ("released", "synchronised", "ok")
+    }
+    assert len(messages) == 3
+
+
+def small(place: Place, version: int) -> Tables:
+    """Two tables, the first of which bears a version and lacks the columns that came last."""
+    root = place.settings.tables
+    tables = Tables(place.spark, root, {"segments": SEGMENTS, "gateway_keys": GATEWAY_KEYS})
+    rows = place.spark.createDataFrame([], SEGMENTS).drop("folder", "public_key")
+    rows.write.format("delta").save(tables.path("segments"))
+    write_version(tables, "segments", version)
+    return tables
+
+
+def test_a_step_adds_the_columns_that_came_later_and_the_version(place: Place) -> None:
+    tables = small(place, 0)
+    tables.create()
+    assert tables.read("segments").columns == SEGMENTS.fieldNames()
+    assert version_of(tables, "segments") == 1
+    tables.create()
+
+
+def test_tables_of_a_newer_version_are_refused(place: Place) -> None:
+    with pytest.raises(IngestError, match="of version 9, and this job knows 1"):
+        small(place, 9).create()
+
+
+def test_a_run_that_died_within_a_step_repeats_it(place: Place) -> None:
+    tables = small(place, 0)
+    done: list[str] = []
+
+    def fail_once(found: Tables) -> None:
+        done.append("begun")
+        if len(done) == 1:
+            raise KeyboardInterrupt
+        found.add_columns()
+
+    mended = Tables(place.spark, tables.root, tables.schemas, steps={0: fail_once})
+    with pytest.raises(KeyboardInterrupt):
+        mended.create()
+    assert version_of(tables, "segments") == 0
+    mended.create()
+    assert (len(done), version_of(tables, "segments")) == (2, 1)
