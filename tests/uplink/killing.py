@@ -1,8 +1,8 @@
 """SIGKILL of the uplink and of both brokers, and a link that is cut, under load, counted.
 
-Numbered messages go both ways at once. Publishers and subscribers come back as the standard asks;
-each subscriber counts what is lost, doubled or out of order. Mosquitto gets SIGTERM: it writes its
-sessions then. It may send a message ahead of earlier ones: see docs/uplink.md.
+Numbered messages go both ways simultaneously. Publishers and subscribers come back as the standard
+asks; each subscriber counts what is lost, doubled or out of order. Mosquitto may send a message
+ahead of earlier ones: see docs/uplink.md.
 """
 
 import asyncio

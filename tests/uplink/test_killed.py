@@ -1,4 +1,4 @@
-"""Exactly once across a link that dies and processes that are killed, both ways at once.
+"""Exactly once across a link that dies and processes that are killed, both ways simultaneously.
 
 The upstream broker is killed where it is a second Oncegate. Mosquitto loses its sessions at
 SIGKILL, so with it the uplink, this gateway's broker and the link are killed.

@@ -191,15 +191,15 @@ async def test_a_session_that_the_broker_has_lost_is_given_up_with_its_name(
         bench.read("a")
         assert seen(await broker.next_packet()) == ("a", 1, False)
         broker.cut()
-        again, discarding, anew = [await broker.next_connect() for _ in range(3)]
+        again, discarding, fresh = [await broker.next_connect() for _ in range(3)]
         assert (again.client_id, again.clean_start) == (first.client_id, False)
         assert (discarding.client_id, discarding.clean_start) == (first.client_id, True)
-        assert anew.client_id != first.client_id
-        assert not anew.clean_start
+        assert fresh.client_id != first.client_id
+        assert not fresh.clean_start
         assert seen(await _next_exchange_packet(broker)) == ("a", 2, False)
     broker.session_present = True
     async with publishing(settings):
-        assert (await broker.next_connect()).client_id == anew.client_id, "now it is ours"
+        assert (await broker.next_connect()).client_id == fresh.client_id, "now it is ours"
 
 
 async def test_a_session_that_a_broker_has_under_a_new_name_is_not_taken(
@@ -234,11 +234,11 @@ async def test_a_broker_that_closes_without_an_answer_is_tried_again(
 ) -> None:
     attempts: asyncio.Queue[None] = asyncio.Queue()
 
-    async def close_at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close_immediately(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         attempts.put_nowait(None)
         writer.close()
 
-    server = await asyncio.start_server(close_at_once, "127.0.0.1", 0)
+    server = await asyncio.start_server(close_immediately, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server, publishing(settings_of(settings.data_dir, port)):
         for _ in range(3):

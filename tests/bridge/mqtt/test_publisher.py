@@ -33,7 +33,7 @@ class Gateway:
         self.outbox.submit([Publication("sensors/d/a", b"%d" % value) for value in values])
 
     async def drain(self) -> None:
-        """Until nothing waits or is in flight, and the outbox says so too."""
+        """Until nothing waits or is in flight, and the outbox shows that too."""
         await asyncio.wait_for(self.outbox.wait_until_empty(), DEADLINE_SECONDS)
         self.outbox.stop()
         await self.outbox.wait_for_commit()
