@@ -70,6 +70,14 @@ async def begun(broker: SilentBroker) -> None:
     assert re.fullmatch("bridge-under-test-[0-9a-f]{8}", first.client_id)
 
 
+async def in_flight(broker: SilentBroker, bench: Bench, *names: str) -> None:
+    """A new session in which these readings were sent, under identifiers from 1 on."""
+    await begun(broker)
+    bench.read(*names)
+    for packet_id, name in enumerate(names, 1):
+        assert seen(await broker.next_packet()) == (name, packet_id, False)
+
+
 def seen(packet: Packet) -> tuple[Any, ...]:
     if isinstance(packet, Publish):
         return (packet.payload.decode(), packet.packet_id, packet.dup)
@@ -106,9 +114,7 @@ async def test_place_2_a_new_reading_never_takes_the_identifier_of_an_unfinished
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a")
-        assert seen(await broker.next_packet()) == ("a", 1, False)
+        await in_flight(broker, bench, "a")
     broker.session_present = True
     async with publishing(settings) as bench:
         bench.read("b")
@@ -120,9 +126,7 @@ async def test_place_3_a_pubrel_waits_until_the_pubrec_is_durable(
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a")
-        assert seen(await broker.next_packet()) == ("a", 1, False)
+        await in_flight(broker, bench, "a")
         bench.store.hold()
         broker.send(Pubrec(1))
         await bench.store.held_commit()
@@ -139,10 +143,7 @@ async def test_place_4_a_replayed_publish_carries_dup_and_everything_keeps_its_o
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a", "b", "c")
-        for expected in [("a", 1, False), ("b", 2, False), ("c", 3, False)]:
-            assert seen(await broker.next_packet()) == expected
+        await in_flight(broker, bench, "a", "b", "c")
         broker.send(Pubrec(2))
         assert seen(await broker.next_packet()) == ("release", 2)
         broker.session_present = True
@@ -155,10 +156,7 @@ async def test_place_5_without_a_session_every_reading_in_flight_goes_out_as_new
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a", "b")
-        assert seen(await broker.next_packet()) == ("a", 1, False)
-        assert seen(await broker.next_packet()) == ("b", 2, False)
+        await in_flight(broker, bench, "a", "b")
         broker.send(Pubrec(1))
         assert seen(await broker.next_packet()) == ("release", 1)
         broker.cut()
@@ -171,9 +169,7 @@ async def test_a_finished_exchange_leaves_nothing_behind(
     broker: SilentBroker, settings: BridgeSettings
 ) -> None:
     async with publishing(settings) as bench:
-        await begun(broker)
-        bench.read("a")
-        await broker.next_packet()
+        await in_flight(broker, bench, "a")
         broker.send(Pubrec(1))
         await broker.next_packet()
         broker.send(Pubcomp(1))
